@@ -1,0 +1,1 @@
+"""What travels between channels and the agent."""

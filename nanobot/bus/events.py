@@ -1,0 +1,129 @@
+"""The messages: what channels publish, what they deliver, and what watchers see. All frozen."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class Origin(StrEnum):
+    """Where an inbound message came from. Only `user` messages steer a running run."""
+
+    USER = "user"
+    CRON = "cron"
+    HEARTBEAT = "heartbeat"
+    EVENT = "event"
+    WEBHOOK = "webhook"
+    RUN = "run"
+    API = "api"
+    LIFECYCLE = "lifecycle"
+
+
+class Role(StrEnum):
+    """What a sender may do. Strangers have no role and are not let in."""
+
+    OWNER = "owner"
+    MEMBER = "member"
+    GUEST = "guest"
+
+
+class OutboundKind(StrEnum):
+    """Why something is sent: an answer, a word from the gateway itself, a question, an unasked post."""
+
+    REPLY = "reply"
+    NOTICE = "notice"
+    APPROVAL = "approval"
+    POST = "post"
+
+
+class Address(msgspec.Struct, frozen=True):
+    """One chat: `channel` is the name of its table in the configuration."""
+
+    channel: str
+    chat_id: str
+    thread_id: str | None = None
+
+    def __str__(self) -> str:
+        tail = f":{self.thread_id}" if self.thread_id else ""
+        return f"{self.channel}:{self.chat_id}{tail}"
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """A person (or trigger) on a channel. `name` is for display only and never decides anything."""
+
+    id: str
+    name: str = ""
+
+
+class Attachment(msgspec.Struct, frozen=True):
+    """A file by reference: `ref` is the platform's handle, or `blob` the content's sha256 once fetched."""
+
+    kind: str
+    ref: str = ""
+    name: str = ""
+    mime: str = ""
+    size: int = 0
+    blob: str = ""
+
+
+class InboundMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One message as a channel received it.
+
+    `dedupe_key` is unique within the chat and the same whenever the platform delivers the same
+    thing again; it differs from `message_id` for edits and button presses. `sent_at` is unix
+    seconds by the platform's clock.
+    """
+
+    address: Address
+    message_id: str
+    dedupe_key: str
+    sender: Sender
+    text: str
+    sent_at: float
+    attachments: tuple[Attachment, ...] = ()
+    group_id: str | None = None
+    reply_to: str | None = None
+    origin: Origin = Origin.USER
+
+
+class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One message owed to a chat. `text` is Markdown; `key` (run id + ordinal) is unique for ever."""
+
+    address: Address
+    text: str
+    key: str
+    kind: OutboundKind = OutboundKind.REPLY
+    attachments: tuple[Attachment, ...] = ()
+    reply_to: str | None = None
+    choices: tuple[str, ...] = ()
+
+
+class EventKind(StrEnum):
+    """Kinds of RunEvent."""
+
+    STATUS = "status"
+    MODEL_DELTA = "model_delta"
+    ASSISTANT_MESSAGE = "assistant_message"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    APPROVAL = "approval"
+    ERROR = "error"
+    END = "end"
+
+
+class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Something a watcher may want to see; never stored, may be dropped for a slow watcher.
+
+    `seq` counts within the run. `model_call` counts attempts, so a watcher that sees it grow
+    drops the deltas of the call before.
+    """
+
+    run_id: str
+    session_key: str
+    model_call: int
+    seq: int
+    kind: EventKind
+    at: float
+    payload: dict[str, Any]

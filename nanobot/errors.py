@@ -1,0 +1,185 @@
+"""Every error nanobot raises on purpose, as one tree.
+
+    NanobotError
+    |-- UsageError              wrong use of a command or of the library             exit 2
+    |-- ConfigError             the configuration is wrong; names key and remedy     exit 3
+    |-- StoreError              the home or the database cannot be used              exit 4
+    |   |-- StoreLocked         another process holds this home (pid, command)
+    |   |-- StoreTooNew         written by a newer version
+    |   |-- StoreCorrupt        the integrity check failed
+    |   |-- StoreUnwritable     disk full, read-only, no permission
+    |   `-- Fenced              the lane has another owner now: drop what you were doing
+    |-- ModelError              a model call failed for good                         exit 5
+    |   |-- ModelUnreachable    no connection, or 5xx after every retry
+    |   |-- ModelRefused        401, 403, 404, quota: asking again will not help
+    |   |-- ModelRateLimited    429 after every retry (carries retry_after)
+    |   |-- ContextOverflow     the prompt does not fit the model
+    |   |-- ModelProtocolError  the answer was not what the protocol promises
+    |   `-- ModelMissing        the embedded model is not installed
+    |-- ToolError               a tool call failed; its text goes to the model
+    |   |-- ToolArgumentsError  the arguments do not match the schema
+    |   |-- ToolDenied          this sender may not use this tool
+    |   |-- ToolUnknown         no tool of that name
+    |   `-- ToolTimeout         it took longer than allowed
+    `-- ChannelError            a chat platform said no
+        |-- BadCredentials      the token is refused: stop this channel, keep the others
+        |-- ChannelDown         the platform cannot be reached now: try again later
+        `-- DeliveryError       one part could not be sent
+            |-- NotSent         nothing was applied; try again (carries retry_after)
+            |-- Refused         the platform refuses this message
+            |-- ChatGone        the platform refuses this chat (blocked, deleted)
+            |-- NobodyThere     no client is attached to this chat; waits, costs no attempt
+            `-- OutcomeUnknown  bytes went out, no answer came: it may have been applied
+"""
+
+from __future__ import annotations
+
+
+class NanobotError(Exception):
+    """Root of the tree. `exit_code` is what the command line ends with."""
+
+    exit_code = 1
+
+
+class UsageError(NanobotError):
+    """Wrong use of a command or of the library."""
+
+    exit_code = 2
+
+
+class ConfigError(NanobotError):
+    """The configuration is wrong; the message names the key and the remedy."""
+
+    exit_code = 3
+
+
+class StoreError(NanobotError):
+    """The home or the database cannot be used."""
+
+    exit_code = 4
+
+
+class StoreLocked(StoreError):
+    """Another process holds this home."""
+
+    def __init__(self, home: str, pid: int, command: str) -> None:
+        super().__init__(
+            f"{home} is in use by process {pid} ({command}). "
+            "Stop that process, or set NANOBOT_HOME to another folder."
+        )
+        self.pid = pid
+        self.command = command
+
+
+class StoreTooNew(StoreError):
+    """The database was written by a newer version of nanobot."""
+
+
+class StoreCorrupt(StoreError):
+    """The database failed its integrity check."""
+
+
+class StoreUnwritable(StoreError):
+    """Disk full, read-only file system, or missing permission."""
+
+
+class Fenced(StoreError):
+    """The lane has another owner: whatever was being done for it must stop, unwritten."""
+
+
+class ModelError(NanobotError):
+    """A model call failed for good (every retry included)."""
+
+    exit_code = 5
+
+
+class ModelUnreachable(ModelError):
+    """No connection, or a server error after every retry."""
+
+
+class ModelRefused(ModelError):
+    """The provider refuses (key, quota, unknown model): asking again will not help."""
+
+
+class ModelRateLimited(ModelError):
+    """429 after every retry. `retry_after` is in seconds, None if the provider did not say."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ContextOverflow(ModelError):
+    """The prompt does not fit the model's context."""
+
+
+class ModelProtocolError(ModelError):
+    """The provider's answer is not what its protocol promises."""
+
+
+class ModelMissing(ModelError):
+    """The embedded model's weights or runner are not installed."""
+
+
+class ToolError(NanobotError):
+    """A tool call failed. The text is written for the model, which may mend the call."""
+
+
+class ToolArgumentsError(ToolError):
+    """The arguments do not match the tool's schema."""
+
+
+class ToolDenied(ToolError):
+    """This sender may not use this tool, or not like this."""
+
+
+class ToolUnknown(ToolError):
+    """There is no tool of that name."""
+
+
+class ToolTimeout(ToolError):
+    """The tool took longer than it may."""
+
+
+class ChannelError(NanobotError):
+    """A chat platform said no."""
+
+
+class BadCredentials(ChannelError):
+    """The platform refuses the token: this channel stops, the others go on."""
+
+
+class ChannelDown(ChannelError):
+    """The platform cannot be reached now. `retry_after` in seconds when the platform said so."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class DeliveryError(ChannelError):
+    """One part of a message could not be sent."""
+
+
+class NotSent(DeliveryError):
+    """Nothing was applied (connection refused, 429, 5xx): try again, after `retry_after` seconds if set."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Refused(DeliveryError):
+    """The platform refuses this message, and would again."""
+
+
+class ChatGone(DeliveryError):
+    """The platform refuses this chat for good (blocked, deleted, no permission)."""
+
+
+class NobodyThere(DeliveryError):
+    """No client is attached to this chat now: the message waits and loses no attempt."""
+
+
+class OutcomeUnknown(DeliveryError):
+    """The request went out and no answer came back: it may have been applied."""

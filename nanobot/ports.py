@@ -1,0 +1,116 @@
+"""The seams: what the core needs from stores, channels and the machine, on one page each.
+
+An obligation in a docstring here is tested by the port's contract suite, for every implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from nanobot.bus.events import Address, InboundMessage, OutboundMessage
+
+
+class Clock(Protocol):
+    """Time, injected so that tests own it."""
+
+    def now(self) -> float:
+        """Unix seconds."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back, for durations."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class Ids(Protocol):
+    """Where identities and salts come from."""
+
+    def run_id(self) -> str:
+        """Unique for ever; sorts by time of creation."""
+        ...
+
+    def salt(self) -> bytes:
+        """16 random bytes."""
+        ...
+
+
+class OutboundPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One platform message of an outbound message, rendered. `payload` is the adapter's own JSON
+    object as bytes (stored, so that a retry after an upgrade sends what was promised); `text` is
+    the plain-text fallback. `key` is unique for ever: a nonce where the platform takes one."""
+
+    text: str
+    payload: bytes = b""
+    key: str = ""
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a channel can do. `reconciles`: `find` can tell whether a part was applied."""
+
+    edits: bool = False
+    typing: bool = False
+    reconciles: bool = False
+
+
+class Intake(Protocol):
+    """The door a channel knocks at. It belongs to one channel."""
+
+    async def cursor(self) -> str | None:
+        """The cursor of the last admitted batch, from before this process too; None at first."""
+        ...
+
+    async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
+        """Commit the messages and the cursor in one transaction.
+
+        When it returns, and only then, the platform may be told that they arrived. Messages seen
+        before are dropped by their dedupe_key. If it raises, nothing of the batch was taken.
+        """
+        ...
+
+    def alive(self) -> None:
+        """The platform answered just now (a poll, a heartbeat). The first call means: up."""
+        ...
+
+
+class Channel(Protocol):
+    """A chat platform.
+
+    The host supervises `run`, paces `send`, and shows `typing`; an adapter keeps no queue, never
+    retries and never swallows an error: it raises from errors.ChannelError's branch.
+    """
+
+    capabilities: Capabilities
+
+    async def run(self, intake: Intake) -> None:
+        """Receive until cancelled. Raises BadCredentials (final) or ChannelDown (start again)."""
+        ...
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        """The parts, in order, each within the platform's limits, none empty. Pure; text is never lost."""
+        ...
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        """Send one part and return the platform's message id. `plain`: send `part.text` without formatting.
+
+        Raises NotSent, Refused, ChatGone, NobodyThere or OutcomeUnknown.
+        """
+        ...
+
+    async def find(self, address: Address, part: OutboundPart) -> str | None:
+        """Whether a part of unknown outcome was applied: its message id or None (only if `reconciles`)."""
+        ...
+
+    async def typing(self, address: Address) -> None:
+        """Show that an answer is being made; errors are the host's to ignore."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections; after it nothing is called."""
+        ...

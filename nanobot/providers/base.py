@@ -1,0 +1,155 @@
+"""The port to language models: what is asked, what streams back, what a model can do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Literal, Protocol, TypeAlias
+
+import msgspec
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A call the model asks for. `arguments` is the model's text as it came: it may be broken JSON.
+
+    `id` is the provider's and is only echoed back; a call's identity is (run, model_call, index).
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+class TextPart(msgspec.Struct, frozen=True, tag="text", tag_field="type"):
+    """Text within a message."""
+
+    text: str
+
+
+class ImagePart(msgspec.Struct, frozen=True, tag="image", tag_field="type"):
+    """An image within a message; `data` is base64."""
+
+    mime: str
+    data: str
+
+
+Part: TypeAlias = TextPart | ImagePart
+
+
+class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One message of a request, provider-neutral. A tool message carries the id it answers."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str | tuple[Part, ...] = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+class ToolSpec(msgspec.Struct, frozen=True):
+    """A tool as the model sees it; `parameters` is a JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens of one call. `cached_tokens` is the part of `prompt_tokens` the provider had cached."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+
+class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model can do, as data. `name` is what the provider is asked for."""
+
+    name: str
+    provider: str
+    context_tokens: int = 128_000
+    tools: bool = True
+    images: bool = False
+    helper_calls: bool = True
+    short_prompt: bool = False
+
+    @property
+    def label(self) -> str:
+        """How people write it: provider/model."""
+        return f"{self.provider}/{self.name}"
+
+
+class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One call. `tools` is empty for models that take none."""
+
+    model: str
+    messages: tuple[ChatMessage, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    temperature: float = 0.7
+    max_tokens: int = 4096
+
+
+class TextDelta(msgspec.Struct, frozen=True):
+    """A piece of the answer."""
+
+    text: str
+
+
+class ReasoningDelta(msgspec.Struct, frozen=True):
+    """A piece of the model's reasoning, for watchers."""
+
+    text: str
+
+
+class Retrying(msgspec.Struct, frozen=True):
+    """The call failed and starts again in `delay` seconds: earlier deltas of it are void."""
+
+    delay: float
+    why: str
+
+
+FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]
+
+
+class Completion(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole answer; always the last thing of a stream, exactly once."""
+
+    text: str
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: FinishReason = "stop"
+    usage: Usage | None = None
+
+
+Delta: TypeAlias = TextDelta | ReasoningDelta | Retrying | Completion
+
+
+class LLMProvider(Protocol):
+    """A way to reach models.
+
+    `chat_stream` yields deltas and ends with exactly one Completion, or raises a ModelError;
+    it retries what is worth retrying itself (yielding Retrying) and obeys cancellation at once.
+    An answer that came in the reasoning field only is returned as text. Calls without an id get
+    one. `close` ends connections and child processes; after it no call may be made.
+    """
+
+    def profile(self, model: str) -> ModelProfile:
+        """What the model can do; never a network call."""
+        ...
+
+    def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Start a call."""
+        ...
+
+    async def close(self) -> None:
+        """Release what is held."""
+        ...
+
+
+async def chat(provider: LLMProvider, request: ModelRequest) -> Completion:
+    """The whole answer of one call, for callers that show no stream."""
+    answer: Completion | None = None
+    async for delta in provider.chat_stream(request):
+        if isinstance(delta, Completion):
+            answer = delta
+    if answer is None:
+        raise AssertionError("a provider's stream ended without its Completion")
+    return answer

@@ -1,0 +1,59 @@
+"""The port to tools: a name, a schema from a typed struct, an effect, and one call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from nanobot.bus.events import Address, Role
+
+
+class Effect(StrEnum):
+    """What a call leaves behind, and so what a crash in it means.
+
+    none: nothing, it is run again freely. store: rows only, committed with the result, never
+    unknown. world: anything else; a started call without a result becomes "interrupted, outcome
+    unknown" and the model decides.
+    """
+
+    NONE = "none"
+    STORE = "store"
+    WORLD = "world"
+
+
+class CallContext(msgspec.Struct, frozen=True, kw_only=True):
+    """For whom a call runs. `key` is the call's identity: run, model call, index."""
+
+    run_id: str
+    session_key: str
+    address: Address
+    sender_id: str
+    role: Role
+    key: str
+
+
+Args = TypeVar("Args")
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True, Generic[Args]):
+    """One tool.
+
+    `args` is a msgspec Struct: its fields (with `msgspec.Meta` descriptions) are the schema, and
+    `run` gets a validated instance. `run` returns the text for the model and raises ToolError
+    for what the model can mend. `timeout` is in seconds. `allowed` is the set of roles that may
+    use it at all.
+    """
+
+    name: str
+    description: str
+    args: type[Args]
+    run: Callable[[Args, CallContext], Awaitable[str]]
+    effect: Effect
+    timeout: float = 30.0
+    allowed: frozenset[Role] = frozenset({Role.OWNER, Role.MEMBER})
+
+
+AnyTool = Tool[Any]
