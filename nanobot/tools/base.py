@@ -38,7 +38,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
 Args = TypeVar("Args")
 
 
-class Tool(msgspec.Struct, frozen=True, kw_only=True, Generic[Args]):
+class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     """One tool.
 
     `args` is a msgspec Struct: its fields (with `msgspec.Meta` descriptions) are the schema, and

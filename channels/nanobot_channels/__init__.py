@@ -1,0 +1,1 @@
+"""nanobot's own channels. Each module is one platform and knows only nanobot's vocabulary."""
