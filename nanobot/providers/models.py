@@ -1,0 +1,386 @@
+"""Which models there are: providers and capabilities as tables, and the choice for `auto`.
+
+A model that is not in the table gets its provider's defaults; a wrong guess costs an error text
+from the provider, never a crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import ipaddress
+from collections.abc import Callable, Coroutine, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+import msgspec
+
+from nanobot.errors import ConfigError
+from nanobot.providers.base import ModelProfile
+
+EMBEDDED = "embedded"
+EMBEDDED_MODEL = "smollm2-135m-instruct"
+PROBE_SECONDS = 0.3
+
+
+class ProviderSettings(msgspec.Struct, frozen=True):
+    """A table `[providers.NAME]` of the configuration, secrets resolved."""
+
+    api_key: str = ""
+    api_base: str = ""
+    client: Literal["auto", "lean", "litellm"] = "auto"
+
+
+class KnownProvider(msgspec.Struct, frozen=True):
+    """An endpoint we know. `env` names the variables its key is usually kept in, best first."""
+
+    api_base: str
+    env: tuple[str, ...] = ()
+    default_model: str = ""
+
+
+# In the order in which `auto` looks for keys.
+KNOWN_PROVIDERS: dict[str, KnownProvider] = {
+    "openai": KnownProvider("https://api.openai.com/v1", ("OPENAI_API_KEY",), "gpt-5-mini"),
+    "anthropic": KnownProvider(
+        "https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), "claude-sonnet-4-5"
+    ),
+    "gemini": KnownProvider(
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "gemini-2.5-flash",
+    ),
+    "openrouter": KnownProvider(
+        "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",), "openrouter/auto"
+    ),
+    "deepseek": KnownProvider(
+        "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",), "deepseek-chat"
+    ),
+    "groq": KnownProvider(
+        "https://api.groq.com/openai/v1", ("GROQ_API_KEY",), "llama-3.3-70b-versatile"
+    ),
+    "mistral": KnownProvider(
+        "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",), "mistral-small-latest"
+    ),
+    "xai": KnownProvider("https://api.x.ai/v1", ("XAI_API_KEY",), "grok-4"),
+    "together": KnownProvider(
+        "https://api.together.xyz/v1",
+        ("TOGETHER_API_KEY",),
+        "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+    ),
+    "fireworks": KnownProvider(
+        "https://api.fireworks.ai/inference/v1",
+        ("FIREWORKS_API_KEY",),
+        "accounts/fireworks/models/llama-v3p3-70b-instruct",
+    ),
+    "cerebras": KnownProvider("https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",), "llama-3.3-70b"),
+    "moonshot": KnownProvider(
+        "https://api.moonshot.ai/v1", ("MOONSHOT_API_KEY",), "kimi-k2-turbo-preview"
+    ),
+    "dashscope": KnownProvider(
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        ("DASHSCOPE_API_KEY",),
+        "qwen-plus",
+    ),
+    "zai": KnownProvider("https://api.z.ai/api/paas/v4", ("ZAI_API_KEY",), "glm-4.6"),
+    "ollama": KnownProvider("http://127.0.0.1:11434/v1"),
+    "lmstudio": KnownProvider("http://127.0.0.1:1234/v1"),
+    "llamacpp": KnownProvider("http://127.0.0.1:8080/v1"),
+    "vllm": KnownProvider("http://127.0.0.1:8000/v1"),
+}
+
+# Name and listing of the servers people run at home, in order of preference.
+_LOCAL: tuple[tuple[str, str], ...] = (
+    ("ollama", "http://127.0.0.1:11434/api/tags"),
+    ("lmstudio", "http://127.0.0.1:1234/v1/models"),
+    ("llamacpp", "http://127.0.0.1:8080/v1/models"),
+)
+_NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
+
+
+class _Family(msgspec.Struct, frozen=True):
+    """One row of capabilities: what models of this provider and name can do."""
+
+    provider: str
+    model: str
+    context: int
+    tools: bool = True
+    images: bool = False
+    small: bool = False
+
+
+# The first match holds. Patterns are shell patterns over lower-case names; where a provider
+# resells others ("meta-llama/Llama-3.3"), the part after the last slash is matched too.
+_FAMILIES: tuple[_Family, ...] = (
+    _Family(EMBEDDED, "*", 2_048, tools=False, small=True),
+    # Whatever a model could do, these serve the context they were started with (4,096 at first):
+    # twice that is what a person who wants tools gives them.
+    _Family("ollama", "*vl*", 8_192, images=True),
+    _Family("ollama", "*llava*", 8_192, tools=False, images=True),
+    _Family("ollama", "gemma3*", 8_192, tools=False, images=True),
+    _Family("ollama", "*", 8_192),
+    _Family("lmstudio", "*", 8_192),
+    _Family("llamacpp", "*", 8_192),
+    _Family("groq", "*", 131_072),
+    _Family("cerebras", "*", 65_536),
+    _Family("*", "smollm*", 2_048, tools=False, small=True),
+    _Family("*", "gpt-5*", 400_000, images=True),
+    _Family("*", "gpt-4.1*", 1_000_000, images=True),
+    _Family("*", "gpt-4o*", 128_000, images=True),
+    _Family("*", "gpt-3.5*", 16_385),
+    _Family("*", "gpt-oss*", 131_072),
+    _Family("*", "o[1345]-mini*", 128_000),
+    _Family("*", "o[134]*", 200_000, images=True),
+    _Family("*", "claude*", 200_000, images=True),
+    _Family("*", "gemini*", 1_000_000, images=True),
+    _Family("*", "gemma-3*", 128_000, tools=False, images=True),
+    _Family("*", "deepseek*", 128_000),
+    _Family("*", "pixtral*", 128_000, images=True),
+    _Family("*", "mistral-small*", 128_000, images=True),
+    _Family("*", "mistral-medium*", 128_000, images=True),
+    _Family("*", "*stral*", 128_000),
+    _Family("*", "grok-4*", 256_000, images=True),
+    _Family("*", "grok*", 131_072),
+    _Family("*", "llama-4*", 256_000, images=True),
+    _Family("*", "llama*", 128_000),
+    _Family("*", "qwen*vl*", 128_000, images=True),
+    _Family("*", "qwen*", 128_000),
+    _Family("*", "kimi*", 256_000),
+    _Family("*", "glm-*v*", 65_536, images=True),
+    _Family("*", "glm-*", 128_000),
+    _Family("openrouter", "auto", 128_000, images=True),
+)
+
+
+def profile_for(provider: str, model: str) -> ModelProfile:
+    """What a model can do, by the table; for an unknown one 128,000 tokens, tools, no images."""
+    whole = model.lower()
+    last = whole.rsplit("/", 1)[-1]
+    for row in _FAMILIES:
+        if not fnmatchcase(provider, row.provider):
+            continue
+        if fnmatchcase(whole, row.model) or fnmatchcase(last, row.model):
+            return ModelProfile(
+                name=model,
+                provider=provider,
+                context_tokens=row.context,
+                tools=row.tools,
+                images=row.images,
+                helper_calls=not row.small,
+                short_prompt=row.small,
+            )
+    return ModelProfile(name=model, provider=provider)
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The model that answers. `why` is one line for the person; `client` is how it is reached."""
+
+    provider_name: str
+    model: str
+    api_base: str
+    api_key: str
+    why: str
+    client: Literal["lean", "litellm", "embedded"] = "lean"
+
+
+Probe: TypeAlias = Callable[[str], Coroutine[Any, Any, tuple[str, ...] | None]]
+"""From a listing's address to the models it lists, best first; None if nobody answers there."""
+
+
+async def choose(
+    model: str,
+    providers: Mapping[str, ProviderSettings],
+    environ: Mapping[str, str],
+    probe: Probe | None = None,
+) -> Choice:
+    """The model to use for `agent.model`.
+
+    "provider/model" and "embedded" are taken literally. "auto" is the first of: a provider of
+    the configuration, a key in the environment, a server on this machine, the embedded model.
+    Only the last two steps of "auto" touch the network, and only loopback.
+    Raises ConfigError, naming the key and the remedy, for what cannot work.
+    """
+    name, _, rest = model.strip().partition("/")
+    if name == EMBEDDED:
+        return _embedded(rest or EMBEDDED_MODEL, 'agent.model = "embedded"')
+    if rest:
+        return _explicit(name, rest, providers, environ)
+    if name not in ("", "auto"):
+        return _bare(name, providers, environ)
+    return (
+        _configured(providers, environ)
+        or _from_environment(providers, environ)
+        or await _local(probe or http_probe)
+        or _embedded(EMBEDDED_MODEL, "no provider is configured and no key was found")
+    )
+
+
+async def http_probe(url: str) -> tuple[str, ...] | None:
+    """The models listed at `url` (Ollama's /api/tags or an OpenAI-compatible /models).
+
+    None without an answer within PROBE_SECONDS. Proxies are never asked: this is for loopback.
+    """
+    import httpx  # noqa: PLC0415  # 0.15 s that nobody with a configured model should pay
+
+    try:
+        # Nothing here is https, and loading certificates takes longer than asking.
+        async with httpx.AsyncClient(trust_env=False, verify=False) as client:  # noqa: S501
+            async with asyncio.timeout(PROBE_SECONDS):
+                answer = await client.get(url)
+        listing = msgspec.json.decode(answer.content, type=_Listing)
+    except (httpx.HTTPError, TimeoutError, msgspec.DecodeError):
+        return None
+    return tuple(row.id or row.name for row in (*listing.models, *listing.data))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address is on this machine: no key is needed and no proxy is asked."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Listed(msgspec.Struct):
+    id: str = ""
+    name: str = ""
+
+
+class _Listing(msgspec.Struct):
+    models: list[_Listed] = []
+    data: list[_Listed] = []
+
+
+def _explicit(
+    name: str, model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+) -> Choice:
+    settings = providers.get(name)
+    known = KNOWN_PROVIDERS.get(name)
+    if settings is None and known is None:
+        raise _unknown(name, model, providers)
+    settings = settings or ProviderSettings()
+    why = f'{name}/{model} answers (agent.model = "{name}/{model}")'
+    return _reach(name, model, settings, environ, why)
+
+
+def _reach(
+    name: str, model: str, settings: ProviderSettings, environ: Mapping[str, str], why: str
+) -> Choice:
+    known = KNOWN_PROVIDERS.get(name)
+    api_key = settings.api_key or (_key_of(known, environ)[1] if known else "")
+    if settings.client == "litellm":
+        return Choice(name, model, settings.api_base, api_key, why, "litellm")
+    api_base = settings.api_base or (known.api_base if known else "")
+    if not api_base:
+        raise ConfigError(
+            f"providers.{name}.api_base is missing: set it to the address of an "
+            f'OpenAI-compatible endpoint, or set providers.{name}.client = "litellm".'
+        )
+    # An endpoint of one's own may want no key; the known public ones always do.
+    if not api_key and not settings.api_base and not is_loopback(api_base):
+        variable = known.env[0] if known and known.env else "its key"
+        raise ConfigError(
+            f"{name} needs a key: set providers.{name}.api_key, or export {variable}."
+        )
+    return Choice(name, model, api_base, api_key, why)
+
+
+def _bare(
+    model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+) -> Choice:
+    """A model without its provider: clear only if one provider is configured."""
+    if len(providers) == 1:
+        return _explicit(next(iter(providers)), model, providers, environ)
+    if model in providers or model in KNOWN_PROVIDERS:
+        known = KNOWN_PROVIDERS.get(model)
+        example = (known.default_model if known else "") or "MODEL"
+        raise ConfigError(f'agent.model is "{model}", a provider: write "{model}/{example}".')
+    raise ConfigError(
+        f'agent.model is "{model}" without its provider: write "PROVIDER/{model}", '
+        'for example "openai/gpt-5-mini", or "auto" or "embedded".'
+    )
+
+
+def _configured(
+    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+) -> Choice | None:
+    nameless: str = ""
+    for name, settings in providers.items():
+        known = KNOWN_PROVIDERS.get(name)
+        keyed = settings.api_key or (known and _key_of(known, environ)[1])
+        if not keyed and not settings.api_base:
+            continue
+        if known is None or not known.default_model:
+            nameless = nameless or name
+            continue
+        model = known.default_model
+        why = f"{name}/{model} answers ([providers.{name}] is configured); {_TO_CHANGE}"
+        return _reach(name, model, settings, environ, why)
+    if nameless:
+        raise ConfigError(
+            f"[providers.{nameless}] is configured, but not which model to ask: "
+            f'set agent.model = "{nameless}/MODEL".'
+        )
+    return None
+
+
+def _from_environment(
+    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+) -> Choice | None:
+    for name, known in KNOWN_PROVIDERS.items():
+        variable, key = _key_of(known, environ)
+        if key:
+            model = known.default_model
+            why = f"{name}/{model} answers ({variable} is set); {_TO_CHANGE}"
+            settings = providers.get(name, ProviderSettings())
+            return _reach(name, model, settings, environ, why)
+    return None
+
+
+async def _local(probe: Probe) -> Choice | None:
+    async with asyncio.TaskGroup() as group:
+        asked = [(name, url, group.create_task(probe(url))) for name, url in _LOCAL]
+    for name, _, task in asked:
+        for model in task.result() or ():
+            if model and not any(word in model.lower() for word in _NOT_FOR_CHAT):
+                api_base = KNOWN_PROVIDERS[name].api_base
+                why = f"{name}/{model} answers (found running here); {_TO_CHANGE}"
+                return Choice(name, model, api_base, "", why)
+    return None
+
+
+def _embedded(model: str, because: str) -> Choice:
+    why = (
+        f"the embedded model {model} answers ({because}): it is small, it only chats; "
+        'for more set OPENAI_API_KEY or another key, or agent.model = "provider/model"'
+    )
+    return Choice(EMBEDDED, model, "", "", why, "embedded")
+
+
+_TO_CHANGE = 'to change it set agent.model = "provider/model"'
+
+
+def _key_of(known: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]:
+    for variable in known.env:
+        if key := environ.get(variable, "").strip():
+            return variable, key
+    return "", ""
+
+
+def _unknown(name: str, model: str, providers: Mapping[str, ProviderSettings]) -> ConfigError:
+    names = [*providers, *KNOWN_PROVIDERS, EMBEDDED]
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    if near:
+        hint = f'did you mean "{near[0]}/{model}"?'
+    elif len(providers) == 1:
+        hint = f'did you mean "{next(iter(providers))}/{name}/{model}"?'
+    else:
+        hint = f"known are {', '.join(dict.fromkeys(names))}."
+    return ConfigError(
+        f'agent.model is "{name}/{model}", but there is no provider "{name}": {hint} '
+        f'Any other endpoint works with [providers.{name}] api_base = "https://...".'
+    )

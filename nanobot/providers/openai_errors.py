@@ -1,0 +1,215 @@
+"""What an OpenAI-compatible endpoint's refusals mean: from status and body to an error.
+
+The texts are those that OpenAI, OpenRouter, Anthropic, Gemini, Groq, Mistral, DeepSeek, Ollama,
+vLLM and llama.cpp were seen to send; where a status alone says enough, the text is only quoted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from nanobot.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelProtocolError,
+    ModelRateLimited,
+    ModelRefused,
+    ModelUnreachable,
+)
+
+_MAX_TEXT = 300
+_TRANSIENT = frozenset({408, 409, 425, 429})
+
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|context_window_exceeded|model_max_prompt_tokens"
+    r"|maximum context length|context (?:length|window|size)"
+    r"|prompt is too long|prompt too long|input is too long|input length and `?max_tokens"
+    r"|(?:too many|reduce the number of) (?:input |prompt )?tokens"
+    r"|input token count.{0,40}exceeds|tokens? (?:limit|count).{0,30}exceed"
+    r"|reduce the length of the (?:messages|prompt)|string_above_max_length"
+    r"|request too large for model|larger than the context|exceeds? the (?:model's )?context",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(
+    r"insufficient_quota|insufficient[_ ](?:balance|credits?|funds)"
+    r"|billing_(?:hard_limit|not_active)|credit balance is too low|out of credits|payment required",
+    re.IGNORECASE,
+)
+_RETRY_IN_BODY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
+_STATUS_BY_WORD = (
+    (re.compile(r"rate.?limit|too many requests|resource_exhausted", re.IGNORECASE), 429),
+    (re.compile(r"authentication|invalid.?api.?key|unauthorized", re.IGNORECASE), 401),
+    (re.compile(r"permission|forbidden", re.IGNORECASE), 403),
+    (re.compile(r"not_found|model.{0,80}not found|does not exist", re.IGNORECASE), 404),
+    (re.compile(r"invalid_request|bad_request|does not support", re.IGNORECASE), 400),
+)
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """One failed attempt. `again`: asking again may help; `retry_after` is in seconds if said.
+
+    `status` is the HTTP status, 0 if there was none.
+    """
+
+    error: ModelError
+    again: bool
+    why: str
+    retry_after: float | None = None
+    status: int = 0
+
+
+class Speaker(msgspec.Struct, frozen=True):
+    """Who refused, for messages; `api_key` only so that it can be struck out of them."""
+
+    provider: str
+    model: str
+    api_base: str
+    api_key: str = ""
+
+    def clean(self, text: str) -> str:
+        """The provider's own words on one line: trimmed, without the key."""
+        if len(self.api_key) >= 4:
+            text = text.replace(self.api_key, "[key]")
+        text = " ".join(text.split())
+        return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
+
+
+def failure_of_status(
+    speaker: Speaker, status: int, headers: Mapping[str, str], body: bytes, now: float
+) -> Failure:
+    """What an HTTP answer other than 2xx means. `now` is unix seconds, for dates in headers."""
+    text = body.decode("utf-8", "replace")
+    wait = retry_after(headers, now)
+    if wait is None and (found := _RETRY_IN_BODY.search(text)):
+        wait = float(found[1])
+    return _judge(speaker, status, text, wait)
+
+
+def failure_in_stream(speaker: Speaker, error: Any) -> Failure:
+    """What an error object inside an answer that began with 200 means."""
+    text = error if isinstance(error, str) else msgspec.json.encode(error).decode()
+    return _judge(speaker, _status_in(error, text), text, None)
+
+
+def failure_of_protocol(speaker: Speaker, problem: str) -> Failure:
+    """The answer was neither an answer nor an error."""
+    message = (
+        f"{speaker.provider} sent something that is not a chat completion: "
+        f"{speaker.clean(problem)}. Check providers.{speaker.provider}.api_base "
+        f"({speaker.api_base})."
+    )
+    return Failure(ModelProtocolError(message), again=True, why="the answer could not be read")
+
+
+def failure_of_connection(speaker: Speaker, problem: str) -> Failure:
+    """No connection, a broken one, or silence for too long."""
+    message = (
+        f"{speaker.provider} did not answer at {speaker.api_base}: {speaker.clean(problem)}. "
+        f"Check the network and providers.{speaker.provider}.api_base."
+    )
+    return Failure(ModelUnreachable(message), again=True, why=speaker.clean(problem))
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds to wait as the headers say, never negative; None if they do not say.
+
+    `retry-after-ms` is OpenAI's; `retry-after` is seconds or an HTTP date (RFC 9110, 10.2.3).
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            try:
+                seconds = parsedate_to_datetime(value).timestamp() - now
+            except ValueError:
+                continue
+        if seconds == seconds:  # not NaN, which float() reads too
+            return max(0.0, seconds)
+    return None
+
+
+def _judge(speaker: Speaker, status: int, text: str, wait: float | None) -> Failure:
+    said = _say(speaker, status, text)
+    if _OVERFLOW.search(text) or status == 413:
+        return Failure(
+            ContextOverflow(f"The prompt does not fit {speaker.model}: {said}"),
+            again=False,
+            why="the prompt is too long",
+        )
+    if status == 402 or _QUOTA.search(text):
+        return _refused(
+            f"{said} Add credit with {speaker.provider}, or set agent.model to another model.",
+            status,
+        )
+    if status == 429:
+        return Failure(
+            ModelRateLimited(f"{said} Wait, or set agent.model to another model.", wait),
+            again=True,
+            why=f"{speaker.provider} asks to slow down (429)",
+            retry_after=wait,
+        )
+    if status in _TRANSIENT or (status >= 500 and status != 501):
+        return Failure(
+            ModelUnreachable(f"{said} The trouble is on their side: try again later."),
+            again=True,
+            why=f"{speaker.provider} answered {status}",
+            retry_after=wait,
+        )
+    return _refused(f"{said} {_remedy(speaker, status)}", status)
+
+
+def _refused(message: str, status: int) -> Failure:
+    return Failure(ModelRefused(message), again=False, why="refused", status=status)
+
+
+def _say(speaker: Speaker, status: int, text: str) -> str:
+    words = speaker.clean(_own_words(text)) or "(no explanation)"
+    return f"{speaker.provider} answered {status} for {speaker.model}: {words}"
+
+
+def _remedy(speaker: Speaker, status: int) -> str:
+    name = speaker.provider
+    if status in (401, 403):
+        return f"Check providers.{name}.api_key."
+    if status == 404:
+        return f"Check the model's name in agent.model and providers.{name}.api_base."
+    if 300 <= status < 400:
+        return f"The address has moved: set providers.{name}.api_base to the new one."
+    return "Asking again will not help; set agent.model to another model, or report this."
+
+
+def _own_words(text: str) -> str:
+    """The message within an error body of whatever shape; the body itself if there is none."""
+    try:
+        found: Any = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return re.sub(r"<[^>]*>", " ", text)
+    if isinstance(found, list) and found:
+        found = found[0]
+    while isinstance(found, dict):
+        inner = found.get("error") or found.get("message") or found.get("detail")
+        if inner is None:
+            return text
+        found = inner
+    return found if isinstance(found, str) else text
+
+
+def _status_in(error: Any, text: str) -> int:
+    """The HTTP status an error object stands for: its code if it is one, else by its words."""
+    if isinstance(error, dict):
+        for key in ("code", "status", "status_code"):
+            value = str(error.get(key, ""))
+            if value.isdecimal() and 400 <= int(value) <= 599:
+                return int(value)
+    for pattern, status in _STATUS_BY_WORD:
+        if pattern.search(text):
+            return status
+    return 502

@@ -1,0 +1,154 @@
+"""What is sent to an OpenAI-compatible endpoint: a ModelRequest as bytes.
+
+The same request always gives the same bytes, and a longer conversation begins with the bytes of
+the shorter one, so that the caches of providers hit. Field by field after
+https://platform.openai.com/docs/api-reference/chat/create.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Literal
+
+import msgspec
+
+from nanobot.providers.base import (
+    ChatMessage,
+    ImagePart,
+    ModelRequest,
+    TextPart,
+    ToolCall,
+    ToolSpec,
+)
+
+_NAME_REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
+_ANY_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_REFUSES = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|extra|unexpected"
+    r"|only the default",
+    re.IGNORECASE,
+)
+_REFUSES_TOOLS = re.compile(
+    r"does not support (?:tools|function)|support tool use|tool choice requires"
+    r"|tools? (?:is|are) not supported",
+    re.IGNORECASE,
+)
+
+
+class _FunctionOut(msgspec.Struct):
+    name: str
+    arguments: str
+
+
+class _CallOut(msgspec.Struct):
+    id: str
+    function: _FunctionOut
+    type: Literal["function"] = "function"
+
+
+class _MessageOut(msgspec.Struct, omit_defaults=True):
+    role: str
+    content: str | list[dict[str, Any]] | None
+    tool_calls: list[_CallOut] | msgspec.UnsetType = msgspec.UNSET
+    tool_call_id: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class Quirks(msgspec.Struct, frozen=True):
+    """What one endpoint is known to refuse, learned from its own error texts."""
+
+    completion_tokens: bool = False
+    no_temperature: bool = False
+    no_stream_options: bool = False
+    no_tools: bool = False
+
+
+def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
+    """The body of POST /chat/completions. Text that is not valid Unicode is mended."""
+    body: dict[str, Any] = {
+        "model": request.model,
+        "stream": True,
+        "max_completion_tokens" if quirks.completion_tokens else "max_tokens": request.max_tokens,
+        "messages": [_message(message) for message in request.messages],
+    }
+    if not quirks.no_stream_options:
+        body["stream_options"] = {"include_usage": True}
+    if not quirks.no_temperature:
+        body["temperature"] = request.temperature
+    if request.tools and not quirks.no_tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    try:
+        return msgspec.json.encode(body, order="deterministic")
+    except UnicodeEncodeError:
+        # Platforms hand over lone surrogates (half an emoji); json keeps them, UTF-8 cannot.
+        plain = json.dumps(msgspec.to_builtins(body), ensure_ascii=False, sort_keys=True)
+        return plain.encode("utf-8", "replace")
+
+
+def learned(quirks: Quirks, status: int, text: str, *, tools: bool) -> Quirks:
+    """The quirks, with what a refusal's text says about a parameter we can do without."""
+    if tools and status in (400, 404, 422) and _REFUSES_TOOLS.search(text):
+        return msgspec.structs.replace(quirks, no_tools=True)
+    if status not in (400, 422) or not _REFUSES.search(text):
+        return quirks
+    if "max_completion_tokens" in text:
+        return msgspec.structs.replace(quirks, completion_tokens=True)
+    if "stream_options" in text:
+        return msgspec.structs.replace(quirks, no_stream_options=True)
+    if "temperature" in text:
+        return msgspec.structs.replace(quirks, no_temperature=True)
+    return quirks
+
+
+def valid_arguments(text: str) -> str:
+    """The text if it is a JSON object, else `{}`: some servers answer 400 to a broken one."""
+    try:
+        _ANY_OBJECT.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return "{}"
+    return text
+
+
+def _message(message: ChatMessage) -> _MessageOut:
+    content = _content(message)
+    if message.role == "tool":
+        return _MessageOut("tool", content, tool_call_id=message.tool_call_id or "call_0")
+    if message.tool_calls:
+        calls = [_call(call) for call in message.tool_calls]
+        return _MessageOut(message.role, content or None, tool_calls=calls)
+    return _MessageOut(message.role, content)
+
+
+def _content(message: ChatMessage) -> str | list[dict[str, Any]]:
+    if isinstance(message.content, str):
+        return message.content
+    with_images = message.role == "user" and any(
+        isinstance(part, ImagePart) for part in message.content
+    )
+    if with_images:
+        return [_part(part) for part in message.content]
+    # Only user messages may carry images on this wire; elsewhere their place is marked.
+    return "\n".join(
+        part.text if isinstance(part, TextPart) else "[image]" for part in message.content
+    )
+
+
+def _part(part: TextPart | ImagePart) -> dict[str, Any]:
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    return {"type": "image_url", "image_url": {"url": f"data:{part.mime};base64,{part.data}"}}
+
+
+def _call(call: ToolCall) -> _CallOut:
+    # A name the model made up may hold what the endpoint refuses; that must not end the session.
+    name = _NAME_REFUSED.sub("_", call.name)[:64] or "unknown"
+    return _CallOut(call.id, _FunctionOut(name, valid_arguments(call.arguments)))
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return {"type": "function", "function": function}
