@@ -35,7 +35,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     key: str
 
 
-Args = TypeVar("Args")
+Args = TypeVar("Args", bound=msgspec.Struct)
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     `args` is a msgspec Struct: its fields (with `msgspec.Meta` descriptions) are the schema, and
     `run` gets a validated instance. `run` returns the text for the model and raises ToolError
     for what the model can mend. `timeout` is in seconds. `allowed` is the set of roles that may
-    use it at all.
+    use it at all. `rest` is what a result too long to show says about reading what was left out.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     effect: Effect
     timeout: float = 30.0
     allowed: frozenset[Role] = frozenset({Role.OWNER, Role.MEMBER})
+    rest: str = "Ask for a smaller part to see it."
 
 
 AnyTool = Tool[Any]
