@@ -1,0 +1,121 @@
+"""Outbound messages as parts of the Bot API: text with entities (never a parse mode), buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from nanobot.bus.events import OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot_channels._markdown import from_markdown
+from nanobot_channels._text import Rich, Span, Style, clean, split, utf16_units
+
+TEXT_LIMIT = 4096
+"""UTF-16 units in one message (Bot API, sendMessage)."""
+ENTITY_LIMIT = 100
+"""Entities in one message; the server ignores the others (limits.tginfo.me, not in the Bot API)."""
+_CALLBACK_BYTES = 64
+_EMPTY = "(empty message)"
+
+_TYPES = {
+    Style.BOLD: "bold",
+    Style.ITALIC: "italic",
+    Style.STRIKE: "strikethrough",
+    Style.CODE: "code",
+    Style.PRE: "pre",
+    Style.LINK: "text_link",
+    Style.QUOTE: "blockquote",
+}
+
+
+class Entity(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """A MessageEntity; offset and length in UTF-16 units."""
+
+    type: str
+    offset: int
+    length: int
+    url: str | None = None
+    language: str | None = None
+
+
+class Button(msgspec.Struct):
+    """An InlineKeyboardButton whose press comes back as a callback_query."""
+
+    text: str
+    callback_data: str
+
+
+class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """What a part's payload holds. `text` is set where it differs from the plain fallback."""
+
+    text: str | None = None
+    entities: list[Entity] = []
+    reply_to: str | None = None
+    buttons: list[list[Button]] = []
+
+
+def render(message: OutboundMessage) -> list[OutboundPart]:
+    """The parts of a message: at least one, each within Telegram's limits, in order.
+
+    Only the first part is a reply; the last one carries the choices as buttons. The plain
+    fallback has link targets written out where they fit. Attachments are named in a last line.
+    """
+    rich = from_markdown("\n\n".join([message.text, *_named_attachments(message)]))
+    pieces = split(rich, TEXT_LIMIT, measure=utf16_units, max_spans=ENTITY_LIMIT) or [Rich(_EMPTY)]
+    parts = []
+    for number, piece in enumerate(pieces):
+        plain = _with_targets(piece)
+        payload = Payload(
+            text=None if plain == piece.text else piece.text,
+            entities=list(_entities(piece)),
+            reply_to=message.reply_to if number == 0 else None,
+            buttons=_buttons(message.choices) if number == len(pieces) - 1 else [],
+        )
+        key = f"{message.key}.{number}"
+        parts.append(OutboundPart(text=plain, payload=msgspec.json.encode(payload), key=key))
+    return parts
+
+
+def payload_of(part: OutboundPart) -> Payload:
+    """The payload of a stored part; raises msgspec.DecodeError if it is not one of ours."""
+    return msgspec.json.decode(part.payload, type=Payload) if part.payload else Payload()
+
+
+def _named_attachments(message: OutboundMessage) -> Iterator[str]:
+    for item in message.attachments:
+        yield f"[{item.kind} {item.name}]".replace(" ]", "]")
+
+
+def _entities(piece: Rich) -> Iterator[Entity]:
+    at = unit = 0
+    for span in piece.spans:
+        unit += utf16_units(piece.text[at : span.start])
+        at = span.start
+        yield Entity(
+            type=_TYPES[span.style],
+            offset=unit,
+            length=utf16_units(piece.text[span.start : span.end]),
+            url=span.value if span.style is Style.LINK else None,
+            language=span.value or None if span.style is Style.PRE else None,
+        )
+
+
+def _with_targets(piece: Rich) -> str:
+    """The text with link targets behind the links, or as it is if that is too long."""
+    links: Sequence[Span] = [span for span in piece.spans if span.style is Style.LINK]
+    text = piece.text
+    for link in reversed(links):
+        if link.value != piece.text[link.start : link.end]:
+            text = f"{text[: link.end]} ({link.value}){text[link.end :]}"
+    return text if utf16_units(text) <= TEXT_LIMIT else piece.text
+
+
+def _buttons(choices: Sequence[str]) -> list[list[Button]]:
+    """One choice a row. Data is limited to 64 bytes; a longer choice is known by its label."""
+    rows = []
+    for number, choice in enumerate(choices):
+        label = clean(choice)
+        fits = 0 < len(label.encode()) <= _CALLBACK_BYTES
+        rows.append([Button(label or str(number + 1), label if fits else f"#{number + 1}")])
+    return rows

@@ -1,0 +1,184 @@
+"""Long polling of the Bot API in which an update is acknowledged only once it is committed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+import msgspec
+from loguru import logger
+from telegram.error import TelegramError
+
+from nanobot.bus.events import InboundMessage
+from nanobot.errors import BadCredentials
+from nanobot.ports import Clock, Intake
+from nanobot_channels._telegram_api import MALFORMED, ApiRefusal, BotApi
+from nanobot_channels._telegram_updates import (
+    ALLOWED_UPDATES,
+    BadUpdate,
+    Me,
+    is_from_group,
+    press_id,
+    to_inbound,
+    update_id,
+)
+
+_GRACE_SECONDS = 8.0
+_ANSWER_SECONDS = 5.0
+
+
+class Backoff:
+    """How long to wait after the nth failure in a row.
+
+    0.5 s, doubling to 2 s during the first minute, since most outages are a restart, and to 30 s
+    after it; up to a quarter less by chance, so that bots do not return all at once.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._random = random.Random()  # noqa: S311 (nobody gains by guessing it)
+        self._since: float | None = None
+        self._next = 0.5
+
+    def reset(self) -> None:
+        """Something worked."""
+        self._since = None
+        self._next = 0.5
+
+    def delay(self) -> float:
+        """Seconds to wait now."""
+        now = self._clock.monotonic()
+        if self._since is None:
+            self._since = now
+        longest = 2.0 if now - self._since < 60.0 else 30.0
+        delay = min(self._next, longest)
+        self._next = min(delay * 2, 30.0)
+        return delay * self._random.uniform(0.75, 1.0)
+
+
+class Polling:
+    """One bot's updates on their way to one intake."""
+
+    def __init__(
+        self, api: BotApi, name: str, intake: Intake, clock: Clock, seconds: float
+    ) -> None:
+        self._api = api
+        self._name = name
+        self._intake = intake
+        self._clock = clock
+        self._seconds = seconds
+        self._backoff = Backoff(clock)
+        self._me: Me | None = None
+
+    async def run(self) -> None:
+        """Poll until cancelled; failures of the server or the line are waited out.
+
+        Raises BadCredentials when the token is refused, and whatever the intake raises: then the
+        update was not acknowledged, and the next run gets it again.
+        """
+        offset = self._offset(await self._intake.cursor())
+        while True:
+            try:
+                updates = await self._poll(offset)
+                self._intake.alive()
+                if self._me is None and any(is_from_group(update) for update in updates):
+                    self._me = await self._get_me()
+            except (TelegramError, msgspec.ValidationError, *MALFORMED) as error:
+                await self._wait_out(error)
+                continue
+            if not updates:
+                self._backoff.reset()
+                continue
+            following = await self._admit(updates)
+            if following is None:
+                await self._wait_out(ValueError("no update in the answer has an update_id"))
+            else:
+                self._backoff.reset()
+                offset = following
+
+    def _offset(self, cursor: str | None) -> int | None:
+        if cursor is None:
+            return None
+        try:
+            return int(cursor)
+        except ValueError:
+            logger.warning("{}: stored cursor {!r} is no offset; starting anew", self._name, cursor)
+            return None
+
+    async def _poll(self, offset: int | None) -> Sequence[object]:
+        params: dict[str, Any] = {
+            "timeout": max(round(self._seconds), 1),
+            "allowed_updates": list(ALLOWED_UPDATES),
+        }
+        if offset is not None:
+            params["offset"] = offset
+        updates = await self._api.call(
+            "get_Updates", params, read_seconds=self._seconds + _GRACE_SECONDS
+        )
+        if not isinstance(updates, list):
+            raise TypeError(f"getUpdates answered with {type(updates).__name__}")
+        return updates
+
+    async def _get_me(self) -> Me:
+        return msgspec.convert(await self._api.call("get_Me", {}), Me, strict=False)
+
+    async def _admit(self, updates: Sequence[object]) -> int | None:
+        """Commit a batch; returns the next offset, None if it cannot be told."""
+        numbers = [number for number in map(update_id, updates) if number is not None]
+        following = max(numbers) + 1 if numbers else None
+        messages = [message for message in map(self._converted, updates) if message]
+        await self._intake.admit(messages, None if following is None else str(following))
+        for update in updates:
+            press = press_id(update)
+            if press:
+                await self._stop_spinner(press)
+        return following
+
+    def _converted(self, update: object) -> InboundMessage | None:
+        try:
+            return to_inbound(update, self._name, self._me)
+        except BadUpdate as error:
+            logger.warning("{}: update {} skipped: {}", self._name, update_id(update), error)
+            return None
+
+    async def _stop_spinner(self, press: str) -> None:
+        """Tell the client that the press arrived; only cosmetic, so a failure is only noted."""
+        try:
+            await self._api.call(
+                "answer_Callback_Query", {"callback_query_id": press}, read_seconds=_ANSWER_SECONDS
+            )
+        except (TelegramError, *MALFORMED) as error:
+            logger.debug("{}: answerCallbackQuery: {!r}", self._name, error)
+
+    async def _wait_out(self, error: Exception) -> None:
+        delay = self._backoff.delay()
+        reason = f"{error!r}"
+        if isinstance(error, ApiRefusal):
+            reason = f"{error.message} ({error.status})"
+            delay = await self._after_refusal(error, delay)
+        logger.warning("{}: no updates: {}; next try in {:.1f} s", self._name, reason, delay)
+        await self._clock.sleep(delay)
+
+    async def _after_refusal(self, error: ApiRefusal, delay: float) -> float:
+        if error.status in {httpx.codes.UNAUTHORIZED, httpx.codes.NOT_FOUND}:
+            raise BadCredentials(
+                f"Telegram refuses the token of channels.{self._name} ({error.status}). Ask "
+                f"@BotFather for the bot's token (/mybots, API Token), put it into channels."
+                f"{self._name}.token; with an api_root of your own, check that too."
+            )
+        if error.status == httpx.codes.CONFLICT:
+            if "webhook" in error.message.lower():
+                await self._delete_webhook()
+            else:
+                # Usually our own predecessor, whose poll the server still holds open.
+                delay = max(delay, 1.0)
+        return max(delay, error.retry_after or 0.0)
+
+    async def _delete_webhook(self) -> None:
+        """Remove a webhook set earlier for this bot: while it is there, getUpdates is refused."""
+        try:
+            await self._api.call("delete_Webhook", {"drop_pending_updates": False})
+        except (TelegramError, *MALFORMED) as error:
+            logger.warning("{}: deleteWebhook: {!r}", self._name, error)

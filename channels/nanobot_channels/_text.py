@@ -1,0 +1,209 @@
+"""Formatted text without a platform: styled spans over plain text, and its division into parts.
+
+An adapter turns a `Rich` into what its platform takes. Offsets count code points; an adapter
+that needs UTF-16 units or bytes converts them, and gives `split` its own measure.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from itertools import accumulate
+
+import msgspec
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb]")
+_SURROGATES = re.compile("[\ud800-\udfff]+")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]")
+_ZERO_WIDTH_JOINER = "\u200d"
+
+
+class Style(StrEnum):
+    """How a stretch of text looks. CODE and PRE contain no other style, QUOTE no other QUOTE."""
+
+    BOLD = "bold"
+    ITALIC = "italic"
+    STRIKE = "strike"
+    CODE = "code"
+    PRE = "pre"
+    LINK = "link"
+    QUOTE = "quote"
+
+
+class Span(msgspec.Struct, frozen=True):
+    """`text[start:end]` in one style. `value` is a link's target or a code block's language."""
+
+    start: int
+    end: int
+    style: Style
+    value: str = ""
+
+
+class Rich(msgspec.Struct, frozen=True):
+    """Text with its spans, which lie inside it, are never empty, and start in ascending order."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+
+
+def clean(text: str) -> str:
+    """The text as every platform takes it.
+
+    Line ends become line feeds. Control characters (but not tab), which platforms refuse or drop,
+    are removed. Surrogate pairs are joined, lone surrogates, which UTF-8 cannot carry, become U+FFFD.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if _SURROGATES.search(text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _UNSAFE.sub("", text)
+
+
+def utf16_units(text: str) -> int:
+    """Length in UTF-16 code units, the measure of Telegram and of everything from JavaScript."""
+    if text.isascii():
+        return len(text)
+    return len(text.encode("utf-16-le")) // 2
+
+
+def is_boundary(text: str, at: int) -> bool:
+    """Whether dividing the text here leaves whole what people see as one character.
+
+    An approximation of Unicode's UAX 29 that errs towards not dividing: combining marks, joiners,
+    modifiers and tags stay with what they follow, flags and Hangul syllables stay whole.
+    """
+    if at <= 0 or at >= len(text):
+        return True
+    before, after = text[at - 1], text[at]
+    if before == _ZERO_WIDTH_JOINER or _extends(after):
+        return False
+    if _is_flag_letter(before) and _is_flag_letter(after):
+        run = 0
+        while run < at and _is_flag_letter(text[at - 1 - run]):
+            run += 1
+        return run % 2 == 0
+    return not (_is_jamo(before) and _is_jamo(after))
+
+
+def _extends(char: str) -> bool:
+    return (
+        unicodedata.category(char) in {"Mn", "Me", "Mc"}
+        or char == _ZERO_WIDTH_JOINER
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+        or "\U000e0020" <= char <= "\U000e007f"
+        or "\uff9e" <= char <= "\uff9f"
+    )
+
+
+def _is_flag_letter(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
+
+
+def _is_jamo(char: str) -> bool:
+    return (
+        "\u1100" <= char <= "\u11ff" or "\ua960" <= char <= "\ua97f" or "\ud7b0" <= char <= "\ud7fb"
+    )
+
+
+def split(
+    rich: Rich, limit: int, *, measure: Callable[[str], int] = len, max_spans: int = 1000
+) -> list[Rich]:
+    """Divide into parts of at most `limit` by `measure` and at most `max_spans` spans each.
+
+    `measure` must be additive: the length of a text is the sum of its characters' lengths, and no
+    character is longer than `limit`. A part ends at a paragraph, else a line, a sentence, a word,
+    a character as people see it; only a single such character beyond the limit is torn. Spans
+    that cross an end go on in the next part. Only white space at an end is dropped, and none that
+    indents code. No part is blank: a text of white space and invisible
+    characters has no parts.
+    """
+    if measure(rich.text) <= limit and len(rich.spans) <= max_spans:
+        whole = _part(rich, 0, len(rich.text), max_spans)
+        return [whole] if whole else []
+    parts = []
+    start = 0
+    widths = [0, *accumulate(measure(char) for char in rich.text)]
+    while start < len(rich.text):
+        end = bisect_right(widths, widths[start] + limit) - 1
+        end = max(_before_too_many(rich.spans, start, end, max_spans), start + 1)
+        if end < len(rich.text):
+            end = _best_end(rich.text, start, end)
+        part = _part(rich, start, end, max_spans)
+        if part:
+            parts.append(part)
+        start = end
+    return parts
+
+
+def _before_too_many(spans: Sequence[Span], start: int, end: int, most: int) -> int:
+    count = 0
+    for span in spans:
+        if span.end > start and span.start < end:
+            count += 1
+            if count > most and span.start > start:
+                return span.start
+    return end
+
+
+def _best_end(text: str, start: int, end: int) -> int:
+    """The best place to end in `text[start:end]`, in its second half if there is a good one."""
+    half = start + (end - start) // 2
+    for mark in ("\n\n", "\n"):
+        # The mark itself may stick out: it is dropped at the end of a part.
+        found = text.rfind(mark, half, end + len(mark))
+        if found > start:
+            return min(found + len(mark), end)
+    sentences = [match.end() for match in _SENTENCE_END.finditer(text, half, end + 1)]
+    sentences = [found for found in sentences if start < found <= end]
+    if sentences:
+        return sentences[-1]
+    # Not further back than that: some languages and all long links have no spaces.
+    for found in range(end, start + (end - start) // 4, -1):
+        if text[found].isspace() and is_boundary(text, found):
+            return found
+    for found in range(end, start, -1):
+        if is_boundary(text, found):
+            return found
+    return end
+
+
+def _part(rich: Rich, start: int, end: int, max_spans: int) -> Rich | None:
+    """`text[start:end]` with blank ends trimmed, None if it is blank."""
+    text = rich.text
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    first = start
+    while first < end and text[first].isspace():
+        first += 1
+    if all(char.isspace() or unicodedata.category(char) == "Cf" for char in text[first:end]):
+        return None
+    if first > start and any(
+        span.style is Style.PRE and span.start <= first < span.end for span in rich.spans
+    ):
+        # Indentation of a first line of code means something; empty lines above it do not.
+        first = max(text.rfind("\n", start, first) + 1, start)
+    spans = (
+        _trimmed(text, max(span.start, first), min(span.end, end), span)
+        for span in rich.spans
+        if span.start < end and span.end > first
+    )
+    kept = sorted((span for span in spans if span), key=lambda span: (span.start, -span.end))
+    moved = tuple(
+        Span(span.start - first, span.end - first, span.style, span.value)
+        for span in kept[:max_spans]
+    )
+    return Rich(text[first:end], moved)
+
+
+def _trimmed(text: str, start: int, end: int, span: Span) -> Span | None:
+    """The span without white space at its ends, which platforms do not style; code keeps it."""
+    if span.style not in {Style.PRE, Style.CODE}:
+        while end > start and text[end - 1].isspace():
+            end -= 1
+        while start < end and text[start].isspace():
+            start += 1
+    return Span(start, end, span.style, span.value) if end > start else None

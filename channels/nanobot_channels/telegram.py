@@ -1,0 +1,159 @@
+"""Telegram over the Bot API: python-telegram-bot's Bot, and polling that acknowledges late."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from telegram.error import TelegramError
+
+from nanobot.bus.events import Address, OutboundMessage
+from nanobot.errors import ConfigError
+from nanobot.ports import Capabilities, Clock, Intake, OutboundPart
+from nanobot_channels import _telegram_parts
+from nanobot_channels._telegram_api import MALFORMED, ApiRefusal, BotApi, delivery_error
+from nanobot_channels._telegram_parts import Payload, payload_of
+from nanobot_channels._telegram_polling import Polling
+
+DEFAULT_API_ROOT = "https://api.telegram.org"
+POLL_SECONDS = 30.0
+
+
+class _SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class TelegramChannel:
+    """One bot. `poll_seconds` is how long the server may hold a poll that has nothing to tell."""
+
+    # Telegram has no way to ask whether a message was sent, so nothing can be reconciled.
+    capabilities = Capabilities(edits=True, typing=True, reconciles=False)
+
+    def __init__(
+        self,
+        name: str,
+        token: str,
+        api_root: str = DEFAULT_API_ROOT,
+        *,
+        poll_seconds: float = POLL_SECONDS,
+        clock: Clock | None = None,
+    ) -> None:
+        self._name = name
+        self._api = BotApi(token, api_root)
+        self._clock = clock or _SystemClock()
+        self._poll_seconds = poll_seconds
+
+    async def run(self, intake: Intake) -> None:
+        """Receive until cancelled. An update is acknowledged by the poll after its commit.
+
+        Outages, conflicts with another poller and flood control are waited out here, with
+        warnings in the log. Raises BadCredentials if the token is refused, and what the intake
+        raises.
+        """
+        await Polling(self._api, self._name, intake, self._clock, self._poll_seconds).run()
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        """The parts: at most 4096 UTF-16 units and 100 entities each, at least one, none empty."""
+        return _telegram_parts.render(message)
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        """Send one part; returns the message_id.
+
+        Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
+        usable answer came.
+        """
+        payload = payload_of(part)
+        params: dict[str, Any] = _content(part, payload, plain=plain)
+        params["chat_id"] = address.chat_id
+        if address.thread_id:
+            params["message_thread_id"] = address.thread_id
+        if payload.reply_to and payload.reply_to.isdecimal():
+            params["reply_parameters"] = {
+                "message_id": int(payload.reply_to),
+                "allow_sending_without_reply": True,
+            }
+        result = await self._call("send_Message", params, expects="message_id")
+        return str(result["message_id"])
+
+    async def edit(
+        self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
+    ) -> None:
+        """Replace a message sent before; that it already reads so is no error. Raises as `send`."""
+        params: dict[str, Any] = _content(part, payload_of(part), plain=plain)
+        params["chat_id"] = address.chat_id
+        params["message_id"] = message_id
+        try:
+            await self._api.call("edit_Message_Text", params)
+        except ApiRefusal as error:
+            if "message is not modified" not in error.message.lower():
+                raise delivery_error(error) from error
+        except (TelegramError, *MALFORMED) as error:
+            raise delivery_error(error) from error
+
+    async def find(self, address: Address, part: OutboundPart) -> str | None:
+        """Always None: the Bot API cannot tell."""
+        del address, part
+        return None
+
+    async def typing(self, address: Address) -> None:
+        """Show "typing" for about five seconds. Raises as `send`."""
+        params: dict[str, Any] = {"chat_id": address.chat_id, "action": "typing"}
+        if address.thread_id:
+            params["message_thread_id"] = address.thread_id
+        await self._call("send_Chat_Action", params)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._api.close()
+
+    async def _call(self, method: str, params: Mapping[str, Any], expects: str = "") -> Any:
+        try:
+            result = await self._api.call(method, params)
+            if expects and expects not in result:
+                raise KeyError(expects)
+        except (TelegramError, *MALFORMED) as error:
+            raise delivery_error(error) from error
+        return result
+
+
+def _content(part: OutboundPart, payload: Payload, *, plain: bool) -> dict[str, Any]:
+    """The parameters that sendMessage and editMessageText have in common."""
+    params: dict[str, Any] = {"text": part.text, "link_preview_options": {"is_disabled": True}}
+    if payload.buttons:
+        params["reply_markup"] = {"inline_keyboard": msgspec.to_builtins(payload.buttons)}
+    if not plain:
+        params["text"] = part.text if payload.text is None else payload.text
+        if payload.entities:
+            params["entities"] = msgspec.to_builtins(payload.entities)
+    return params
+
+
+def open_channel(name: str, settings: Mapping[str, object]) -> TelegramChannel:
+    """The channel of one `[channels.NAME]` table: `token`, and `api_root` for another server.
+
+    Raises ConfigError for settings that cannot work; nothing is connected yet.
+    """
+    token = settings.get("token")
+    if not isinstance(token, str) or not re.fullmatch(r"[^\s/?#%{}]+", token.strip()):
+        raise ConfigError(
+            f"channels.{name}.token is {'not a bot token' if token else 'missing'}: talk to "
+            "@BotFather on Telegram, send /newbot, and put the token it gives you there."
+        )
+    root = settings.get("api_root", DEFAULT_API_ROOT)
+    if not isinstance(root, str) or not re.match(r"https?://[^\s/{}]+[^\s{}]*$", root.strip()):
+        raise ConfigError(
+            f"channels.{name}.api_root is not an http(s) URL: remove it to use "
+            f"{DEFAULT_API_ROOT}, or give your own Bot API server's, without /bot."
+        )
+    return TelegramChannel(name, token.strip(), root.strip().rstrip("/"))
