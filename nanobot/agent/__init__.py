@@ -1,0 +1,1 @@
+"""The agent: lanes, runs, and what a run does next."""

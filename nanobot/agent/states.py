@@ -1,0 +1,64 @@
+"""The states of a run, and the one table of what may follow what."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class RunState(StrEnum):
+    """Where a run is. Recovery changes a run's owner, never its state."""
+
+    QUEUED = "queued"
+    PREPARING = "preparing"
+    MODEL_RUNNING = "model_running"
+    TOOL_RUNNING = "tool_running"
+    AWAITING_HUMAN = "awaiting_human"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    ABORTED = "aborted"
+
+
+class RunKind(StrEnum):
+    """Whom a run answers: a person (chat), or nobody directly (task, in the background)."""
+
+    CHAT = "chat"
+    TASK = "task"
+
+
+_S = RunState
+
+TRANSITIONS: dict[RunState, frozenset[RunState]] = {
+    _S.QUEUED: frozenset({_S.PREPARING, _S.FAILED, _S.ABORTED}),
+    _S.PREPARING: frozenset({_S.MODEL_RUNNING, _S.COMPLETED, _S.FAILED, _S.ABORTED}),
+    _S.MODEL_RUNNING: frozenset(
+        {_S.MODEL_RUNNING, _S.TOOL_RUNNING, _S.COMPLETED, _S.FAILED, _S.ABORTED}
+    ),
+    _S.TOOL_RUNNING: frozenset({_S.MODEL_RUNNING, _S.AWAITING_HUMAN, _S.FAILED, _S.ABORTED}),
+    _S.AWAITING_HUMAN: frozenset({_S.TOOL_RUNNING, _S.MODEL_RUNNING, _S.FAILED, _S.ABORTED}),
+    _S.COMPLETED: frozenset(),
+    _S.FAILED: frozenset(),
+    _S.ABORTED: frozenset(),
+}
+
+LIVE = frozenset(state for state, following in TRANSITIONS.items() if following)
+
+PREDECESSORS: dict[RunState, tuple[str, ...]] = {
+    state: tuple(sorted(before for before, after in TRANSITIONS.items() if state in after))
+    for state in RunState
+}
+
+_AS_PEOPLE_SEE = {
+    _S.QUEUED: "queued",
+    _S.PREPARING: "running",
+    _S.MODEL_RUNNING: "running",
+    _S.TOOL_RUNNING: "running",
+    _S.AWAITING_HUMAN: "waiting",
+    _S.COMPLETED: "succeeded",
+    _S.FAILED: "failed",
+    _S.ABORTED: "cancelled",
+}
+
+
+def as_people_see(state: RunState) -> str:
+    """The word for a state in everything a person reads."""
+    return _AS_PEOPLE_SEE[state]

@@ -1,0 +1,279 @@
+"""The port between the agent and its store: about a dozen verbs, each exactly one transaction.
+
+Whatever a verb is given is either all kept or not at all, and kept means on disk when it returns.
+Every verb that takes a Lane is fenced: it raises Fenced, and writes nothing, once the lane has
+another owner. The contract suite runs over every implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from nanobot.agent.states import RunKind, RunState
+from nanobot.bus.events import Address, InboundMessage, Origin, OutboundMessage, Role
+from nanobot.ports import OutboundPart
+from nanobot.providers.base import ToolSpec, Usage
+from nanobot.session.entries import Body, Entry
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """A lane with something to do."""
+
+    session_key: str
+    kind: RunKind
+    attempts: int = 0
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """The right to write a session's log, as long as nobody claims it after us."""
+
+    session_key: str
+    token: int
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One durable execution. `address` is where its answers go, for its whole life."""
+
+    id: str
+    session_key: str
+    kind: RunKind
+    state: RunState
+    origin: Origin
+    address: Address
+    sender_id: str
+    role: Role
+    reply_to: str | None
+    first_seq: int
+    attempts: int
+    created_at: float
+    error: str | None = None
+    ended_at: float | None = None
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A run to drive: its lane, its log from `window_from` on, and the session's prompt."""
+
+    lane: Lane
+    run: Run
+    entries: tuple[Entry, ...]
+    window_from: int
+    prompt: str | None
+    flavour: str | None
+    model: str | None
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A system prompt with its tools, stored once under the digest of its bytes."""
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+
+
+class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run took. `active_ms` is the sum of its recorded steps; waiting is not in it."""
+
+    model_calls: int = 0
+    tool_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    active_ms: int = 0
+
+    def plus(self, usage: Usage | None) -> RunUsage:
+        """With one more call's tokens."""
+        if usage is None:
+            return self
+        return msgspec.structs.replace(
+            self,
+            prompt_tokens=self.prompt_tokens + usage.prompt_tokens,
+            completion_tokens=self.completion_tokens + usage.completion_tokens,
+            cached_tokens=self.cached_tokens + usage.cached_tokens,
+        )
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ends: its last entries, its terminal state, and what it owes to whom."""
+
+    state: RunState
+    bodies: tuple[Body, ...] = ()
+    outbound: tuple[OutboundMessage, ...] = ()
+    usage: RunUsage = RunUsage()
+    error: str | None = None
+    new_window: bool = False
+
+
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
+    """A message let in. It waits in its session's lane, unless it is settled at once: by an
+    `answer` (control operations, strangers), or as an order to `stop` what runs there.
+
+    `everyone`: the order is an owner's and reaches runs and messages of others too."""
+
+    message: InboundMessage
+    session_key: str
+    role: Role
+    answer: OutboundMessage | None = None
+    stop: Ending | None = None
+    everyone: bool = False
+
+
+class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an Admission: `fresh` False means it was here before and nothing was written.
+
+    `refused`: the lane was full, and the sender is being told. `owes`: the chat that something
+    is owed to now. `stopped`: the run that an order ended."""
+
+    inbound_id: int
+    session_key: str
+    kind: RunKind
+    fresh: bool
+    refused: bool = False
+    owes: Address | None = None
+    stopped: Run | None = None
+
+
+class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A message owed, with where its delivery stands. `parts` is empty until it was rendered."""
+
+    id: int
+    session_key: str
+    run_id: str
+    state: str
+    message: OutboundMessage
+    attempts: int
+    not_before: float
+    maybe_duplicate: bool
+    created_at: float
+    error: str | None = None
+    parts: tuple[PartRow, ...] = ()
+
+
+class PartRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One part: pending, sending (an effect may have happened) or sent (with its receipt)."""
+
+    idx: int
+    part: OutboundPart
+    state: str
+    receipt: str | None = None
+
+
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as people list it."""
+
+    key: str
+    title: str
+    model: str | None
+    updated_at: float
+    has_unread: bool
+    entries: int
+    waiting: int
+    run: Run | None
+
+
+class Journal(Protocol):
+    """The verbs. Names are what NANOBOT_CRASH_AT takes."""
+
+    async def cursor(self, channel: str) -> str | None:
+        """Where a channel's intake stands."""
+        ...
+
+    async def admit(
+        self, channel: str, admissions: Sequence[Admission], cursor: str | None, lane_limit: int
+    ) -> list[Admitted]:
+        """Take messages in, once each by (channel, chat, dedupe_key), with the channel's cursor.
+
+        An order to stop aborts the live run (the sender's own, or anybody's if `everyone`), settles
+        what that sender had waiting, owes its notice, and fences the run's driver off."""
+        ...
+
+    async def ready(self) -> list[Ready]:
+        """Every lane that nobody holds and that has a live run or waiting messages."""
+        ...
+
+    async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
+        """Own the lane and get its run: the live one (its attempts counted), or a new one over the
+        waiting messages of one sender in order, each its own user entry. None: nothing to do, or
+        somebody else holds it."""
+        ...
+
+    async def take_pending(self, lane: Lane, run: Run, zone: str) -> tuple[Entry, ...]:
+        """Steer: the waiting messages of the run's own sender, taken into this run."""
+        ...
+
+    async def start_model(
+        self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: Snapshot | None
+    ) -> tuple[Entry, ...]:
+        """A model call is about to be made (its entry is the last of `bodies`)."""
+        ...
+
+    async def record_reply(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
+        """The model asked for tools."""
+        ...
+
+    async def start_tool(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
+        """A call with an effect on the world is about to be made."""
+        ...
+
+    async def record_result(
+        self, lane: Lane, run: Run, bodies: Sequence[Body]
+    ) -> tuple[Entry, ...]:
+        """What tool calls gave."""
+        ...
+
+    async def finish(self, lane: Lane, run: Run, ending: Ending) -> bool:
+        """End the run, settle its inbound, create what it owes, free the lane. True: more waits."""
+        ...
+
+    async def release(self, lane: Lane, run: Run) -> None:
+        """Give a live run back unfinished, as a clean end: it costs no attempt."""
+        ...
+
+    async def renew(self) -> None:
+        """Extend every lease this process holds; raises Fenced when one was lost."""
+        ...
+
+    async def post(self, session_key: str, message: OutboundMessage) -> None:
+        """Say something unasked: its entry and its outbound row."""
+        ...
+
+    async def snapshot(self, digest: str) -> Snapshot:
+        """A stored prompt."""
+        ...
+
+    async def set_model(self, session_key: str, model: str | None) -> None:
+        """The model this session's next calls go to; None is the configured one."""
+        ...
+
+    # Delivery
+
+    async def owed_chats(self, channel: str) -> list[Address]:
+        """Every chat of a channel with something unsent, oldest first."""
+        ...
+
+    async def next_outbound(self, address: Address) -> OutboundRow | None:
+        """The oldest unsent message of a chat, with its parts."""
+        ...
+
+    async def begin_send(
+        self, row: OutboundRow, parts: Sequence[OutboundPart], idx: int, *, duplicate: bool
+    ) -> None:
+        """Part `idx` is about to be sent (the parts are stored with the first). Raises Fenced when
+        the message is no longer unsent."""
+        ...
+
+    async def receipt(
+        self, row: OutboundRow, idx: int, message_id: str, *, begin: int | None
+    ) -> OutboundRow | None:
+        """Part `idx` was sent; part `begin` is about to be. After the last part: the next message."""
+        ...
+
+    async def defer(self, row: OutboundRow, idx: int, not_before: float, error: str) -> None:
+        """Nothing was applied: try again later."""
+        ...
+
+    async def bury(self, row: OutboundRow, error: str, *, whole_chat: bool) -> int:
+        """A final failure of the message, or of everything owed to its chat; tells the session.
+        Returns how many messages died."""
+        ...

@@ -1,0 +1,1 @@
+"""Conversations and the log that is their only truth."""

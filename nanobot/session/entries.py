@@ -1,0 +1,184 @@
+"""The log of a session: typed entries, append-only, hash-chained.
+
+Everything a run knows is here: history, checkpoint, audit and usage are views of it. The chain
+hashes each row's header and a salted digest of its payload, so a payload can be erased and the
+chain still holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TypeAlias
+
+import msgspec
+
+from nanobot.bus.events import Address, Attachment, Origin, Role
+from nanobot.errors import StoreCorrupt
+from nanobot.providers.base import FinishReason, ModelProfile, ToolCall, Usage
+
+GENESIS = b"\0" * 32
+
+
+class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
+    """One message taken into the log. `sent_at` and `zone` are what the model is told about time."""
+
+    text: str
+    address: Address
+    sender_id: str
+    role: Role
+    sent_at: float
+    inbound_id: int
+    message_id: str = ""
+    sender_name: str = ""
+    zone: str = "UTC"
+    reply_to: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    origin: Origin = Origin.USER
+    steered: bool = False
+
+
+class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):
+    """From here on, model calls use the snapshot with this digest (system prompt and tools)."""
+
+    digest: str
+    flavour: str
+
+
+class ModelCallEntry(
+    msgspec.Struct, frozen=True, kw_only=True, tag="model_call", omit_defaults=True
+):
+    """A model call is about to be made over the entries from `window_from` up to here."""
+
+    call: int
+    prompt: str
+    window_from: int
+    profile: ModelProfile
+    estimate: int
+    temperature: float
+    max_tokens: int
+
+
+class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_defaults=True):
+    """What a model call gave. `partial`: it was cut off by a cancel and never acted upon."""
+
+    call: int
+    text: str
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: FinishReason = "stop"
+    usage: Usage | None = None
+    ms: int = 0
+    partial: bool = False
+
+
+class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_started"):
+    """A call with an effect on the world is about to be made."""
+
+    call: int
+    index: int
+    name: str
+
+
+class ToolResultEntry(
+    msgspec.Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True
+):
+    """What a tool call gave, or why it was not made."""
+
+    call: int
+    index: int
+    name: str
+    text: str
+    ok: bool = True
+    ms: int = 0
+
+
+class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
+    """Somebody ended the run."""
+
+    by: str
+
+
+class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note"):
+    """Something the gateway records: a failure, a new start (`what`: error, new, undelivered)."""
+
+    what: str
+    text: str
+
+
+class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post"):
+    """Something said unasked into this session; the model sees it as its own words."""
+
+    text: str
+    key: str
+
+
+class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
+    """The payload of entry `seq` was erased on request."""
+
+    seq: int
+    by: str
+
+
+Body: TypeAlias = (
+    UserEntry
+    | PromptEntry
+    | ModelCallEntry
+    | ReplyEntry
+    | ToolStartedEntry
+    | ToolResultEntry
+    | CancelEntry
+    | NoteEntry
+    | PostEntry
+    | ErasedEntry
+)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One row of the log; `body` is None once its payload was erased."""
+
+    seq: int
+    run_id: str
+    at: float
+    body: Body | None
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """One row as the chain sees it."""
+
+    session_key: str
+    seq: int
+    run_id: str
+    kind: str
+    at: float
+    digest: bytes
+
+
+_decoder = msgspec.json.Decoder(Body)
+
+
+def encode(body: Body) -> bytes:
+    """The stored bytes of a payload."""
+    return msgspec.json.encode(body)
+
+
+def decode(payload: bytes) -> Body:
+    """The payload behind stored bytes; raises StoreCorrupt when they are not one."""
+    try:
+        return _decoder.decode(payload)
+    except msgspec.DecodeError as broken:
+        raise StoreCorrupt(f"an entry of the log cannot be read: {broken}") from broken
+
+
+def kind_of(body: Body) -> str:
+    """The name of an entry's kind, as stored."""
+    return str(type(body).__struct_config__.tag)
+
+
+def payload_digest(salt: bytes, payload: bytes) -> bytes:
+    """What the chain holds instead of the payload."""
+    return hashlib.sha256(salt + payload).digest()
+
+
+def link_hash(previous: bytes, link: Link) -> bytes:
+    """The hash of a row: its header, its digest, and everything before it."""
+    return hashlib.sha256(previous + msgspec.json.encode(link)).digest()

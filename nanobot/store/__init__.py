@@ -1,0 +1,1 @@
+"""The one relational store: everything durable, behind the Journal port."""

@@ -1,0 +1,138 @@
+"""Messages accepted and not yet answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.agent.states import RunKind
+from nanobot.bus.events import InboundMessage, Origin, Role
+from nanobot.session.entries import UserEntry
+from nanobot.store import schema
+
+_i = schema.inbound
+_decoder = msgspec.json.Decoder(InboundMessage)
+
+_NEXT = (
+    sa.select(_i.c.id, _i.c.role, _i.c.body)
+    .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
+    .order_by(_i.c.id)
+    .limit(sa.bindparam("n"))
+)
+_ANY = (
+    sa.select(_i.c.id)
+    .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
+    .limit(1)
+)
+_TAKE = (
+    sa.update(_i)
+    .where(_i.c.id == sa.bindparam("i"), _i.c.state == "pending")
+    .values(state="taken", run_id=sa.bindparam("r"))
+)
+_SETTLE = (
+    sa.update(_i)
+    .where(
+        _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.run_id == sa.bindparam("r")
+    )
+    .values(state="settled")
+)
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A waiting message."""
+
+    id: int
+    role: Role
+    message: InboundMessage
+
+    @property
+    def command(self) -> bool:
+        """A command that keeps its place in the lane (/new): taken alone."""
+        return self.message.origin is Origin.USER and self.message.text.split(maxsplit=1)[:1] == [
+            "/new"
+        ]
+
+
+def kind_for(origin: Origin) -> RunKind:
+    """People are answered in chat runs; what happens by itself runs in the background."""
+    return RunKind.CHAT if origin in (Origin.USER, Origin.API) else RunKind.TASK
+
+
+def pending(connection: sa.Connection, key: str, limit: int = 100) -> list[Pending]:
+    """The waiting messages of a lane, in order of arrival."""
+    rows = connection.execute(_NEXT, {"k": key, "n": limit}).all()
+    return [Pending(i, Role(role), _decoder.decode(body)) for i, role, body in rows]
+
+
+def any_waiting(connection: sa.Connection, key: str) -> bool:
+    """Whether a lane has something waiting."""
+    return connection.execute(_ANY, {"k": key}).first() is not None
+
+
+def one_turn(waiting: Sequence[Pending]) -> list[Pending]:
+    """The messages that the next run answers together: the first, and those right behind it from
+    the same person in the same place. Everything that is not a person's message runs alone."""
+    if not waiting:
+        return []
+    first = waiting[0]
+    if first.command or first.message.origin is not Origin.USER:
+        return [first]
+    together = [first]
+    for other in waiting[1:]:
+        if not same_speaker(first, other):
+            break
+        together.append(other)
+    return together
+
+
+def same_speaker(first: Pending, other: Pending) -> bool:
+    """Whether `other` may be answered in the run of `first`."""
+    return (
+        other.message.origin is Origin.USER
+        and not other.command
+        and other.message.sender.id == first.message.sender.id
+        and other.message.address == first.message.address
+    )
+
+
+def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:
+    """Mark messages as being answered by a run."""
+    for one in taken:
+        connection.execute(_TAKE, {"i": one.id, "r": run_id})
+
+
+def settle(connection: sa.Connection, key: str, run_id: str) -> None:
+    """The run created what it owes for them: they are done."""
+    connection.execute(_SETTLE, {"k": key, "r": run_id})
+
+
+def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -> int:
+    """Drop what a sender (None: anybody) has waiting; returns how many."""
+    query = sa.update(_i).where(
+        _i.c.session_key == key, schema.INBOUND_OPEN, _i.c.state == "pending"
+    )
+    if sender_id is not None:
+        query = query.where(_i.c.sender_id == sender_id)
+    return connection.execute(query.values(state="settled")).rowcount
+
+
+def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
+    """The log's view of a message."""
+    message = one.message
+    return UserEntry(
+        text=message.text,
+        address=message.address,
+        sender_id=message.sender.id,
+        sender_name=message.sender.name,
+        role=one.role,
+        sent_at=message.sent_at,
+        zone=zone,
+        inbound_id=one.id,
+        message_id=message.message_id,
+        reply_to=message.reply_to,
+        attachments=message.attachments,
+        origin=message.origin,
+        steered=steered,
+    )

@@ -1,0 +1,189 @@
+"""The Journal over SQL: every verb one function in one transaction, named for the crash tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.bus.events import Address, OutboundMessage
+from nanobot.errors import StoreError
+from nanobot.journal import (
+    Admission,
+    Admitted,
+    Claim,
+    Ending,
+    Lane,
+    OutboundRow,
+    Ready,
+    Run,
+    Snapshot,
+)
+from nanobot.agent.states import RunState
+from nanobot.ports import OutboundPart
+from nanobot.session.entries import Body, Entry
+from nanobot.store import admission, log, outbox, runs, schema
+from nanobot.store.database import Database
+from nanobot.store.unit import Writer
+
+T = TypeVar("T")
+
+VERBS = (
+    "admit",
+    "claim",
+    "take_pending",
+    "start_model",
+    "record_reply",
+    "start_tool",
+    "record_result",
+    "finish",
+    "release",
+    "post",
+    "begin_send",
+    "receipt",
+    "defer",
+    "bury",
+)
+"""The verbs that write, as NANOBOT_CRASH_AT takes them."""
+
+
+class SqlJournal:
+    """See journal.Journal: the same code for SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database, writer: Writer) -> None:
+        self._database = database
+        self._writer = writer
+
+    async def _do(self, verb: str, work: Callable[[sa.Connection], T]) -> T:
+        return await self._database.transact(work, verb)
+
+    async def cursor(self, channel: str) -> str | None:
+        """Where a channel's intake stands."""
+        return await self._do("", lambda c: admission.cursor(c, channel))
+
+    async def admit(
+        self, channel: str, admissions: Sequence[Admission], cursor: str | None, lane_limit: int
+    ) -> list[Admitted]:
+        """Take messages in with the channel's cursor."""
+        return await self._do(
+            "admit",
+            lambda c: admission.admit(c, self._writer, channel, admissions, cursor, lane_limit),
+        )
+
+    async def ready(self) -> list[Ready]:
+        """Lanes with something to do that nobody holds."""
+        return await self._do("", lambda c: runs.ready(c, self._writer))
+
+    async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
+        """Own a lane and get its run."""
+        return await self._do(
+            "claim", lambda c: runs.claim(c, self._writer, session_key, run_id, zone)
+        )
+
+    async def take_pending(self, lane: Lane, run: Run, zone: str) -> tuple[Entry, ...]:
+        """Steer the run with what its sender said meanwhile."""
+        return await self._do(
+            "take_pending", lambda c: runs.take_pending(c, self._writer, lane, run, zone)
+        )
+
+    async def start_model(
+        self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: Snapshot | None
+    ) -> tuple[Entry, ...]:
+        """A model call is about to be made."""
+        return await self._do(
+            "start_model", lambda c: runs.start_model(c, self._writer, lane, run, bodies, prompt)
+        )
+
+    async def record_reply(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
+        """The model asked for tools."""
+        return await self._advance("record_reply", lane, run, (body,), RunState.TOOL_RUNNING)
+
+    async def start_tool(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
+        """An effect on the world is about to happen."""
+        return await self._advance("start_tool", lane, run, (body,), None)
+
+    async def record_result(
+        self, lane: Lane, run: Run, bodies: Sequence[Body]
+    ) -> tuple[Entry, ...]:
+        """What tool calls gave."""
+        return await self._advance("record_result", lane, run, bodies, None)
+
+    async def _advance(
+        self, verb: str, lane: Lane, run: Run, bodies: Sequence[Body], state: RunState | None
+    ) -> tuple[Entry, ...]:
+        def work(connection: sa.Connection) -> tuple[Entry, ...]:
+            if state is not None:
+                runs.transition(connection, run, state, progress=True)
+            elif verb == "record_result":
+                runs.progressed(connection, run)
+            return log.append(connection, self._writer, lane, run.id, bodies)
+
+        return await self._do(verb, work)
+
+    async def finish(self, lane: Lane, run: Run, ending: Ending) -> bool:
+        """End the run with all that it owes."""
+        return await self._do("finish", lambda c: runs.finish(c, self._writer, lane, run, ending))
+
+    async def release(self, lane: Lane, run: Run) -> None:
+        """Give a live run back unfinished."""
+        await self._do("release", lambda c: runs.release(c, self._writer, lane, run))
+
+    async def renew(self) -> None:
+        """Extend the leases held."""
+        await self._do("", lambda c: runs.renew(c, self._writer))
+
+    async def post(self, session_key: str, message: OutboundMessage) -> None:
+        """Say something unasked."""
+        await self._do("post", lambda c: outbox.post(c, self._writer, session_key, message))
+
+    async def snapshot(self, digest: str) -> Snapshot:
+        """A stored prompt."""
+        query = sa.select(schema.snapshots.c.body).where(schema.snapshots.c.digest == digest)
+        body = await self._do("", lambda c: c.scalar(query))
+        if body is None:
+            raise StoreError(f"the prompt {digest} is missing from the store")
+        return msgspec.json.decode(body, type=Snapshot)
+
+    async def set_model(self, session_key: str, model: str | None) -> None:
+        """The model of a session's next calls."""
+        await self._do("set_model", lambda c: log.set_model(c, self._writer, session_key, model))
+
+    async def owed_chats(self, channel: str) -> list[Address]:
+        """Chats with something unsent."""
+        return await self._do("", lambda c: outbox.owed_chats(c, channel))
+
+    async def next_outbound(self, address: Address) -> OutboundRow | None:
+        """The oldest unsent message of a chat."""
+        return await self._do(
+            "", lambda c: outbox.next_outbound(c, address.channel, address.chat_id)
+        )
+
+    async def begin_send(
+        self, row: OutboundRow, parts: Sequence[OutboundPart], idx: int, *, duplicate: bool
+    ) -> None:
+        """A part is about to be sent."""
+        await self._do(
+            "begin_send",
+            lambda c: outbox.begin_send(c, row, parts, idx, duplicate=duplicate),
+        )
+
+    async def receipt(
+        self, row: OutboundRow, idx: int, message_id: str, *, begin: int | None
+    ) -> OutboundRow | None:
+        """A part was sent."""
+        return await self._do(
+            "receipt",
+            lambda c: outbox.receipt(c, self._writer, row, idx, message_id, begin=begin),
+        )
+
+    async def defer(self, row: OutboundRow, idx: int, not_before: float, error: str) -> None:
+        """Nothing was applied: later."""
+        await self._do("defer", lambda c: outbox.defer(c, row, idx, not_before, error))
+
+    async def bury(self, row: OutboundRow, error: str, *, whole_chat: bool) -> int:
+        """A final failure."""
+        return await self._do(
+            "bury", lambda c: outbox.bury(c, self._writer, row, error, whole_chat=whole_chat)
+        )

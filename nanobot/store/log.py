@@ -1,0 +1,179 @@
+"""Sessions and their entries: appending to the chain, reading by range, erasing, verifying."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from nanobot.errors import Fenced, StoreCorrupt
+from nanobot.journal import Lane
+from nanobot.session import entries as log
+from nanobot.store import schema
+from nanobot.store.dialect import insert_ignore
+from nanobot.store.unit import Writer
+
+_s = schema.sessions
+_e = schema.entries
+
+_HEAD = sa.select(_s.c.head_seq, _s.c.head_hash, _s.c.token).where(_s.c.key == sa.bindparam("k"))
+_EXISTS = sa.select(_s.c.key).where(_s.c.key == sa.bindparam("k"))
+_HEAD_LOCKED = _HEAD.with_for_update()
+_ADVANCE = (
+    sa.update(_s)
+    .where(
+        _s.c.key == sa.bindparam("k"),
+        _s.c.token == sa.bindparam("t"),
+        _s.c.head_seq == sa.bindparam("was"),
+    )
+    .values(
+        head_seq=sa.bindparam("seq"), head_hash=sa.bindparam("hash"), updated_at=sa.bindparam("now")
+    )
+)
+_INSERT = sa.insert(_e)
+_RANGE = (
+    sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.payload)
+    .where(_e.c.session_key == sa.bindparam("k"), _e.c.seq >= sa.bindparam("start"))
+    .order_by(_e.c.seq)
+)
+
+
+def ensure_session(connection: sa.Connection, writer: Writer, key: str, title: str) -> None:
+    """The session's row exists afterwards."""
+    if connection.execute(_EXISTS, {"k": key}).first() is None:
+        now = writer.clock.now()
+        values = {
+            "key": key,
+            "title": title,
+            "created_at": now,
+            "updated_at": now,
+            "head_hash": log.GENESIS,
+        }
+        connection.execute(insert_ignore(connection, _s), values)
+
+
+def exists(connection: sa.Connection, key: str) -> bool:
+    """Whether there is such a session."""
+    return connection.execute(_EXISTS, {"k": key}).first() is not None
+
+
+def set_model(connection: sa.Connection, writer: Writer, key: str, model: str | None) -> None:
+    """The model of a session's next calls."""
+    ensure_session(connection, writer, key, "")
+    connection.execute(sa.update(_s).where(_s.c.key == key).values(model=model))
+
+
+def append(
+    connection: sa.Connection,
+    writer: Writer,
+    lane: Lane,
+    run_id: str,
+    bodies: Sequence[log.Body],
+) -> tuple[log.Entry, ...]:
+    """Append to the session's chain, or raise Fenced when the lane has another owner.
+
+    Also the fence of verbs that append nothing: the token is checked all the same.
+    """
+    head = connection.execute(_HEAD, {"k": lane.session_key}).first()
+    if head is None or head.token != lane.token:
+        raise Fenced(f"the lane of {lane.session_key} has another owner now")
+    now = writer.clock.now()
+    seq, chain = int(head.head_seq), bytes(head.head_hash)
+    rows, made = [], []
+    for body in bodies:
+        seq += 1
+        payload = log.encode(body)
+        salt = writer.ids.salt()
+        digest = log.payload_digest(salt, payload)
+        kind = log.kind_of(body)
+        link = log.Link(
+            session_key=lane.session_key, seq=seq, run_id=run_id, kind=kind, at=now, digest=digest
+        )
+        chain = log.link_hash(chain, link)
+        rows.append(
+            {
+                "session_key": lane.session_key,
+                "seq": seq,
+                "run_id": run_id,
+                "kind": kind,
+                "at": now,
+                "salt": salt,
+                "payload": payload,
+                "digest": digest,
+                "hash": chain,
+            }
+        )
+        made.append(log.Entry(seq, run_id, now, body))
+    if rows:
+        connection.execute(_INSERT, rows)
+    advanced = connection.execute(
+        _ADVANCE,
+        {
+            "k": lane.session_key,
+            "t": lane.token,
+            "was": head.head_seq,
+            "seq": seq,
+            "hash": chain,
+            "now": now,
+        },
+    )
+    if advanced.rowcount != 1:
+        raise Fenced(f"the lane of {lane.session_key} has another owner now")
+    return tuple(made)
+
+
+def lane_of(connection: sa.Connection, key: str) -> Lane:
+    """The lane as it stands, locked for this transaction: for writers who are not its owner."""
+    head = connection.execute(_HEAD_LOCKED, {"k": key}).first()
+    if head is None:
+        raise Fenced(f"there is no session {key}")
+    return Lane(key, int(head.token))
+
+
+def read(connection: sa.Connection, key: str, start: int) -> tuple[log.Entry, ...]:
+    """The entries from `start` on, erased ones with body None."""
+    rows = connection.execute(_RANGE, {"k": key, "start": start}).all()
+    return tuple(
+        log.Entry(seq, run_id, at, None if payload is None else log.decode(payload))
+        for seq, run_id, at, payload in rows
+    )
+
+
+def erase(connection: sa.Connection, writer: Writer, key: str, seq: int, by: str) -> None:
+    """Remove one payload for good and say so in the log; the chain still holds."""
+    lane = lane_of(connection, key)
+    where = sa.and_(_e.c.session_key == key, _e.c.seq == seq)
+    connection.execute(sa.update(_e).where(where).values(payload=None, salt=None))
+    append(connection, writer, lane, "", [log.ErasedEntry(seq=seq, by=by)])
+
+
+def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
+    """Walk the chain and return its length; raises StoreCorrupt naming the first bad entry.
+
+    With `head`, a hash noted earlier, it also proves that the log still contains that moment.
+    """
+    chain, count, seen_head = log.GENESIS, 0, head in (None, log.GENESIS)
+    columns = (_e.c.seq, _e.c.run_id, _e.c.kind, _e.c.at, _e.c.salt, _e.c.payload)
+    query = sa.select(*columns, _e.c.digest, _e.c.hash).where(_e.c.session_key == key)
+    for row in connection.execute(query.order_by(_e.c.seq)):
+        count += 1
+        if row.payload is not None and log.payload_digest(row.salt, row.payload) != row.digest:
+            raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
+        link = log.Link(
+            session_key=key,
+            seq=row.seq,
+            run_id=row.run_id,
+            kind=row.kind,
+            at=row.at,
+            digest=bytes(row.digest),
+        )
+        chain = log.link_hash(chain, link)
+        if row.seq != count or chain != row.hash:
+            raise StoreCorrupt(f"the log of {key} is broken at entry {row.seq}")
+        seen_head = seen_head or chain == head
+    kept = connection.execute(_HEAD, {"k": key}).first()
+    if kept is not None and bytes(kept.head_hash) != chain:
+        raise StoreCorrupt(f"the log of {key} was cut: its last entry is missing")
+    if not seen_head:
+        raise StoreCorrupt(f"the log of {key} does not contain the given head: its tail was cut")
+    return count

@@ -1,0 +1,140 @@
+"""The first tables."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    """Create everything a message needs on its way."""
+    big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+    op.create_table(
+        "meta",
+        sa.Column("key", sa.Text, primary_key=True),
+        sa.Column("value", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "channels",
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("cursor", sa.Text),
+    )
+    op.create_table(
+        "sessions",
+        sa.Column("key", sa.Text, primary_key=True),
+        sa.Column("title", sa.Text, nullable=False, server_default=""),
+        sa.Column("model", sa.Text),
+        sa.Column("created_at", sa.Double, nullable=False),
+        sa.Column("updated_at", sa.Double, nullable=False),
+        sa.Column("last_read_at", sa.Double),
+        sa.Column("head_seq", big, nullable=False, server_default="0"),
+        sa.Column("head_hash", sa.LargeBinary, nullable=False),
+        sa.Column("window_from", big, nullable=False, server_default="1"),
+        sa.Column("prompt", sa.Text),
+        sa.Column("flavour", sa.Text),
+        sa.Column("token", big, nullable=False, server_default="0"),
+        sa.Column("owner", sa.Text),
+        sa.Column("lease_until", sa.Double),
+    )
+    op.create_table(
+        "entries",
+        sa.Column("session_key", sa.Text, primary_key=True),
+        sa.Column("seq", big, primary_key=True, autoincrement=False),
+        sa.Column("run_id", sa.Text, nullable=False),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("at", sa.Double, nullable=False),
+        sa.Column("salt", sa.LargeBinary),
+        sa.Column("payload", sa.LargeBinary),
+        sa.Column("digest", sa.LargeBinary, nullable=False),
+        sa.Column("hash", sa.LargeBinary, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "snapshots",
+        sa.Column("digest", sa.Text, primary_key=True),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+    )
+    _queues(big)
+
+
+def _queues(big: sa.types.TypeEngine[int]) -> None:
+    op.create_table(
+        "inbound",
+        sa.Column("id", big, primary_key=True, autoincrement=True),
+        sa.Column("session_key", sa.Text, nullable=False),
+        sa.Column("channel", sa.Text, nullable=False),
+        sa.Column("chat_id", sa.Text, nullable=False),
+        sa.Column("dedupe_key", sa.Text, nullable=False),
+        sa.Column("sender_id", sa.Text, nullable=False),
+        sa.Column("role", sa.Text, nullable=False),
+        sa.Column("origin", sa.Text, nullable=False),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("run_id", sa.Text),
+        sa.Column("at", sa.Double, nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
+    )
+    _partial("inbound_open", "inbound", ["session_key", "id"], "inbound.state != 'settled'")
+    op.create_table(
+        "runs",
+        sa.Column("id", sa.Text, primary_key=True),
+        sa.Column("session_key", sa.Text, nullable=False),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("parent", sa.Text),
+        sa.Column("origin", sa.Text, nullable=False),
+        sa.Column("channel", sa.Text, nullable=False),
+        sa.Column("chat_id", sa.Text, nullable=False),
+        sa.Column("thread_id", sa.Text),
+        sa.Column("sender_id", sa.Text, nullable=False),
+        sa.Column("role", sa.Text, nullable=False),
+        sa.Column("reply_to", sa.Text),
+        sa.Column("first_seq", big, nullable=False),
+        sa.Column("attempts", sa.Integer, nullable=False),
+        sa.Column("progress", sa.Integer, nullable=False),
+        sa.Column("usage", sa.LargeBinary),
+        sa.Column("error", sa.Text),
+        sa.Column("created_at", sa.Double, nullable=False),
+        sa.Column("ended_at", sa.Double),
+        sqlite_with_rowid=False,
+    )
+    live = "runs.state NOT IN ('completed', 'failed', 'aborted')"
+    _partial("runs_live", "runs", ["session_key"], live)
+    op.create_table(
+        "outbound",
+        sa.Column("id", big, primary_key=True, autoincrement=True),
+        sa.Column("key", sa.Text, nullable=False, unique=True),
+        sa.Column("session_key", sa.Text, nullable=False),
+        sa.Column("run_id", sa.Text, nullable=False),
+        sa.Column("channel", sa.Text, nullable=False),
+        sa.Column("chat_id", sa.Text, nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+        sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
+        sa.Column("maybe_duplicate", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.Column("error", sa.Text),
+        sa.Column("created_at", sa.Double, nullable=False),
+        sa.Column("settled_at", sa.Double),
+    )
+    waiting = "outbound.state IN ('pending', 'sending')"
+    _partial("outbound_open", "outbound", ["channel", "chat_id", "id"], waiting)
+    op.create_table(
+        "parts",
+        sa.Column("outbound_id", big, primary_key=True, autoincrement=False),
+        sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("text", sa.Text, nullable=False),
+        sa.Column("payload", sa.LargeBinary, nullable=False),
+        sa.Column("key", sa.Text, nullable=False),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("receipt", sa.Text),
+        sqlite_with_rowid=False,
+    )
+
+
+def _partial(name: str, table: str, columns: list[str], condition: str) -> None:
+    where = sa.text(condition)
+    op.create_index(name, table, columns, sqlite_where=where, postgresql_where=where)

@@ -1,0 +1,117 @@
+"""Opening a home's store: the lock, the check after a crash, the migration with its copy."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from nanobot.errors import ConfigError, StoreCorrupt, StoreUnwritable
+from nanobot.ports import Clock, Ids
+from nanobot.store import migrate
+from nanobot.store.database import CrashPoint, Crasher, Database, PostgresDatabase, SqliteDatabase
+from nanobot.store.journal import SqlJournal
+from nanobot.store.lock import HomeLock
+from nanobot.store.unit import Writer
+
+LEASE_SECONDS = 30.0
+
+
+class Store:
+    """An open store. `shared`: other processes may work on it too, so leases must be renewed."""
+
+    def __init__(self, journal: SqlJournal, database: Database, lock: HomeLock | None) -> None:
+        self.journal = journal
+        self._database = database
+        self._lock = lock
+
+    @property
+    def shared(self) -> bool:
+        """Whether lanes are held by leases that run out."""
+        return self._database.dialect == "postgresql"
+
+    async def close(self) -> None:
+        """Commit what was handed in, then let the next one in."""
+        await self._database.close()
+        if self._lock is not None:
+            self._lock.release()
+
+
+def in_memory(clock: Clock, ids: Ids) -> Store:
+    """A private store that ends with the process, under the same code."""
+    database = SqliteDatabase(None)
+    database.run_now(migrate.prepare)
+    writer = Writer(clock, ids, ids.run_id())
+    return Store(SqlJournal(database, writer), database, None)
+
+
+def open_store(home: Path, url: str, clock: Clock, ids: Ids, *, command: str, crash: str) -> Store:
+    """The store of a home. Raises StoreLocked, StoreTooNew, StoreCorrupt or StoreUnwritable.
+
+    `url` empty: SQLite in the home. `crash` is NANOBOT_CRASH_AT.
+    """
+    crasher = Crasher(CrashPoint.parse(crash))
+    if url and not url.startswith("sqlite"):
+        return _open_postgres(url, clock, ids, crasher)
+    lock = HomeLock(home, command)
+    path = _sqlite_path(url) if url else home / "state.db"
+    try:
+        return _open_sqlite(path, lock, clock, ids, crasher)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _sqlite_path(url: str) -> Path:
+    database = sa.make_url(url).database
+    if not database:
+        raise ConfigError('database_url must name a file: "sqlite:////var/lib/nanobot/state.db"')
+    return Path(database)
+
+
+def _open_sqlite(path: Path, lock: HomeLock, clock: Clock, ids: Ids, crasher: Crasher) -> Store:
+    if lock.unclean and path.exists():
+        check(path)
+    database = SqliteDatabase(path, crasher)
+    if database.run_now(migrate.prepare):
+        copy(path, path.with_name(f"{path.name}.{int(clock.now())}.bak"))
+        database.run_now(migrate.upgrade)
+    writer = Writer(clock, ids, ids.run_id())
+    return Store(SqlJournal(database, writer), database, lock)
+
+
+def _open_postgres(url: str, clock: Clock, ids: Ids, crasher: Crasher) -> Store:
+    database = PostgresDatabase(url, crasher)
+    if database.run_now(migrate.prepare):
+        database.run_now(migrate.upgrade)
+    writer = Writer(clock, ids, ids.run_id(), LEASE_SECONDS)
+    return Store(SqlJournal(database, writer), database, None)
+
+
+def check(path: Path) -> None:
+    """SQLite's own integrity check; raises StoreCorrupt with what it found."""
+    try:
+        with sqlite3.connect(path) as connection:
+            found = connection.execute("PRAGMA quick_check(3)").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise StoreCorrupt(
+            f"{path} is damaged ({error}): move it away, and put a .bak copy in its place"
+        ) from error
+    finally:
+        connection.close()
+    if found != [("ok",)]:
+        problems = "; ".join(str(row[0]) for row in found)
+        raise StoreCorrupt(f"{path} is damaged ({problems}): put a .bak copy in its place")
+
+
+def copy(path: Path, target: Path) -> None:
+    """A consistent copy of a database file."""
+    try:
+        source, kept = sqlite3.connect(path), sqlite3.connect(target)
+        with kept:
+            source.backup(kept)
+        source.close()
+        kept.close()
+    except sqlite3.Error as error:
+        raise StoreUnwritable(f"no copy could be made before migrating ({error})") from error

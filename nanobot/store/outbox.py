@@ -1,0 +1,268 @@
+"""Messages owed: created with what they answer, sent part by part, each send recorded around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.bus.events import Address, OutboundMessage
+from nanobot.errors import Fenced
+from nanobot.journal import OutboundRow, PartRow
+from nanobot.ports import OutboundPart
+from nanobot.session.entries import NoteEntry, PostEntry
+from nanobot.store import log, schema
+from nanobot.store.dialect import insert_ignore
+from nanobot.store.unit import Writer
+
+_o = schema.outbound
+_p = schema.parts
+_decoder = msgspec.json.Decoder(OutboundMessage)
+
+_COLUMNS = (
+    _o.c.id,
+    _o.c.session_key,
+    _o.c.run_id,
+    _o.c.body,
+    _o.c.state,
+    _o.c.attempts,
+    _o.c.not_before,
+    _o.c.maybe_duplicate,
+    _o.c.error,
+    _o.c.created_at,
+)
+_NEXT = (
+    sa.select(*_COLUMNS)
+    .where(
+        _o.c.channel == sa.bindparam("c"),
+        _o.c.chat_id == sa.bindparam("chat"),
+        schema.OUTBOUND_OPEN,
+    )
+    .order_by(_o.c.id)
+    .limit(1)
+)
+_PARTS = (
+    sa.select(_p.c.idx, _p.c.text, _p.c.payload, _p.c.key, _p.c.state, _p.c.receipt)
+    .where(_p.c.outbound_id == sa.bindparam("o"))
+    .order_by(_p.c.idx)
+)
+_SENDING = (
+    sa.update(_o)
+    .where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
+    .values(
+        state="sending",
+        attempts=_o.c.attempts + 1,
+        maybe_duplicate=sa.or_(_o.c.maybe_duplicate, sa.bindparam("dup", type_=sa.Boolean)),
+    )
+)
+_DONE = (
+    sa.update(_o)
+    .where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
+    .values(state="sent", error=None, settled_at=sa.bindparam("now"))
+)
+_PART_INSERT = sa.insert(_p)
+_PART_STATE = (
+    sa.update(_p)
+    .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
+    .values(state=sa.bindparam("s"), receipt=sa.bindparam("r"))
+)
+
+
+def owe(
+    connection: sa.Connection,
+    writer: Writer,
+    session_key: str,
+    run_id: str,
+    messages: Sequence[OutboundMessage],
+) -> None:
+    """Create the rows; a key that exists already is not owed twice."""
+    for message in messages:
+        connection.execute(
+            insert_ignore(connection, _o),
+            {
+                "key": message.key,
+                "session_key": session_key,
+                "run_id": run_id,
+                "channel": message.address.channel,
+                "chat_id": message.address.chat_id,
+                "body": msgspec.json.encode(message),
+                "state": "pending",
+                "created_at": writer.clock.now(),
+            },
+        )
+
+
+def post(
+    connection: sa.Connection, writer: Writer, session_key: str, message: OutboundMessage
+) -> None:
+    """See Journal.post."""
+    log.ensure_session(connection, writer, session_key, message.text[:60])
+    lane = log.lane_of(connection, session_key)
+    entry = PostEntry(text=message.text, key=message.key)
+    log.append(connection, writer, lane, "", [entry])
+    owe(connection, writer, session_key, "", [message])
+
+
+def owed_chats(connection: sa.Connection, channel: str) -> list[Address]:
+    """See Journal.owed_chats."""
+    query = (
+        sa.select(_o.c.chat_id, sa.func.min(_o.c.id))
+        .where(_o.c.channel == channel, schema.OUTBOUND_OPEN)
+        .group_by(_o.c.chat_id)
+        .order_by(sa.func.min(_o.c.id))
+    )
+    return [Address(channel, chat) for chat, _first in connection.execute(query)]
+
+
+def next_outbound(connection: sa.Connection, channel: str, chat_id: str) -> OutboundRow | None:
+    """See Journal.next_outbound."""
+    row = connection.execute(_NEXT, {"c": channel, "chat": chat_id}).first()
+    if row is None:
+        return None
+    parts: tuple[PartRow, ...] = ()
+    if row.state == "sending" or row.attempts:
+        parts = _parts(connection, row.id)
+    return _as_row(row, parts)
+
+
+def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
+    return tuple(
+        PartRow(
+            idx=idx,
+            part=OutboundPart(text=text, payload=bytes(payload), key=key),
+            state=state,
+            receipt=receipt,
+        )
+        for idx, text, payload, key, state, receipt in connection.execute(
+            _PARTS, {"o": outbound_id}
+        )
+    )
+
+
+def _as_row(row: sa.Row[tuple[object, ...]], parts: tuple[PartRow, ...]) -> OutboundRow:
+    r = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for it
+    return OutboundRow(
+        id=r["id"],
+        session_key=r["session_key"],
+        run_id=r["run_id"],
+        state=r["state"],
+        message=_decoder.decode(r["body"]),
+        attempts=r["attempts"],
+        not_before=r["not_before"],
+        maybe_duplicate=bool(r["maybe_duplicate"]),
+        created_at=r["created_at"],
+        error=r["error"],
+        parts=parts,
+    )
+
+
+def begin_send(
+    connection: sa.Connection,
+    row: OutboundRow,
+    new_parts: Sequence[OutboundPart],
+    idx: int,
+    *,
+    duplicate: bool,
+) -> None:
+    """See Journal.begin_send."""
+    moved = connection.execute(_SENDING, {"o": row.id, "dup": duplicate})
+    if moved.rowcount != 1:
+        raise Fenced(f"message {row.id} is no longer unsent")
+    if new_parts:
+        values = [
+            {
+                "outbound_id": row.id,
+                "idx": number,
+                "text": part.text,
+                "payload": part.payload,
+                "key": part.key,
+                "state": "sending" if number == idx else "pending",
+            }
+            for number, part in enumerate(new_parts)
+        ]
+        connection.execute(_PART_INSERT, values)
+    else:
+        connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "sending", "r": None})
+
+
+def receipt(
+    connection: sa.Connection,
+    writer: Writer,
+    row: OutboundRow,
+    idx: int,
+    message_id: str,
+    *,
+    begin: int | None,
+) -> OutboundRow | None:
+    """See Journal.receipt."""
+    connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "sent", "r": message_id})
+    if begin is not None:
+        connection.execute(_PART_STATE, {"o": row.id, "n": begin, "s": "sending", "r": None})
+        return None
+    connection.execute(_DONE, {"o": row.id, "now": writer.clock.now()})
+    address = row.message.address
+    return next_outbound(connection, address.channel, address.chat_id)
+
+
+def defer(
+    connection: sa.Connection, row: OutboundRow, idx: int, not_before: float, error: str
+) -> None:
+    """See Journal.defer."""
+    connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "pending", "r": None})
+    later = sa.update(_o).where(_o.c.id == row.id, schema.OUTBOUND_OPEN)
+    connection.execute(later.values(state="pending", not_before=not_before, error=error))
+
+
+def bury(
+    connection: sa.Connection, writer: Writer, row: OutboundRow, error: str, *, whole_chat: bool
+) -> int:
+    """See Journal.bury."""
+    address = row.message.address
+    query = sa.select(_o.c.id, _o.c.session_key, _o.c.run_id, _o.c.body).where(schema.OUTBOUND_OPEN)
+    if whole_chat:
+        query = query.where(_o.c.channel == address.channel, _o.c.chat_id == address.chat_id)
+    else:
+        query = query.where(_o.c.id == row.id)
+    dead = connection.execute(query.order_by(_o.c.id)).all()
+    for identity, session_key, run_id, body in dead:
+        gone = sa.update(_o).where(_o.c.id == identity, schema.OUTBOUND_OPEN)
+        now = writer.clock.now()
+        connection.execute(gone.values(state="dead", error=error, settled_at=now))
+        text = _decoder.decode(body).text
+        note = NoteEntry(what="undelivered", text=f"This was not delivered ({error}): {text[:200]}")
+        if (
+            connection.execute(
+                sa.select(schema.sessions.c.key).where(schema.sessions.c.key == session_key)
+            ).first()
+            is not None
+        ):
+            lane = log.lane_of(connection, session_key)
+            log.append(connection, writer, lane, run_id, [note])
+    return len(dead)
+
+
+def listing(connection: sa.Connection, state: str | None, limit: int) -> list[OutboundRow]:
+    """Messages by state, the newest first."""
+    query = sa.select(*_COLUMNS).order_by(_o.c.id.desc()).limit(limit)
+    if state is not None:
+        query = query.where(_o.c.state == state)
+    rows = connection.execute(query).all()
+    return [_as_row(row, _parts(connection, row.id)) for row in rows]
+
+
+def retry(connection: sa.Connection, identity: int) -> bool:
+    """A dead message becomes unsent again; False when it is not dead."""
+    again = sa.update(_o).where(_o.c.id == identity, _o.c.state == "dead")
+    moved = connection.execute(again.values(state="pending", not_before=0, settled_at=None))
+    if moved.rowcount:
+        stuck = sa.update(_p).where(_p.c.outbound_id == identity, _p.c.state == "sending")
+        connection.execute(stuck.values(state="pending"))
+    return moved.rowcount == 1
+
+
+def drop(connection: sa.Connection, writer: Writer, identity: int) -> bool:
+    """Give an unsent or dead message up; False when it is neither."""
+    gone = sa.update(_o).where(_o.c.id == identity, _o.c.state.in_(("pending", "dead")))
+    now = writer.clock.now()
+    return connection.execute(gone.values(state="dropped", settled_at=now)).rowcount == 1

@@ -1,0 +1,168 @@
+"""The tables. A migration that changes them comes with the same change here; a test compares both."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+HEAD = "0001"
+"""The revision this code writes."""
+
+MIN_READER = 1
+"""Older programs that know a smaller number must not open the store."""
+
+metadata = sa.MetaData()
+
+# Partial indexes: SQLite uses one only for a query with the very same literal condition.
+INBOUND_OPEN = sa.text("inbound.state != 'settled'")
+RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
+OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
+
+_Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+meta = sa.Table(
+    "meta",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+channels = sa.Table(
+    "channels",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("cursor", sa.Text),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("title", sa.Text, nullable=False, server_default=""),
+    sa.Column("model", sa.Text),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+    sa.Column("last_read_at", sa.Double),
+    sa.Column("head_seq", _Id, nullable=False, server_default="0"),
+    sa.Column("head_hash", sa.LargeBinary, nullable=False),
+    sa.Column("window_from", _Id, nullable=False, server_default="1"),
+    sa.Column("prompt", sa.Text),
+    sa.Column("flavour", sa.Text),
+    # The lane's lease: `token` grows with every claim and fences every write.
+    sa.Column("token", _Id, nullable=False, server_default="0"),
+    sa.Column("owner", sa.Text),
+    sa.Column("lease_until", sa.Double),
+)
+
+entries = sa.Table(
+    "entries",
+    metadata,
+    sa.Column("session_key", sa.Text, primary_key=True),
+    sa.Column("seq", _Id, primary_key=True, autoincrement=False),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("salt", sa.LargeBinary),
+    sa.Column("payload", sa.LargeBinary),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("hash", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+snapshots = sa.Table(
+    "snapshots",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+
+inbound = sa.Table(
+    "inbound",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("dedupe_key", sa.Text, nullable=False),
+    sa.Column("sender_id", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
+)
+sa.Index(
+    "inbound_open",
+    inbound.c.session_key,
+    inbound.c.id,
+    sqlite_where=INBOUND_OPEN,
+    postgresql_where=INBOUND_OPEN,
+)
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("parent", sa.Text),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("thread_id", sa.Text),
+    sa.Column("sender_id", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("reply_to", sa.Text),
+    sa.Column("first_seq", _Id, nullable=False),
+    # Attempts are unclean ends without progress (a reply or a tool result) since the last one.
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("progress", sa.Integer, nullable=False),
+    sa.Column("usage", sa.LargeBinary),
+    sa.Column("error", sa.Text),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+    sqlite_with_rowid=False,
+)
+sa.Index("runs_live", runs.c.session_key, sqlite_where=RUN_LIVE, postgresql_where=RUN_LIVE)
+
+outbound = sa.Table(
+    "outbound",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("key", sa.Text, nullable=False, unique=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
+    sa.Column("maybe_duplicate", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("error", sa.Text),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("settled_at", sa.Double),
+)
+sa.Index(
+    "outbound_open",
+    outbound.c.channel,
+    outbound.c.chat_id,
+    outbound.c.id,
+    sqlite_where=OUTBOUND_OPEN,
+    postgresql_where=OUTBOUND_OPEN,
+)
+
+parts = sa.Table(
+    "parts",
+    metadata,
+    sa.Column("outbound_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("receipt", sa.Text),
+    sqlite_with_rowid=False,
+)
