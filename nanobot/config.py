@@ -1,0 +1,398 @@
+"""The configuration: read once from `config.toml` and the environment, checked, then frozen.
+
+This module is the only reader of either. Whatever is wrong stops the start with a ConfigError
+that names the place, the key, what was found, what is allowed and what to do; a key nobody knows
+is only a warning. Secrets appear in no repr and in no error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from math import nan
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.config_source import (
+    allowed,
+    follow,
+    from_text,
+    ids,
+    masked,
+    parse,
+    quoted,
+    shown,
+)
+from nanobot.errors import ConfigError
+
+T = TypeVar("T", bound="Settings")
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
+LargeCount: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
+Duration: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
+
+_PREFIX = "NANOBOT_"
+_NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
+_TABLES = ("agent", "providers", "channels", "web", "tools")
+# How many parts a variable's name has below each table (1 for the keys above all tables).
+_DEPTH = {"providers": 3, "channels": 3, "tools": 3} | dict.fromkeys(
+    ("database_url", "workspace", "drain_seconds"), 1
+)
+_CHANNEL_KEYS = ("type", "enabled", "owners", "members")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# The terminal's own channel; its user is the owner, and no platform may pose as that.
+_RESERVED = frozenset({"cli"})
+_LATER = frozenset(
+    {
+        *("agent." + key for key in ("triage", "decision", "recall", "recall_top_k", "remember")),
+        *("agent." + key for key in ("max_cognition_rounds", "collect_seconds")),
+        *("tools.web", "memory", "heartbeat", "lifecycle", "policy", "budgets", "mcp", "hooks"),
+        "events",
+    }
+)
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """A table of the configuration. Its repr shows no secret and no password within a URL."""
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({fields})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [(name, masked(name, getattr(self, name))) for name in self.__struct_fields__]
+
+
+class AgentSettings(Settings, frozen=True, kw_only=True):
+    """`[agent]`: the model, and the limits of a run."""
+
+    model: str = "auto"
+    fallback_models: tuple[str, ...] = ()
+    temperature: Annotated[float, Meta(ge=0, le=2)] = 0.7
+    max_tokens: LargeCount = 4096
+    max_iterations: Count = 25
+    max_tool_rounds: Count = 20
+    max_run_seconds: Duration = 300.0
+    max_history: Annotated[int, Meta(ge=2, le=100_000)] = 200
+    max_concurrent_runs: Annotated[int, Meta(ge=1, le=10_000)] = 64
+    max_background_runs: Count = 8
+    tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3
+    tool_retry_delay: Annotated[float, Meta(ge=0, le=600)] = 1.0
+    when_busy: Literal["steer", "queue"] = "steer"
+    lane_limit: Annotated[int, Meta(ge=1, le=100_000)] = 50
+    session_policy: Literal["chat", "thread", "sender"] = "chat"
+    persona: str = "default"
+
+
+class ProviderSettings(Settings, frozen=True):
+    """`[providers.NAME]`: how to reach one provider of models."""
+
+    api_key: str = ""
+    api_base: str = ""
+    client: Literal["auto", "lean", "litellm"] = "auto"
+
+
+class ChannelSettings(Settings, frozen=True, kw_only=True):
+    """`[channels.NAME]`: one chat platform.
+
+    `type` is the adapter's name (the table's name unless set). An empty list of owners or
+    members lets nobody in; `members = ["*"]` lets everyone in. `settings` holds what belongs to
+    the adapter (token, api_root ...), as written, references resolved.
+    """
+
+    type: str
+    enabled: bool = True
+    owners: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = {}
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        # Which of an adapter's settings is secret, only the adapter knows: show their keys.
+        *own, _ = super().__rich_repr__()
+        return [*own, ("settings", sorted(self.settings))]
+
+
+class WebSettings(Settings, frozen=True, kw_only=True):
+    """`[web]`: accepted, not served yet."""
+
+    enabled: bool = False
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8765
+    token: str = ""
+
+
+class ExecSettings(Settings, frozen=True, kw_only=True):
+    """`[tools.exec]`: how commands of the model run."""
+
+    sandbox: Literal["auto", "bwrap", "off"] = "auto"
+    network: bool = True
+    timeout: Duration = 60.0
+
+
+class ToolsSettings(Settings, frozen=True, kw_only=True):
+    """`[tools]`."""
+
+    exec: ExecSettings = ExecSettings()
+
+
+class Config(Settings, frozen=True, kw_only=True):
+    """The whole configuration. `home`, `file` and `workspace` are absolute; none was created.
+
+    `file` is where the configuration is or would be. `warnings` are sentences for people.
+    """
+
+    home: Path
+    file: Path
+    database_url: str
+    workspace: Path
+    drain_seconds: float = 30.0
+    agent: AgentSettings = AgentSettings()
+    providers: Mapping[str, ProviderSettings] = {}
+    channels: Mapping[str, ChannelSettings] = {}
+    web: WebSettings = WebSettings()
+    tools: ToolsSettings = ToolsSettings()
+    warnings: tuple[str, ...] = ()
+
+
+class _Top(Settings, frozen=True, kw_only=True):
+    database_url: str = ""
+    workspace: str = ""
+    drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 30.0
+
+
+class _Text(msgspec.Struct, frozen=True):
+    """A value from the environment: text that takes the type of its key."""
+
+    text: str
+    variable: str
+
+
+def load(environ: Mapping[str, str]) -> Config:
+    """The configuration of the home that `environ` names. A missing file means defaults.
+
+    Raises ConfigError; reads nothing but `config.toml` and the files that its secrets refer to.
+    """
+    home = _home(environ)
+    file = home / "config.toml"
+    tree = parse(file)
+    reader = _Reader(home, file, environ)
+    reader.overlay(tree)
+    return reader.config(tree)
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    try:
+        return Path(environ.get("NANOBOT_HOME") or "~/.nanobot").expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigError(f"NANOBOT_HOME: {error}. Set it to the path of a folder.") from None
+
+
+class _Reader:
+    """One load: turns the tree of a file, overlaid with the environment, into settings."""
+
+    def __init__(self, home: Path, file: Path, environ: Mapping[str, str]) -> None:
+        self._home = home
+        self._file = file
+        self._environ = environ
+        self._warnings: list[str] = []
+
+    def config(self, tree: dict[str, Any]) -> Config:
+        tables = {name: tree.pop(name, {}) for name in _TABLES}
+        top = self._table(_Top, tree, "")
+        web = self._table(WebSettings, tables["web"], "web")
+        if web.enabled:
+            self._warnings.append(f"{self._file}: web.enabled: the web page is not served yet.")
+        return Config(
+            home=self._home,
+            file=self._file,
+            database_url=self._database_url(tree.get("database_url"), top.database_url),
+            workspace=self._workspace(tree.get("workspace"), top.workspace),
+            drain_seconds=top.drain_seconds,
+            agent=self._table(AgentSettings, tables["agent"], "agent"),
+            providers={
+                name: self._provider(found, f"providers.{name}")
+                for name, found in self._named(tables["providers"], "providers")
+            },
+            channels={
+                name: self._channel(found, name)
+                for name, found in self._named(tables["channels"], "channels")
+            },
+            web=web,
+            tools=self._tools(tables["tools"]),
+            warnings=tuple(self._warnings),
+        )
+
+    def overlay(self, tree: dict[str, Any]) -> None:
+        """Put what the environment says over what the file says. An empty variable is not set."""
+        for variable in sorted(self._environ):
+            text = self._environ[variable]
+            if variable.startswith(_PREFIX) and variable not in _NOT_KEYS and text:
+                parts = variable.removeprefix(_PREFIX).lower().split("__")
+                if len(parts) == _DEPTH.get(parts[0], 2 if len(parts) > 1 else 0):
+                    self._put(tree, parts, _Text(text, variable))
+                elif len(parts) > 1 or get_close_matches(parts[0], _Top.__struct_fields__):
+                    self._unknown(".".join(parts), _every_key(), _Text("", variable))
+
+    def _put(self, tree: dict[str, Any], parts: list[str], text: _Text) -> None:
+        node = tree
+        for depth, part in enumerate(parts[:-1]):
+            child = node.setdefault(_spelled(node, part), {})
+            if not isinstance(child, dict):
+                raise self._wrong(".".join(parts[: depth + 1]), child, "a table")
+            node = child
+        node[_spelled(node, parts[-1])] = text
+
+    def _table(self, kind: type[T], found: Any, path: str) -> T:
+        """A table whose every key is a field of `kind`."""
+        fields = {field.name: field for field in msgspec.structs.fields(kind)}
+        prefix = f"{path}." if path else ""
+        values = {}
+        for key, value in self._items(found, path):
+            if key in fields:
+                values[key] = self._value(fields[key], value, prefix + key)
+            else:
+                known = [prefix + name for name in fields]
+                self._unknown(prefix + key, known if path else [*known, *_TABLES], value)
+        return kind(**values)
+
+    def _items(self, found: Any, path: str) -> list[tuple[str, Any]]:
+        if not isinstance(found, dict):
+            raise self._wrong(path, found, f"a table: write [{path}] and its keys below it")
+        return list(found.items())
+
+    def _named(self, found: Any, path: str) -> Iterator[tuple[str, Any]]:
+        for name, table in self._items(found, path):
+            if not _NAME.fullmatch(name) or (path == "channels" and name in _RESERVED):
+                raise ConfigError(
+                    f"{self._file}: [{path}.{quoted(name)}] cannot be a name here. Use letters, "
+                    "digits, - and _, at most 64; no channel may be called 'cli'."
+                )
+            yield name, table
+
+    def _provider(self, found: Any, path: str) -> ProviderSettings:
+        provider = self._table(ProviderSettings, found, path)
+        if provider.api_base and not provider.api_base.startswith(("http://", "https://")):
+            raise self._wrong(f"{path}.api_base", found["api_base"], "an http:// or https:// URL")
+        return provider
+
+    def _channel(self, found: Any, name: str) -> ChannelSettings:
+        path = f"channels.{name}"
+        items = self._items(found, path)
+        own = {key: value for key, value in items if key in _CHANNEL_KEYS}
+        rest = {key: value for key, value in items if key not in _CHANNEL_KEYS}
+        for key, value in rest.items():
+            near = get_close_matches(key, _CHANNEL_KEYS, n=1, cutoff=0.8)
+            if near:
+                self._unknown(f"{path}.{key}", [f"{path}.{near[0]}"], value)
+        channel = self._table(ChannelSettings, {"type": name, **own}, path)
+        if "*" in channel.owners:
+            raise self._wrong(f"{path}.owners", channel.owners, "a list of ids, not everybody")
+        if not channel.enabled:
+            # A channel that is off must not stop the start for a token that is not there.
+            return channel
+        settings = {key: self._adapter(value, f"{path}.{key}") for key, value in rest.items()}
+        return msgspec.structs.replace(channel, settings=settings)
+
+    def _adapter(self, found: Any, key: str) -> Any:
+        if isinstance(found, dict):
+            return {name: self._adapter(value, f"{key}.{name}") for name, value in found.items()}
+        if isinstance(found, list):
+            return [self._adapter(value, key) for value in found]
+        return self._resolved(found, key)[0]
+
+    def _tools(self, found: Any) -> ToolsSettings:
+        tables = dict(self._items(found, "tools"))
+        settings = self._table(ExecSettings, tables.pop("exec", {}), "tools.exec")
+        for name, value in tables.items():
+            self._unknown(f"tools.{name}", ["tools.exec"], value)
+        return ToolsSettings(exec=settings)
+
+    def _value(self, field: msgspec.structs.FieldInfo, found: Any, key: str) -> Any:
+        value, loose = self._resolved(found, key)
+        if loose:
+            value = from_text(field.type, value)
+        if isinstance(value, list):
+            value = [self._resolved(item, key)[0] for item in value]
+        if key.endswith((".owners", ".members")):
+            value = ids(value)
+        try:
+            converted = msgspec.convert(value, field.type)
+        except msgspec.ValidationError:
+            converted = nan
+        if converted != converted:  # not a number: no bound refuses it
+            raise self._wrong(key, found, allowed(field.type), default=field.default)
+        return converted
+
+    def _resolved(self, found: Any, key: str) -> tuple[Any, bool]:
+        """The value itself, and whether it is text without a type of its own."""
+        text = found.text if isinstance(found, _Text) else found
+        if not isinstance(text, str):
+            return text, False
+        value = follow(text, f"{self._place(found)}: {key}", self._home, self._environ)
+        if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
+            raise self._wrong(key, found, "text in UTF-8 without zero bytes")
+        return value, isinstance(found, _Text) or value is not text
+
+    def _database_url(self, found: Any, url: str) -> str:
+        if not url:
+            return f"sqlite:///{self._home / 'state.db'}"
+        if url.startswith("sqlite:///") and url != "sqlite:///:memory:":
+            # SQLAlchemy would take a relative path from wherever the process was started.
+            return f"sqlite:///{self._home / Path(url.removeprefix('sqlite:///')).expanduser()}"
+        if url.startswith(("postgresql://", "postgresql+psycopg://", "sqlite:///")):
+            return url
+        raise self._wrong(
+            "database_url", found, '"sqlite:///PATH" or "postgresql://USER:PASSWORD@HOST/DATABASE"'
+        )
+
+    def _workspace(self, found: Any, path: str) -> Path:
+        try:
+            return self._home / Path(path or "workspace").expanduser()
+        except RuntimeError:
+            raise self._wrong("workspace", found, "the path of a folder") from None
+
+    def _unknown(self, key: str, known: list[str], found: Any) -> None:
+        head, _, last = key.rpartition(".")
+        if key in _LATER or key.partition(".")[0] in _LATER or head in _LATER:
+            text = "is not in this version yet; it is ignored."
+        else:
+            same = [other for other in _every_key() if other.rpartition(".")[2] == last]
+            near = get_close_matches(key, known, n=1) or (same if len(same) == 1 else [])
+            hint = f"; did you mean {near[0]}?" if near else "."
+            text = f"is not a known key and is ignored{hint}"
+        self._warnings.append(f"{self._place(found)}: {quoted(key)} {text}")
+
+    def _wrong(self, key: str, found: Any, wanted: str, *, default: Any = None) -> ConfigError:
+        value = found.text if isinstance(found, _Text) else found
+        remedy = "Correct it"
+        if isinstance(default, str | int | float) and default != "":
+            remedy += f", or leave it out for the default {shown(key, default)}"
+        return ConfigError(
+            f"{self._place(found)}: {quoted(key)} is {shown(key, value)}, "
+            f"but must be {wanted}. {remedy}."
+        )
+
+    def _place(self, found: Any) -> str:
+        if isinstance(found, _Text):
+            return f"environment variable {found.variable}"
+        if isinstance(found, dict) and found:
+            # A table that only variables made is theirs; else it is the file's.
+            return next(iter(sorted(map(self._place, found.values()), key=str(self._file).__ne__)))
+        return str(self._file)
+
+
+def _every_key() -> list[str]:
+    tables = {"agent": AgentSettings, "web": WebSettings, "tools.exec": ExecSettings}
+    nested = [f"{path}.{key}" for path, kind in tables.items() for key in kind.__struct_fields__]
+    return [*_Top.__struct_fields__, *nested]
+
+
+def _spelled(table: dict[str, Any], part: str) -> str:
+    """The file's own spelling of a name that a variable gives in capitals with _ for -."""
+    for key in table:
+        if key.lower().replace("-", "_") == part:
+            return key
+    return part

@@ -1,0 +1,209 @@
+"""Text into values: parses the file, follows references to secrets, gives text the type of its key.
+
+Errors are sentences: where, what was found, what is allowed, what to do. They show no secret.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import msgspec
+
+from nanobot.errors import ConfigError
+
+_TELLTALE = "token|key|password|passwd|secret|credentials?"
+_SECRET_NAME = re.compile(rf"({_TELLTALE})$", re.IGNORECASE)
+_SECRET_LINE = re.compile(rf"((?:{_TELLTALE})[\"']?\s*(?:[=:]|\s)\s*)\S.*", re.IGNORECASE)
+_LONG_WORD = re.compile(r"(?=\S*\d)[\w+/=:.-]{20,}")
+_URL_PASSWORD = re.compile(r"(://[^/@\s:]*):[^/@\s]*@")
+_PLACE_IN_TOML = re.compile(r"\s*\((?:at line (\d+), column (\d+)|at end of document)\)")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+
+
+def is_secret(key: str) -> bool:
+    """Whether a value of this key (dotted or not) must not be shown."""
+    return _SECRET_NAME.search(key) is not None
+
+
+def masked(key: str, value: Any) -> Any:
+    """`value` as it may be shown: secrets as ***, passwords within URLs as ***."""
+    if isinstance(value, str) and value:
+        return "***" if is_secret(key) else _URL_PASSWORD.sub(r"\1:***@", value)
+    return value
+
+
+def parse(file: Path) -> dict[str, Any]:
+    """The tree of a TOML file, empty if there is no file. Raises ConfigError."""
+    raw = _read(file)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"{file}, line {line}: a byte that is not UTF-8. Save the file as UTF-8."
+        ) from None
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError(f"{file}: nested too deeply. Write tables as [a.b].") from None
+    except ValueError as error:
+        # `from None`: the original error may hold the whole document.
+        raise ConfigError(_toml_error(file, text, str(error))) from None
+
+
+def _read(file: Path) -> bytes:
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise ConfigError(
+                f"{file}: not a regular file. Move it away; a text file belongs here."
+            )
+        return file.read_bytes()
+    except FileNotFoundError:
+        if file.is_symlink():
+            raise ConfigError(f"{file}: a link to a file that is not there. Mend it.") from None
+        return b""
+    except NotADirectoryError:
+        raise ConfigError(
+            f"{file.parent}: not a folder. Set NANOBOT_HOME to the path of a folder."
+        ) from None
+    except OSError as error:
+        raise ConfigError(
+            f"{file}: cannot be read ({error.strerror}). Mend its permissions (and its folder's)."
+        ) from None
+
+
+def _toml_error(file: Path, text: str, message: str) -> str:
+    lines = text.replace("\r\n", "\n").split("\n")
+    found = _PLACE_IN_TOML.search(message)
+    reason = _PLACE_IN_TOML.sub("", message)
+    line = int(found[1]) if found and found[1] else len(lines)
+    column = int(found[2]) if found and found[2] else len(lines[-1]) + 1
+    shown = _shown_line(lines[line - 1]) if line <= len(lines) else ""
+    return (
+        f"{file}, line {line}, column {column}: not valid TOML: {_shown_line(reason)}.\n"
+        f"    {shown}\nCorrect this line; text belongs in double quotes."
+    )
+
+
+def _shown_line(line: str) -> str:
+    printable = "".join(c if c.isprintable() else "?" for c in line.expandtabs(2))
+    safe = _LONG_WORD.sub("***", _SECRET_LINE.sub(r"\1***", printable))
+    return safe if len(safe) <= 120 else safe[:120] + "..."
+
+
+def follow(text: str, key: str, home: Path, environ: Mapping[str, str]) -> str:
+    """What "${NAME}" or "file:PATH" (relative to `home`) refers to; other text as it is."""
+    match = _VARIABLE.fullmatch(text)
+    if match:
+        value = environ.get(match[1], "")
+        if not value:
+            raise ConfigError(
+                f"{key} refers to the environment variable {match[1]}, which is not set. "
+                'Set it, or refer to a file with "file:PATH".'
+            )
+        return value
+    if text.startswith("file:"):
+        return _secret_file(text.removeprefix("file:"), key, home)
+    return text
+
+
+def _secret_file(name: str, key: str, home: Path) -> str:
+    trouble = "is empty"
+    try:
+        text = (home / Path(name).expanduser()).read_text("utf-8").strip()
+    except UnicodeDecodeError:
+        trouble, text = "is not UTF-8 text", ""
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a path"
+        trouble, text = f"cannot be read ({reason})", ""
+    if not text:
+        raise ConfigError(
+            f"{key} refers to the file {shown('', name)} (from {home}), which {trouble}. "
+            'Put the value into that file, or refer to a variable with "${NAME}".'
+        )
+    return text
+
+
+def from_text(hint: Any, text: str) -> Any:
+    """Text of the environment as the type `hint` wants it; unchanged if it cannot be that."""
+    base = _base(hint)
+    try:
+        if base is bool:
+            word = text.strip().lower()
+            return True if word in _TRUE else False if word in _FALSE else text
+        if base in {int, float}:
+            return base(text)
+        if get_origin(base) is tuple:
+            if text.lstrip().startswith("["):
+                return json.loads(text)
+            return [item.strip() for item in text.split(",") if item.strip()]
+    except (ValueError, RecursionError):
+        pass
+    return text
+
+
+def allowed(hint: Any) -> str:
+    """What a type admits, for people."""
+    base = _base(hint)
+    if get_origin(base) is Literal:
+        return "one of " + ", ".join(f'"{choice}"' for choice in get_args(base))
+    if get_origin(base) is tuple:
+        return 'a list of texts, like ["one", "two"]'
+    if base in {int, float}:
+        return ("a whole number" if base is int else "a number") + _range(hint)
+    return "true or false" if base is bool else "text in double quotes"
+
+
+def _base(hint: Any) -> Any:
+    return getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
+
+
+def _range(hint: Any) -> str:
+    for bounds in getattr(hint, "__metadata__", ()):
+        if isinstance(bounds, msgspec.Meta):
+            low = f" above {bounds.gt}" if bounds.gt is not None else f" from {bounds.ge}"
+            return f"{low} up to {bounds.le}"
+    return ""
+
+
+def shown(key: str, value: Any) -> str:
+    """A value in an error: what it is, without what nobody may see, never long."""
+    if isinstance(value, dict):
+        return "a table"
+    if is_secret(key):
+        return "a text" if isinstance(value, str) else f"of type {type(value).__name__}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        value = json.dumps(masked(key, value), ensure_ascii=False)
+    elif isinstance(value, list | tuple):
+        value = "a list: " + ", ".join(shown(key, item) for item in value[:3])
+    try:
+        text = str(value)
+    except ValueError:  # an int of more digits than Python prints
+        return "a huge number"
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
+def quoted(key: str) -> str:
+    """A key in a sentence: as it is, or quoted if it holds anything odd; never long."""
+    text = key if all(c.isprintable() and c != " " for c in key) and key else repr(key)
+    return text if len(text) <= 80 else text[:80] + "..."
+
+
+def ids(value: Any) -> Any:
+    """Platforms' ids are often numbers; a person may write them so."""
+    if not isinstance(value, list):
+        return value
+    return [
+        str(item) if isinstance(item, int) and not isinstance(item, bool) else item
+        for item in value
+    ]
