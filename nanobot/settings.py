@@ -1,0 +1,118 @@
+"""What can be configured, as frozen tables with their defaults. `nanobot.config` fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.config_source import masked
+
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
+LargeCount: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
+Duration: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """A table of the configuration. Its repr shows no secret and no password within a URL."""
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({fields})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [(name, masked(name, getattr(self, name))) for name in self.__struct_fields__]
+
+
+class AgentSettings(Settings, frozen=True, kw_only=True):
+    """`[agent]`: the model, and the limits of a run."""
+
+    model: str = "auto"
+    fallback_models: tuple[str, ...] = ()
+    temperature: Annotated[float, Meta(ge=0, le=2)] = 0.7
+    max_tokens: LargeCount = 4096
+    max_iterations: Count = 25
+    max_tool_rounds: Count = 20
+    max_run_seconds: Duration = 300.0
+    max_history: Annotated[int, Meta(ge=2, le=100_000)] = 200
+    max_concurrent_runs: Annotated[int, Meta(ge=1, le=10_000)] = 64
+    max_background_runs: Count = 8
+    tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3
+    tool_retry_delay: Annotated[float, Meta(ge=0, le=600)] = 1.0
+    when_busy: Literal["steer", "queue"] = "steer"
+    lane_limit: Annotated[int, Meta(ge=1, le=100_000)] = 50
+    session_policy: Literal["chat", "thread", "sender"] = "chat"
+    persona: str = "default"
+
+
+class ProviderSettings(Settings, frozen=True):
+    """`[providers.NAME]`: how to reach one provider of models."""
+
+    api_key: str = ""
+    api_base: str = ""
+    client: Literal["auto", "lean", "litellm"] = "auto"
+
+
+class ChannelSettings(Settings, frozen=True, kw_only=True):
+    """`[channels.NAME]`: one chat platform.
+
+    `type` is the adapter's name (the table's name unless set). An empty list of owners or
+    members lets nobody in; `members = ["*"]` lets everyone in. `settings` holds what belongs to
+    the adapter (token, api_root ...), as written, references resolved.
+    """
+
+    type: str
+    enabled: bool = True
+    owners: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = {}
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        # Which of an adapter's settings is secret, only the adapter knows: show their keys.
+        *own, _ = super().__rich_repr__()
+        return [*own, ("settings", sorted(self.settings))]
+
+
+class WebSettings(Settings, frozen=True, kw_only=True):
+    """`[web]`: accepted, not served yet."""
+
+    enabled: bool = False
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8765
+    token: str = ""
+
+
+class ExecSettings(Settings, frozen=True, kw_only=True):
+    """`[tools.exec]`: how commands of the model run."""
+
+    sandbox: Literal["auto", "bwrap", "off"] = "auto"
+    network: bool = True
+    timeout: Duration = 60.0
+
+
+class ToolsSettings(Settings, frozen=True, kw_only=True):
+    """`[tools]`."""
+
+    exec: ExecSettings = ExecSettings()
+
+
+class Config(Settings, frozen=True, kw_only=True):
+    """The whole configuration. `home`, `file` and `workspace` are absolute; none was created.
+
+    `file` is where the configuration is or would be. `warnings` are sentences for people.
+    """
+
+    home: Path
+    file: Path
+    database_url: str
+    workspace: Path
+    drain_seconds: float = 30.0
+    agent: AgentSettings = AgentSettings()
+    providers: Mapping[str, ProviderSettings] = {}
+    channels: Mapping[str, ChannelSettings] = {}
+    web: WebSettings = WebSettings()
+    tools: ToolsSettings = ToolsSettings()
+    warnings: tuple[str, ...] = ()
