@@ -95,7 +95,10 @@ def load(environ: Mapping[str, str]) -> Config:
     tree = parse(file)
     reader = _Reader(home, file, environ)
     reader.overlay(tree)
-    return reader.config(tree)
+    try:
+        return reader.config(tree)
+    except RecursionError:
+        raise ConfigError(f"{file}: nested too deeply. No key needs that.") from None
 
 
 def _home(environ: Mapping[str, str]) -> Path:
