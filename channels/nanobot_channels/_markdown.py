@@ -165,8 +165,9 @@ class _Writer:
     def _preformatted(self, text: str, language: str = "") -> None:
         self._begin_block()
         start = self._length
-        self._write(text or language)
-        self._span(start, Style.PRE, language if text else "")
+        blank = not text.strip()
+        self._write(language if blank else text)
+        self._span(start, Style.PRE, "" if blank else language)
 
     def _table(self, tokens: Sequence[Token]) -> None:
         rows: list[list[str]] = []
@@ -184,7 +185,7 @@ class _Writer:
             self._preformatted("\n".join(_aligned(rows)))
 
     def inline(self, token: Token) -> None:
-        links: list[tuple[int, int, str]] = []
+        links: list[tuple[int, int, Token]] = []
         starts: list[int] = []
         for child in token.children or []:
             kind, _, edge = child.type.rpartition("_")
@@ -198,11 +199,9 @@ class _Writer:
                 ):  # a link's text holds no code on most platforms; the link is worth more
                     self._span(start, Style.CODE)
             elif child.type == "image":
-                start, piece = self._length, len(self._pieces)
-                self._write(_plain(child.children or []))
-                self._link(start, piece, "" if links else _target(child, "src"))
+                self._image(child, inside_link=bool(links))
             elif child.type == "link_open":
-                links.append((self._length, len(self._pieces), _target(child, "href")))
+                links.append((self._length, len(self._pieces), child))
             elif child.type == "link_close":
                 self._link(*links.pop())
             elif edge == "open":
@@ -212,20 +211,33 @@ class _Writer:
             else:
                 self._write(child.content)
 
-    def _link(self, start: int, piece: int, target: str) -> None:
-        """Make what was written since `start` (and `piece`) a link, or write its target out."""
-        if not target:
+    def _image(self, token: Token, *, inside_link: bool) -> None:
+        if inside_link:
+            self._write(_plain([token]))
             return
+        start, piece = self._length, len(self._pieces)
+        self._write(_plain(token.children or []))
+        self._link(start, piece, token)
+
+    def _link(self, start: int, piece: int, token: Token) -> None:
+        """Make what was written since `start` (and `piece`) a link, or write its target out."""
+        target = _target(token)
         if self._length == start:
             self._write(target)
         if _LINK.fullmatch(target):
             self._span(start, Style.LINK, target)
-        elif "".join(self._pieces[piece:]) != target:
+        elif target and "".join(self._pieces[piece:]) != target:
             self._write(f" ({target})")
+        self._write(_title(token))
 
 
-def _target(token: Token, name: str) -> str:
-    return clean(str(token.attrs.get(name, "")))
+def _target(token: Token) -> str:
+    return clean(str(token.attrs.get("href") or token.attrs.get("src") or ""))
+
+
+def _title(token: Token) -> str:
+    title = clean(str(token.attrs.get("title") or ""))
+    return f' "{title}"' if title else ""
 
 
 def _closing(tokens: Sequence[Token], at: int) -> int:
@@ -242,13 +254,13 @@ def _plain_pieces(tokens: Sequence[Token]) -> Iterator[str]:
     targets: list[str] = []
     for token in tokens:
         if token.type == "link_open":
-            targets.append("" if token.markup == "autolink" else _target(token, "href"))
+            target = "" if token.markup == "autolink" else _target(token)
+            targets.append((f" ({target})" if target else "") + _title(token))
         elif token.type == "link_close":
-            target = targets.pop()
-            yield f" ({target})" if target else ""
+            yield targets.pop()
         elif token.type == "image":
-            target = _target(token, "src")
-            yield _plain(token.children or []) + (f" ({target})" if target else "")
+            target = _target(token)
+            yield _plain(token.children or []) + (f" ({target})" if target else "") + _title(token)
         elif token.type in {"softbreak", "hardbreak"}:
             yield " "
         else:

@@ -53,7 +53,8 @@ def clean(text: str) -> str:
     """The text as every platform takes it.
 
     Line ends become line feeds. Control characters (but not tab), which platforms refuse or drop,
-    are removed. Surrogate pairs are joined, lone surrogates, which UTF-8 cannot carry, become U+FFFD.
+    are removed. Surrogate pairs are joined; lone surrogates, which UTF-8 cannot carry, become
+    U+FFFD.
     """
     if text.isascii() and text.isprintable():
         return text

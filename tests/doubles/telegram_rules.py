@@ -1,0 +1,134 @@
+"""What Telegram accepts and refuses, and the records its double keeps."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+Params = dict[str, Any]
+_JSON_PARAMS = {"allowed_updates", "entities", "link_preview_options", "reply_markup"}
+_JSON_PARAMS |= {"reply_parameters", "commands"}
+_TEXT_LIMIT = 4096
+_ENTITY_LIMIT = 100
+
+
+class Refusal(Exception):
+    """The API says no: an HTTP status and what goes into the body."""
+
+    def __init__(self, status: int, description: str, **parameters: Any) -> None:
+        super().__init__(description)
+        self.status = status
+        self.description = description
+        self.parameters = parameters
+
+
+@dataclass
+class Call:
+    """One call of the bot: what came in and which status went out (0: the socket was cut)."""
+
+    method: str
+    params: Params
+    status: int | None = None
+    description: str = ""
+
+
+@dataclass
+class Message:
+    """One message in a chat, as people see it now; `history` holds the texts before edits."""
+
+    chat: int
+    message_id: int
+    text: str
+    from_bot: bool
+    params: Params = field(default_factory=dict)
+    history: list[str] = field(default_factory=list)
+
+    @property
+    def entities(self) -> list[dict[str, Any]]:
+        """Entities that took effect (observed: the server ignores those after the 100th)."""
+        found: list[dict[str, Any]] = self.params.get("entities") or []
+        return found[:_ENTITY_LIMIT]
+
+
+@dataclass
+class Fault:
+    """Something that goes wrong with the calls it fits, `times` times, until `until`.
+
+    `status` refuses, `drop` cuts the socket "before" or "after" the effect, `delay` (seconds)
+    comes first, `body` is answered instead of the true one.
+    """
+
+    method: str | None = None
+    chat: int | None = None
+    status: int | None = None
+    description: str = ""
+    retry_after: float | None = None
+    drop: str | None = None
+    delay: float = 0.0
+    body: bytes | None = None
+    times: int | None = None
+    until: float | None = None
+    hits: int = 0
+
+    def fits(self, method: str, chat: int | None) -> bool:
+        """Whether this call is to fail."""
+        return (
+            self.method in {None, method}
+            and self.chat in {None, chat}
+            and (self.times is None or self.hits < self.times)
+            and (self.until is None or time.monotonic() < self.until)
+        )
+
+    def refuse(self) -> None:
+        """Raise the refusal this fault is, if it is one."""
+        if self.status:
+            extra = {} if self.retry_after is None else {"retry_after": self.retry_after}
+            raise Refusal(self.status, self.description or f"Fault {self.status}", **extra)
+
+
+def user(number: int) -> dict[str, Any]:
+    """A person as the API shows them."""
+    return {"id": number, "is_bot": False, "first_name": "Person", "last_name": str(number)}
+
+
+async def read_params(request: web.Request) -> Params:
+    """The parameters, however they were sent: query, JSON, form or multipart."""
+    found: Params = dict(request.query)
+    if request.content_type == "application/json":
+        found |= await request.json()
+    else:
+        found |= dict(await request.post())
+    for name in _JSON_PARAMS & found.keys():
+        if isinstance(found[name], str):
+            found[name] = json.loads(found[name])
+    return found
+
+
+def check_text(params: Params) -> None:
+    """What sendMessage and editMessageText demand of a text and its entities."""
+    text = params.get("text") or ""
+    units = len(text.encode("utf-16-le")) // 2
+    if not text.strip():
+        raise Refusal(400, "Bad Request: message text is empty")
+    if units > _TEXT_LIMIT:
+        raise Refusal(400, "Bad Request: message is too long")
+    if params.get("parse_mode"):
+        raise Refusal(400, "Bad Request: unsupported parse_mode")
+    for entity in params.get("entities") or []:
+        start, length = entity["offset"], entity["length"]
+        if start < 0 or length <= 0 or start + length > units:
+            raise Refusal(400, "Bad Request: can't parse entities: entity is out of the text")
+        for edge in (start, start + length):
+            if _inside_pair(text, edge):
+                raise Refusal(400, "Bad Request: entity begins in a middle of a UTF-16 symbol")
+
+
+def _inside_pair(text: str, unit: int) -> bool:
+    pair = text.encode("utf-16-le")[2 * unit - 2 : 2 * unit + 2] if unit else b""
+    if len(pair) < 4:
+        return False
+    return pair[1] & 0xFC == 0xD8 and pair[3] & 0xFC == 0xDC

@@ -1,0 +1,343 @@
+"""A Bot API server on loopback that behaves as Telegram documents: its double at the wire.
+
+    async with TelegramServer() as telegram:
+        ... run a bot against telegram.root_url with telegram.token ...
+        telegram.say(chat=1, text="hi")
+        answer = await telegram.reply_in(1)
+
+The double lives in the test's process and outlives the bot: what a bot did not acknowledge is
+delivered to the next one. What is not documented (https://core.telegram.org/bots/api) but known
+is marked "observed". Not modelled: allowed_updates (recorded only), parse_mode (refused), files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from aiohttp import web
+
+from tests.doubles.telegram_rules import (
+    Call,
+    Fault,
+    Message,
+    Params,
+    Refusal,
+    check_text,
+    read_params,
+    user,
+)
+
+
+class TelegramServer:
+    """One bot's Telegram: its chats, its queue of updates, and the faults between."""
+
+    def __init__(
+        self, token: str = "424242:loopback", username: str = "nano_bot", port: int = 0
+    ) -> None:
+        self.token = token
+        self.me = {"id": 424242, "is_bot": True, "first_name": "Nano", "username": username}
+        self.calls: list[Call] = []
+        self.webhook = False
+        self.acknowledged: dict[int, int] = {}
+        """By update_id: the offset of the poll that acknowledged it."""
+        self.delivered: dict[int, int] = {}
+        """By update_id: how many times a poll was answered with it."""
+        self._port = port
+        self._updates: dict[int, dict[str, Any]] = {}
+        self._update_ids = itertools.count(700_000_001)
+        self._message_ids: dict[int, Iterator[int]] = {}
+        self._messages: list[Message] = []
+        self._read: dict[int, int] = {}
+        self._groups: set[int] = set()
+        self._blocked: set[int] = set()
+        self._faults: list[Fault] = []
+        self._poll = 0
+        self._changed = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> Self:
+        app = web.Application()
+        app.router.add_route("*", "/bot{token}/{method}", self._answer)
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
+        self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._runner:
+            await self._runner.cleanup()
+
+    @property
+    def root_url(self) -> str:
+        """What goes into a bot's api_root."""
+        return f"http://127.0.0.1:{self._port}"
+
+    # What people do.
+
+    def say(
+        self, chat: int, text: str = "", *, sender: int | None = None, **fields: Any
+    ) -> dict[str, Any]:
+        """Somebody writes in a chat (negative: a supergroup); returns the update."""
+        message = self._message(chat, sender, **fields)
+        if text:
+            message["text"] = text
+            if text.startswith("/"):
+                command = {"type": "bot_command", "offset": 0, "length": len(text.split()[0])}
+                message.setdefault("entities", [command])
+        self._messages.append(Message(chat, message["message_id"], text, from_bot=False))
+        return self.push(message=message)
+
+    def edit(self, chat: int, message_id: int, text: str, **fields: Any) -> dict[str, Any]:
+        """A person edits a message of theirs; returns the update."""
+        message = self._message(chat, None, **fields)
+        message |= {"message_id": message_id, "edit_date": message["date"] + 1, "text": text}
+        return self.push(edited_message=message)
+
+    def press(self, message: Message, button: str) -> dict[str, Any]:
+        """A person presses the button of that label below a bot's message; returns the update."""
+        markup = message.params["reply_markup"]
+        data = [b["callback_data"] for row in markup["inline_keyboard"] for b in row]
+        labels = [b["text"] for row in markup["inline_keyboard"] for b in row]
+        shown = self._message(message.chat, None) | {"from": self.me, "reply_markup": markup}
+        shown |= {"message_id": message.message_id, "text": message.text}
+        query = {"id": str(time.monotonic_ns()), "chat_instance": "1", "message": shown}
+        query |= {"from": user(abs(message.chat)), "data": data[labels.index(button)]}
+        return self.push(callback_query=query)
+
+    def push(self, **fields: Any) -> dict[str, Any]:
+        """Queue an update of any shape; an update_id is given unless there is one."""
+        number = fields.get("update_id", next(self._update_ids))
+        update = {"update_id": number, **fields}
+        self._updates[number] = update
+        self._wake()
+        return update
+
+    def block(self, chat: int) -> None:
+        """The person blocks the bot: 403 from now on."""
+        self._blocked.add(chat)
+
+    def _message(self, chat: int, sender: int | None, **fields: Any) -> dict[str, Any]:
+        self._groups |= {chat} if chat < 0 else set()
+        about = (
+            {"id": chat, "type": "supergroup", "title": f"Group {-chat}"}
+            if chat < 0
+            else {"id": chat, "type": "private", "first_name": f"Person {chat}"}
+        )
+        number = self._next_message_id(chat)
+        message = {"message_id": number, "date": int(time.time()), "chat": about}
+        return message | {"from": user(sender or abs(chat))} | fields
+
+    def _next_message_id(self, chat: int) -> int:
+        return next(self._message_ids.setdefault(chat, itertools.count(101)))
+
+    # What goes wrong.
+
+    def fail(
+        self, method: str | None = None, *, seconds: float | None = None, **fault: Any
+    ) -> Fault:
+        """Let calls fail: of one method or all, see Fault; returns it, with `hits`."""
+        until = None if seconds is None else time.monotonic() + seconds
+        made = Fault(method=method, until=until, **fault)
+        self._faults.append(made)
+        return made
+
+    def heal(self) -> None:
+        """End every fault."""
+        self._faults.clear()
+
+    # What can be seen.
+
+    def messages(self, chat: int, *, from_bot: bool = True) -> list[Message]:
+        """The messages of a chat in order, by default the bot's."""
+        return [m for m in self._messages if m.chat == chat and m.from_bot == from_bot]
+
+    async def reply_in(self, chat: int, timeout: float = 10.0) -> Message:
+        """The next message of the bot in a chat that was not returned before."""
+        seen = self._read.get(chat, 0)
+        await self.until(lambda: len(self.messages(chat)) > seen, timeout)
+        self._read[chat] = seen + 1
+        return self.messages(chat)[seen]
+
+    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
+        """Wait until something holds; it is asked again after every call and update."""
+        async with asyncio.timeout(timeout):
+            while not holds():
+                await self._changed.wait()
+
+    async def called(self, method: str, times: int = 1, timeout: float = 10.0) -> list[Call]:
+        """The calls of a method, once there are so many."""
+        await self.until(lambda: len(self.calls_of(method)) >= times, timeout)
+        return self.calls_of(method)
+
+    def calls_of(self, method: str) -> list[Call]:
+        """The calls of a method so far; a poll is one from its beginning."""
+        return [call for call in self.calls if call.method == method]
+
+    @property
+    def pending(self) -> list[int]:
+        """The ids of updates that no bot acknowledged yet."""
+        return sorted(self._updates)
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    # The wire.
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        method = request.match_info["method"]
+        call = Call(method, await read_params(request))
+        self.calls.append(call)
+        self._wake()
+        fault = self._fault(call)
+        if fault and fault.delay:
+            await asyncio.sleep(fault.delay)
+        body = await self._body(request.match_info["token"], call, fault)
+        if fault and fault.drop:
+            call.status = 0
+            if request.transport:
+                request.transport.abort()
+        self._wake()
+        return web.Response(body=body, status=call.status or 200, content_type="application/json")
+
+    def _fault(self, call: Call) -> Fault | None:
+        chat = call.params.get("chat_id")
+        for fault in self._faults:
+            if fault.fits(call.method, None if chat is None else int(chat)):
+                fault.hits += 1
+                return fault
+        return None
+
+    async def _body(self, token: str, call: Call, fault: Fault | None) -> bytes:
+        call.status = 200
+        try:
+            if fault and fault.drop == "before":
+                return b""
+            if fault:
+                fault.refuse()
+            result = await self._method(token, call)
+        except Refusal as refusal:
+            call.status, call.description = refusal.status, refusal.description
+            answer = {"ok": False, "error_code": call.status, "description": call.description}
+            if refusal.parameters:
+                answer["parameters"] = refusal.parameters
+        else:
+            answer = {"ok": True, "result": result}
+        return fault.body if fault and fault.body is not None else json.dumps(answer).encode()
+
+    async def _method(self, token: str, call: Call) -> Any:
+        if token != self.token:
+            raise Refusal(401, "Unauthorized")
+        if call.method == "getUpdates":
+            return await self._get_updates(call.params)
+        handlers: dict[str, Callable[[Params], Any]] = {
+            "getMe": lambda _: self.me,
+            "deleteWebhook": self._delete_webhook,
+            "sendMessage": self._send_message,
+            "editMessageText": self._edit_message,
+            "deleteMessage": self._delete_message,
+            "sendChatAction": lambda params: self._check_chat(params) != 0,
+            "setMyCommands": lambda _: True,
+            "answerCallbackQuery": lambda _: True,
+        }
+        if call.method not in handlers:
+            raise Refusal(404, "Not Found")
+        return handlers[call.method](call.params)
+
+    def _delete_webhook(self, params: Params) -> bool:
+        self.webhook = False
+        if params.get("drop_pending_updates") in {True, "true"}:
+            self._updates.clear()
+        return True
+
+    def _delete_message(self, params: Params) -> bool:
+        self._messages.remove(self._own_message(params, "message to delete not found"))
+        return True
+
+    async def _get_updates(self, params: Params) -> list[dict[str, Any]]:
+        if self.webhook:
+            raise Refusal(
+                409,
+                "Conflict: can't use getUpdates method while webhook is active; "
+                "use deleteWebhook to delete the webhook first",
+            )
+        self._poll = poll = self._poll + 1
+        self._wake()
+        self._acknowledge(int(params.get("offset") or 0))
+        limit = min(max(int(params.get("limit") or 100), 1), 100)
+        end = time.monotonic() + float(params.get("timeout") or 0)
+        while True:
+            if self._poll != poll:
+                # Observed: the newer poll wins, the older one is ended.
+                raise Refusal(
+                    409,
+                    "Conflict: terminated by other getUpdates request; "
+                    "make sure that only one bot instance is running",
+                )
+            batch = [self._updates[number] for number in self.pending[:limit]]
+            if batch or time.monotonic() >= end:
+                for update in batch:
+                    number = update["update_id"]
+                    self.delivered[number] = self.delivered.get(number, 0) + 1
+                return batch
+            try:
+                async with asyncio.timeout(end - time.monotonic()):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    def _acknowledge(self, offset: int) -> None:
+        """Forget updates below the offset; a negative one keeps that many of the last."""
+        if offset < 0:
+            offset = self.pending[max(len(self.pending) + offset, 0)] if self.pending else 0
+        for number in [number for number in self.pending if number < offset]:
+            del self._updates[number]
+            self.acknowledged[number] = offset
+
+    def _send_message(self, params: Params) -> dict[str, Any]:
+        chat = self._check_chat(params)
+        check_text(params)
+        number = self._next_message_id(chat)
+        message = Message(chat, number, params["text"], from_bot=True, params=params)
+        self._messages.append(message)
+        return self._shown(message)
+
+    def _edit_message(self, params: Params) -> dict[str, Any]:
+        self._check_chat(params)
+        message = self._own_message(params, "message to edit not found")
+        check_text(params)
+        kept = ("text", "entities", "reply_markup")
+        if all(message.params.get(key) == params.get(key) for key in kept):
+            raise Refusal(
+                400,
+                "Bad Request: message is not modified: specified new message content and reply "
+                "markup are exactly the same as a current content and reply markup of the message",
+            )
+        message.history.append(message.text)
+        message.text, message.params = params["text"], params
+        return self._shown(message)
+
+    def _shown(self, message: Message) -> dict[str, Any]:
+        about = {"id": message.chat, "type": "supergroup" if message.chat < 0 else "private"}
+        shown = {"message_id": message.message_id, "date": int(time.time()), "chat": about}
+        return shown | {"from": self.me, "text": message.text}
+
+    def _check_chat(self, params: Params) -> int:
+        chat = int(params.get("chat_id") or 0)
+        if chat in self._blocked:
+            raise Refusal(403, "Forbidden: bot was blocked by the user")
+        if chat not in self._message_ids:
+            raise Refusal(400, "Bad Request: chat not found")
+        return chat
+
+    def _own_message(self, params: Params, otherwise: str) -> Message:
+        for message in self.messages(int(params["chat_id"])):
+            if str(message.message_id) == str(params.get("message_id")):
+                return message
+        raise Refusal(400, f"Bad Request: {otherwise}")
