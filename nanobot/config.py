@@ -72,7 +72,9 @@ _LATER = frozenset(
 )
 
 
-class _Top(Settings, frozen=True, kw_only=True):
+class Top(Settings, frozen=True, kw_only=True):
+    """The keys above all tables."""
+
     database_url: str = ""
     workspace: str = ""
     drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 30.0
@@ -119,7 +121,7 @@ class _Reader:
 
     def config(self, tree: dict[str, Any]) -> Config:
         tables = {name: tree.pop(name, {}) for name in _TABLES}
-        top = self._table(_Top, tree, "")
+        top = self._table(Top, tree, "")
         web = self._table(WebSettings, tables["web"], "web")
         if web.enabled:
             self._warnings.append(f"{self._file}: web.enabled: the web page is not served yet.")
@@ -151,7 +153,7 @@ class _Reader:
                 parts = variable.removeprefix(_PREFIX).lower().split("__")
                 if len(parts) == _DEPTH.get(parts[0], 2 if len(parts) > 1 else 0):
                     self._put(tree, parts, _Text(text, variable))
-                elif len(parts) > 1 or get_close_matches(parts[0], _Top.__struct_fields__):
+                elif len(parts) > 1 or get_close_matches(parts[0], Top.__struct_fields__):
                     self._unknown(".".join(parts), _every_key(), _Text("", variable))
 
     def _put(self, tree: dict[str, Any], parts: list[str], text: _Text) -> None:
@@ -305,7 +307,7 @@ class _Reader:
 def _every_key() -> list[str]:
     tables = {"agent": AgentSettings, "web": WebSettings, "tools.exec": ExecSettings}
     nested = [f"{path}.{key}" for path, kind in tables.items() for key in kind.__struct_fields__]
-    return [*_Top.__struct_fields__, *nested]
+    return [*Top.__struct_fields__, *nested]
 
 
 def _spelled(table: dict[str, Any], part: str) -> str:
