@@ -16,19 +16,25 @@ MARKDOWN = st.text(
     st.sampled_from("abcxyz*_~`#>-+[]()|!\\<&; \n\t'\":/1.é日😀"), max_size=200
 ) | st.lists(
     st.sampled_from(
-        ["**bold**", "_it_", "`code`", "```py\nx = 1\n```", "~~gone~~", "[a link](https://x.org)"]
-        + [
-            "# head",
-            "- item",
-            "1. one",
-            "> quote",
-            "|a|b|\n|-|-|\n|c|d|e|",
-            "\n\n",
-            "\n",
-            " ",
-            "wörd.",
+        [
+            *[
+                "**bold**",
+                "_it_",
+                "`code`",
+                "~~gone~~",
+                "#",
+                "-",
+                "1.",
+                ">",
+                "wörd.",
+                "[t](https://x.org)",
+                "![i](/i)",
+                "[",
+                "]",
+            ],
+            *["(/p)", "👩\u200d👩\u200d👧\u200d👦", "🇩🇪🇫🇷", "é", "한글"],
+            *("\n```py\nx = 1\n```\n", "\n|a|b|\n|-|-|\n|c|d|e|\n", "\n\n", "\n", " "),
         ]
-        + ["👩‍👩‍👧‍👦", "🇩🇪🇫🇷", "é", "한글"]
     ),
     max_size=60,
 ).map("".join)
