@@ -242,6 +242,10 @@ class Journal(Protocol):
         """A stored prompt."""
         ...
 
+    async def session(self, session_key: str) -> SessionRow | None:
+        """A session as people list it."""
+        ...
+
     async def set_model(self, session_key: str, model: str | None) -> None:
         """The model this session's next calls go to; None is the configured one."""
         ...

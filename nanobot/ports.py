@@ -52,9 +52,11 @@ class OutboundPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel can do. `reconciles`: `find` can tell whether a part was applied."""
+    """What a channel can do. `reconciles`: `find` can tell whether a part was applied. `waits`:
+    messages wait for somebody to attach, however long."""
 
     edits: bool = False
+    waits: bool = False
     typing: bool = False
     reconciles: bool = False
 

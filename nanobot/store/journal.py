@@ -19,12 +19,13 @@ from nanobot.journal import (
     OutboundRow,
     Ready,
     Run,
+    SessionRow,
     Snapshot,
 )
 from nanobot.agent.states import RunState
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, Entry
-from nanobot.store import admission, log, outbox, runs, schema
+from nanobot.store import admission, log, outbox, reads, runs, schema
 from nanobot.store.database import Database
 from nanobot.store.unit import Writer
 
@@ -145,6 +146,10 @@ class SqlJournal:
         if body is None:
             raise StoreError(f"the prompt {digest} is missing from the store")
         return msgspec.json.decode(body, type=Snapshot)
+
+    async def session(self, session_key: str) -> SessionRow | None:
+        """A session as people list it."""
+        return await self._do("", lambda c: reads.session(c, session_key))
 
     async def set_model(self, session_key: str, model: str | None) -> None:
         """The model of a session's next calls."""

@@ -1,0 +1,201 @@
+"""One model call: steer, fix prompt and window in the log, then ask within the time left."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+import msgspec
+from loguru import logger
+
+from nanobot.agent import step
+from nanobot.agent.context import context, plan_window
+from nanobot.agent.persona import Persona, digest, flavour
+from nanobot.agent.turn import Turn
+from nanobot.bus.events import EventKind
+from nanobot.bus.queue import MessageBus
+from nanobot.errors import ContextOverflow, ModelProtocolError
+from nanobot.journal import Snapshot
+from nanobot.ports import Clock
+from nanobot.providers.base import (
+    Completion,
+    LLMProvider,
+    ModelProfile,
+    ModelRequest,
+    ReasoningDelta,
+    Retrying,
+    TextDelta,
+)
+from nanobot.session.entries import ModelCallEntry, NoteEntry, PromptEntry, ReplyEntry, UserEntry
+from nanobot.tools.registry import ToolRegistry
+
+_MAX_OVERFLOWS = 3
+
+
+class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How runs are made: the limits, and what every model call is given."""
+
+    limits: step.Limits = step.Limits()
+    temperature: float = 0.7
+    max_tokens: int = 4096
+    max_history: int = 200
+    steer: bool = True
+    zone: str = "UTC"
+
+
+class Models(Protocol):
+    """Where a run finds the model it is to ask."""
+
+    async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
+        """The model of that label, or the configured one. Raises ModelError or ConfigError."""
+        ...
+
+
+class Asker:
+    """Makes the model calls of runs."""
+
+    def __init__(
+        self,
+        bus: MessageBus,
+        models: Models,
+        tools: ToolRegistry,
+        persona: Persona,
+        clock: Clock,
+        settings: RunSettings,
+    ) -> None:
+        self._bus = bus
+        self._journal = bus.journal
+        self._models = models
+        self._tools = tools
+        self._persona = persona
+        self._clock = clock
+        self._settings = settings
+        self._snapshots: dict[str, Snapshot] = {}
+
+    async def call(self, turn: Turn, wanted: step.CallModel) -> None:
+        """Steer, fix the prompt and the window in the log, then ask."""
+        if self._settings.steer and self._bus.mail_came(turn.run.session_key):
+            lane, run = turn.lane, turn.run
+            steered = await self._journal.take_pending(lane, run, self._settings.zone)
+            turn.recorded(steered)
+            if steered:
+                taken = [e.body.inbound_id for e in steered if isinstance(e.body, UserEntry)]
+                turn.emit(EventKind.STATUS, state="steered", inbound_ids=taken)
+        provider, profile = await self._models.pick(turn.model)
+        snapshot, call = await self._start_model(turn, wanted, profile)
+        turn.begin_call(call.call)
+        request = ModelRequest(
+            model=profile.name,
+            messages=context(turn.log, snapshot, call),
+            tools=snapshot.tools if profile.tools else (),
+            temperature=call.temperature,
+            max_tokens=call.max_tokens,
+        )
+        try:
+            reply = await self._ask(turn, provider, request, call)
+        except ContextOverflow as error:
+            await self._overflowed(turn, error)
+            return
+        turn.unrecorded.append(reply)
+        turn.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=len(reply.tool_calls))
+
+    async def _start_model(
+        self, turn: Turn, wanted: step.CallModel, profile: ModelProfile
+    ) -> tuple[Snapshot, ModelCallEntry]:
+        kept = None
+        if turn.prompt is not None and turn.flavour == flavour(profile):
+            kept = await self._snapshot(turn.prompt)
+        snapshot = kept or self._fresh(turn, profile)
+        max_tokens = min(self._settings.max_tokens, max(profile.context_tokens // 4, 64))
+        window = plan_window(
+            turn.log,
+            turn.window_from,
+            profile,
+            fixed=len(msgspec.json.encode(snapshot)) // 3,
+            max_tokens=max_tokens,
+            max_history=self._settings.max_history,
+            overflowed=wanted.overflowed,
+        )
+        if window.start != turn.window_from:
+            kept, snapshot = None, self._fresh(turn, profile)
+        name = turn.prompt if kept is not None and turn.prompt else digest(snapshot)
+        call = ModelCallEntry(
+            call=wanted.call,
+            prompt=name,
+            window_from=window.start,
+            profile=profile,
+            estimate=window.estimate,
+            temperature=self._settings.temperature,
+            max_tokens=max_tokens,
+        )
+        bodies: list[PromptEntry | ModelCallEntry] = [call]
+        if kept is None:
+            bodies.insert(0, PromptEntry(digest=name, flavour=flavour(profile)))
+        renewed = None if kept is not None else snapshot
+        turn.recorded(await self._journal.start_model(turn.lane, turn.run, bodies, renewed))
+        turn.window_from, turn.prompt, turn.flavour = window.start, name, flavour(profile)
+        self._snapshots[name] = snapshot
+        return snapshot, call
+
+    def _fresh(self, turn: Turn, profile: ModelProfile) -> Snapshot:
+        return self._persona.snapshot(profile, self._tools.specs(turn.run.role))
+
+    async def _snapshot(self, name: str) -> Snapshot:
+        found = self._snapshots.get(name)
+        if found is None:
+            found = await self._journal.snapshot(name)
+            self._snapshots[name] = found
+        return found
+
+    async def _ask(
+        self, turn: Turn, provider: LLMProvider, request: ModelRequest, call: ModelCallEntry
+    ) -> ReplyEntry:
+        """One model call, bounded by what is left of the run's seconds."""
+        began = self._clock.monotonic()
+        spent = step.elapsed_ms(turn.bodies) / 1000
+        left = max(self._settings.limits.max_run_seconds - spent, 0.05)
+        answer: Completion | None = None
+        try:
+            async with asyncio.timeout(left):
+                answer = await self._listen(turn, provider, request)
+        except TimeoutError:
+            logger.warning("run {}: the model call was cut at the run's time limit", turn.run.id)
+        ms = max(int((self._clock.monotonic() - began) * 1000), 0)
+        if answer is None:
+            spent_all = max(ms, int(left * 1000) + 1)
+            return ReplyEntry(call=call.call, text=turn.partial, partial=True, ms=spent_all)
+        return ReplyEntry(
+            call=call.call,
+            text=answer.text,
+            reasoning=answer.reasoning,
+            tool_calls=answer.tool_calls,
+            finish_reason=answer.finish_reason,
+            usage=answer.usage,
+            ms=ms,
+        )
+
+    async def _listen(
+        self, turn: Turn, provider: LLMProvider, request: ModelRequest
+    ) -> Completion:
+        async for delta in provider.chat_stream(request):
+            if isinstance(delta, Completion):
+                return delta
+            if isinstance(delta, TextDelta):
+                turn.partial += delta.text
+                if turn.watched:
+                    turn.emit(EventKind.MODEL_DELTA, text=delta.text)
+            elif isinstance(delta, ReasoningDelta):
+                if turn.watched:
+                    turn.emit(EventKind.MODEL_DELTA, reasoning=delta.text)
+            elif isinstance(delta, Retrying):
+                turn.partial = ""
+                turn.emit(EventKind.STATUS, state="retrying", why=delta.why, delay=delta.delay)
+        raise ModelProtocolError("the provider's stream ended without an answer")
+
+    async def _overflowed(self, turn: Turn, error: ContextOverflow) -> None:
+        """The prompt did not fit: note it, so that the next step cuts the window."""
+        notes = sum(isinstance(b, NoteEntry) and b.what == "overflow" for b in turn.bodies)
+        if notes >= _MAX_OVERFLOWS:
+            raise error
+        note = NoteEntry(what="overflow", text=str(error))
+        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))

@@ -1,0 +1,94 @@
+"""The tool calls of a reply: made in order, each effect announced in the log before it happens."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nanobot.agent import step
+from nanobot.agent.turn import Turn
+from nanobot.boundary import boundary
+from nanobot.bus.events import EventKind
+from nanobot.errors import ToolError
+from nanobot.journal import Journal
+from nanobot.ports import Clock
+from nanobot.session.entries import ToolResultEntry, ToolStartedEntry
+from nanobot.tools.base import CallContext, Effect
+from nanobot.tools.registry import ToolRegistry
+
+
+class Caller:
+    """Makes the tool calls of runs, at most until `max_run_seconds` of a run are spent."""
+
+    def __init__(
+        self, journal: Journal, tools: ToolRegistry, clock: Clock, max_run_seconds: float
+    ) -> None:
+        self._journal = journal
+        self._tools = tools
+        self._clock = clock
+        self._max_run_seconds = max_run_seconds
+
+    async def call(self, turn: Turn, calls: tuple[step.PendingCall, ...]) -> None:
+        """Record the reply that asks, then make its calls in order and record what they gave."""
+        if turn.unrecorded:
+            (reply,) = turn.unrecorded
+            turn.recorded(await self._journal.record_reply(turn.lane, turn.run, reply))
+            turn.unrecorded.clear()
+        results: list[ToolResultEntry] = []
+        for pending in calls:
+            if self._touches_world(pending):
+                if results:
+                    await self._results(turn, results)
+                started = ToolStartedEntry(
+                    call=pending.model_call, index=pending.index, name=pending.call.name
+                )
+                turn.recorded(await self._journal.start_tool(turn.lane, turn.run, started))
+            results.append(await self._make(turn, pending))
+            if self._touches_world(pending):
+                await self._results(turn, results)
+        if results:
+            await self._results(turn, results)
+
+    def _touches_world(self, pending: step.PendingCall) -> bool:
+        return pending.refusal is None and self._tools.effect(pending.call.name) is Effect.WORLD
+
+    async def _results(self, turn: Turn, results: list[ToolResultEntry]) -> None:
+        turn.recorded(await self._journal.record_result(turn.lane, turn.run, results))
+        results.clear()
+
+    async def _make(self, turn: Turn, pending: step.PendingCall) -> ToolResultEntry:
+        """One call; every failure becomes a result that the model can work with."""
+        name, key = pending.call.name, f"{turn.run.id}:{pending.model_call}:{pending.index}"
+        turn.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=pending.call.arguments[:500])
+        began = self._clock.monotonic()
+        text, ok = pending.refusal or "", False
+        if pending.refusal is None:
+            left = self._max_run_seconds - step.elapsed_ms(turn.bodies) / 1000
+            with boundary(f"tool {name} of run {turn.run.id}") as caught:
+                try:
+                    async with asyncio.timeout(max(left, 0.05)):
+                        text = await self._tools.execute(
+                            name, pending.call.arguments, _context(turn, key)
+                        )
+                        ok = True
+                except ToolError as error:
+                    text = f"error: {error}"
+                except TimeoutError:
+                    text = "error: cut off by the run's time limit; outcome unknown"
+            if caught.error is not None:
+                text = f"error: {name} failed inside ({type(caught.error).__name__})"
+        ms = max(int((self._clock.monotonic() - began) * 1000), 0)
+        turn.emit(EventKind.TOOL_RESULT, key=key, name=name, ok=ok, text=text[:500], ms=ms)
+        return ToolResultEntry(
+            call=pending.model_call, index=pending.index, name=name, text=text, ok=ok, ms=ms
+        )
+
+
+def _context(turn: Turn, key: str) -> CallContext:
+    return CallContext(
+        run_id=turn.run.id,
+        session_key=turn.run.session_key,
+        address=turn.address,
+        sender_id=turn.run.sender_id,
+        role=turn.run.role,
+        key=key,
+    )

@@ -1,0 +1,237 @@
+"""What the model sees: a pure function of the log. It reads no file and no clock.
+
+The same entries give the same bytes, and each call's messages begin with those of the call
+before, so that provider caches hit. The window moves in steps, never by one message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from nanobot.bus.events import Origin
+from nanobot.journal import Snapshot
+from nanobot.providers.base import ChatMessage, ModelProfile, ToolCall
+from nanobot.session.entries import (
+    Entry,
+    ModelCallEntry,
+    NoteEntry,
+    PostEntry,
+    ReplyEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+
+FULL = 0.8
+"""The window is cut when the prompt is estimated over this share of the budget ..."""
+KEEP = 0.5
+"""... down to this one."""
+
+_UNKNOWN = "interrupted, outcome unknown"
+_ELIDED = "(an older result, left out to fit the model's context; call again if it is needed)"
+_TEXT_SHARE = 0.4
+
+
+class Window(msgspec.Struct, frozen=True):
+    """Where the view of the log begins, and about how many tokens it takes."""
+
+    start: int
+    estimate: int
+
+
+def estimate_tokens(text: str) -> int:
+    """A model-independent guess: UTF-8 bytes over three, which holds for prose, code and CJK."""
+    return len(text.encode("utf-8", "replace")) // 3 + 4
+
+
+def plan_window(
+    entries: Sequence[Entry],
+    start: int,
+    profile: ModelProfile,
+    *,
+    fixed: int,
+    max_tokens: int,
+    max_history: int,
+    overflowed: bool,
+) -> Window:
+    """Keep the window, or cut it where a turn begins.
+
+    It is cut when estimated over 80% of the budget, when it holds more than `max_history` messages
+    before the current turn, or when the provider said that it did not fit; then to half of that.
+    `fixed` is what the system prompt and tools take.
+    """
+    budget = _budget(profile, max_tokens)
+    scale = _correction(entries)
+    sizes = _turn_sizes(entries, start, profile)
+    total = sum(tokens for _, _, tokens in sizes) * scale + fixed
+    messages = sum(count for _, count, _ in sizes[:-1])
+    if total <= budget * FULL and messages <= max_history and not overflowed:
+        return Window(start, int(total))
+    room = min(budget * KEEP, total * KEEP) if overflowed else budget * KEEP
+    kept, kept_messages, begin = float(fixed), 0, start
+    for position, (seq, count, tokens) in enumerate(reversed(sizes)):
+        fits = kept + tokens * scale <= room and kept_messages + count <= max_history * KEEP
+        if position > 0 and not fits:
+            break
+        kept, begin = kept + tokens * scale, seq
+        kept_messages += count if position > 0 else 0
+    return Window(begin, int(kept))
+
+
+def _budget(profile: ModelProfile, max_tokens: int) -> int:
+    return max(profile.context_tokens - min(max_tokens, profile.context_tokens // 2), 256)
+
+
+def _correction(entries: Sequence[Entry]) -> float:
+    """How far the last estimate was off, by the provider's own count."""
+    call: ModelCallEntry | None = None
+    factor = 1.0
+    for entry in entries:
+        body = entry.body
+        if isinstance(body, ModelCallEntry):
+            call = body
+        elif isinstance(body, ReplyEntry) and call is not None and body.usage is not None:
+            if body.usage.prompt_tokens > 0 and call.estimate > 200:
+                factor = min(max(body.usage.prompt_tokens / call.estimate, 0.5), 2.0)
+    return factor
+
+
+def _turn_sizes(
+    entries: Sequence[Entry], start: int, profile: ModelProfile
+) -> list[tuple[int, int, int]]:
+    """(first seq, messages, tokens) of each turn: a user message that is no steering begins one."""
+    turns: list[tuple[int, int, int]] = []
+    run_id = ""
+    for entry in entries:
+        if entry.seq < start:
+            continue
+        message = _message(entry, profile)
+        if message is None:
+            continue
+        size = estimate_tokens(_text(message)) + sum(
+            estimate_tokens(call.arguments) for call in message.tool_calls
+        )
+        begins = isinstance(entry.body, UserEntry) and entry.run_id != run_id
+        if begins or not turns:
+            turns.append((entry.seq, 0, 0))
+            run_id = entry.run_id
+        seq, count, tokens = turns[-1]
+        turns[-1] = (seq, count + 1, tokens + size)
+    return turns
+
+
+def context(
+    entries: Sequence[Entry], snapshot: Snapshot, call: ModelCallEntry
+) -> tuple[ChatMessage, ...]:
+    """The messages of a model call over the entries of its window, with broken histories mended:
+    every tool call has exactly one result, and no result stands alone."""
+    messages: list[ChatMessage] = []
+    open_calls: dict[tuple[int, int], ToolCall] = {}
+    for entry in entries:
+        if entry.seq < call.window_from:
+            continue
+        body = entry.body
+        if isinstance(body, ToolResultEntry):
+            asked = open_calls.pop((body.call, body.index), None)
+            if asked is not None:
+                messages.append(_result(asked, body.text))
+            continue
+        message = _message(entry, call.profile)
+        if message is None:
+            continue
+        messages += [_result(asked, _UNKNOWN) for asked in open_calls.values()]
+        open_calls.clear()
+        messages.append(message)
+        if isinstance(body, ReplyEntry):
+            open_calls = {(body.call, n): asked for n, asked in enumerate(message.tool_calls)}
+    messages += [_result(asked, _UNKNOWN) for asked in open_calls.values()]
+    system = ChatMessage(role="system", content=snapshot.system)
+    return (system, *_fit(messages, call))
+
+
+def _fit(messages: list[ChatMessage], call: ModelCallEntry) -> list[ChatMessage]:
+    """One turn alone may be too long for the model: then its oldest tool results are left out."""
+    excess = sum(estimate_tokens(_text(m)) for m in messages) - _budget(
+        call.profile, call.max_tokens
+    )
+    if excess <= 0:
+        return messages
+    fitted = []
+    for message in messages:
+        if excess > 0 and message.role == "tool" and len(_text(message)) > len(_ELIDED):
+            excess -= estimate_tokens(_text(message)) - estimate_tokens(_ELIDED)
+            message = msgspec.structs.replace(message, content=_ELIDED)  # noqa: PLW2901
+        fitted.append(message)
+    return fitted
+
+
+def _result(asked: ToolCall, text: str) -> ChatMessage:
+    return ChatMessage(role="tool", content=text, tool_call_id=asked.id)
+
+
+def _text(message: ChatMessage) -> str:
+    return message.content if isinstance(message.content, str) else ""
+
+
+def _message(entry: Entry, profile: ModelProfile) -> ChatMessage | None:
+    """How one entry reads to the model; None for what it never sees."""
+    body = entry.body
+    if isinstance(body, UserEntry):
+        return ChatMessage(role="user", content=_user_text(body, profile))
+    if isinstance(body, ReplyEntry):
+        return _reply(entry, body, profile)
+    if isinstance(body, ToolResultEntry):
+        return ChatMessage(role="tool", content=body.text)
+    if isinstance(body, PostEntry):
+        return ChatMessage(role="assistant", content=body.text)
+    if isinstance(body, NoteEntry) and body.what in ("error", "undelivered"):
+        return ChatMessage(role="user", content=f"[note from the gateway: {body.text}]")
+    return None
+
+
+def _reply(entry: Entry, body: ReplyEntry, profile: ModelProfile) -> ChatMessage | None:
+    if body.partial:
+        text = body.text.strip()
+        return ChatMessage(role="assistant", content=f"{text} [stopped here]") if text else None
+    if not body.tool_calls:
+        return ChatMessage(role="assistant", content=body.text) if body.text else None
+    if not profile.tools:
+        return ChatMessage(role="assistant", content=body.text) if body.text else None
+    # The log's identity of a call is (run, model call, index); two providers may both say "call_0".
+    calls = tuple(
+        ToolCall(call.id or f"call_{entry.seq}_{index}", call.name, call.arguments)
+        for index, call in enumerate(body.tool_calls)
+    )
+    return ChatMessage(role="assistant", content=body.text, tool_calls=calls)
+
+
+def _user_text(body: UserEntry, profile: ModelProfile) -> str:
+    text = _clip(body.text, int(profile.context_tokens * 3 * _TEXT_SHARE))
+    if profile.short_prompt:
+        return text
+    zone = _zone(body.zone)
+    when = datetime.fromtimestamp(body.sent_at, UTC).astimezone(zone).strftime("%a %Y-%m-%d %H:%M")
+    who = body.sender_name or body.sender_id
+    if body.origin is not Origin.USER:
+        who = f"{body.origin}: {who}"
+    return f"[{when} {body.zone}, {body.address.channel}, {who}]\n{text}"
+
+
+@lru_cache(maxsize=16)
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
+
+
+def _clip(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    cut = len(text) - 2 * half
+    return f"{text[:half]}\n[... {cut} characters left out: too long for this model ...]\n{text[-half:]}"

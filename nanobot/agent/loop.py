@@ -1,0 +1,206 @@
+"""The AgentLoop: the one consumer of the bus. It claims lanes and drives their runs, side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from loguru import logger
+
+from nanobot.agent.run import Driver
+from nanobot.agent.states import RunKind
+from nanobot.agent.turn import Turn
+from nanobot.boundary import boundary
+from nanobot.bus.queue import MessageBus
+from nanobot.errors import Fenced, StoreError
+from nanobot.journal import Run
+from nanobot.ports import Clock, Ids
+from nanobot.session.entries import ReplyEntry
+
+_STORE_RETRY_SECONDS = 2.0
+_RENEW_SECONDS = 8.0
+_LOOK_SECONDS = 2.0
+
+
+class AgentLoop:
+    """Runs of one session go in order, one at a time; sessions go side by side and take turns.
+
+    `max_runs` chat runs at once, and apart from them `max_background` of their own accord, so that
+    background work never keeps a person waiting. Runs that crashed the process before are tried
+    one after another. `shared`: the store has other workers, so leases are renewed and the store is
+    looked at for lanes that others left.
+    """
+
+    def __init__(
+        self,
+        bus: MessageBus,
+        driver: Driver,
+        clock: Clock,
+        ids: Ids,
+        *,
+        max_runs: int = 64,
+        max_background: int = 8,
+        shared: bool = False,
+    ) -> None:
+        self._bus = bus
+        self._journal = bus.journal
+        self._driver = driver
+        self._clock = clock
+        self._ids = ids
+        self._slots = {
+            RunKind.CHAT: asyncio.Semaphore(max_runs),
+            RunKind.TASK: asyncio.Semaphore(max_background),
+        }
+        self._shared = shared
+        self._suspects = asyncio.Lock()
+        self._driven: dict[str, tuple[Turn, asyncio.Timeout]] = {}
+        self._serving = 0
+        self._stopping = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        bus.on_stopped(self._stopped)
+
+    async def run(self) -> None:
+        """Serve until cancelled; what runs then is given back, to be resumed by the next process."""
+        async with asyncio.TaskGroup() as tasks:
+            for kind in RunKind:
+                tasks.create_task(self._consume(kind, tasks), name=f"agent: {kind} lanes")
+            if self._shared:
+                tasks.create_task(self._keep_leases(), name="agent: leases")
+
+    async def drain(self, seconds: float) -> bool:
+        """Claim nothing more and wait for what runs, at most `seconds`. True: all of it ended."""
+        self._stopping.set()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    @property
+    def running(self) -> list[Run]:
+        """The runs driven here now."""
+        return [turn.run for turn, _scope in self._driven.values()]
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        """What the model has said so far in the session's run, to be kept when it is stopped."""
+        for turn, _scope in self._driven.values():
+            if turn.run.session_key == session_key and turn.partial:
+                return turn.partial_reply()
+        return None
+
+    async def _consume(self, kind: RunKind, tasks: asyncio.TaskGroup) -> None:
+        slots = self._slots[kind]
+        while not self._stopping.is_set():
+            await slots.acquire()
+            key = await self._bus.next_lane(kind)
+            if self._stopping.is_set():
+                return
+            self._serving += 1
+            self._idle.clear()
+            tasks.create_task(self._serve(key, kind), name=f"lane {key}")
+
+    async def _serve(self, key: str, kind: RunKind) -> None:
+        """One run of one lane. What waits behind it queues up again, behind everybody else."""
+        more = False
+        try:
+            with boundary(f"lane {key}"):
+                more = await self._one_run(key)
+        finally:
+            self._slots[kind].release()
+            self._serving -= 1
+            if self._serving == 0:
+                self._idle.set()
+        if more:
+            self._bus.wake(key, kind)
+
+    async def _one_run(self, key: str) -> bool:
+        try:
+            claim = await self._journal.claim(key, self._ids.run_id(), self._driver.settings.zone)
+        except StoreError as error:
+            logger.error("lane {} cannot be claimed: {}", key, error)
+            await self._clock.sleep(_STORE_RETRY_SECONDS)
+            return True
+        if claim is None:
+            return False
+        turn = self._driver.begin(claim)
+        if claim.run.attempts > 1:
+            logger.warning("run {} resumes, attempt {}", claim.run.id, claim.run.attempts)
+            async with self._suspects:
+                return await self._drive(turn)
+        return await self._drive(turn)
+
+    async def _drive(self, turn: Turn) -> bool:
+        try:
+            async with self._stoppable(turn):
+                return await self._driver.drive(turn)
+        except Fenced as lost:
+            logger.info("run {}: {}", turn.run.id, lost)
+            return True
+        except StoreError as error:
+            logger.error("run {} waits for the store: {}", turn.run.id, error)
+            await self._give_back(turn)
+            return True
+        except asyncio.CancelledError:
+            await asyncio.shield(self._journal.release(turn.lane, turn.run))
+            raise
+        return True
+
+    @asynccontextmanager
+    async def _stoppable(self, turn: Turn) -> AsyncIterator[None]:
+        """A scope that an order to stop ends: the run's rows are final by then, nothing is owed."""
+        try:
+            async with asyncio.timeout(None) as scope:
+                self._driven[turn.run.id] = (turn, scope)
+                yield
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            turn.stopped()
+        finally:
+            self._driven.pop(turn.run.id, None)
+
+    def _stopped(self, run: Run) -> None:
+        found = self._driven.get(run.id)
+        if found is not None:
+            found[1].reschedule(asyncio.get_running_loop().time())
+
+    async def _give_back(self, turn: Turn) -> None:
+        """The store failed under a run: free its lane as soon as the store works again."""
+        while True:
+            await self._clock.sleep(_STORE_RETRY_SECONDS)
+            try:
+                await self._journal.release(turn.lane, turn.run)
+            except Fenced:
+                return
+            except StoreError as error:
+                logger.error("the store still fails: {}", error)
+            else:
+                return
+
+    async def _keep_leases(self) -> None:
+        """Renew what is held, and look for lanes that others left or that nobody woke us for."""
+        looked = renewed = self._clock.monotonic()
+        while True:
+            await self._clock.sleep(_LOOK_SECONDS)
+            now = self._clock.monotonic()
+            if now - renewed >= _RENEW_SECONDS:
+                renewed = await self._renew(renewed, now)
+            if now - looked >= _LOOK_SECONDS:
+                looked = now
+                with boundary("looking for lanes"):
+                    await self._bus.recover()
+
+    async def _renew(self, last: float, now: float) -> float:
+        """Returns when the leases were last known to be ours; past two thirds of them, lets go."""
+        try:
+            await self._journal.renew()
+        except StoreError as error:
+            logger.error("leases could not be renewed: {}", error)
+            if now - last > 20.0:
+                for _turn, scope in self._driven.values():
+                    scope.reschedule(asyncio.get_running_loop().time())
+            return last
+        return now

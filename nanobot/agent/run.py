@@ -1,0 +1,159 @@
+"""One run, from its claim to what it owes: ask `next_step`, do it, record it, ask again.
+
+A crash anywhere is a restart of this loop over the same log.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from nanobot.agent import step
+from nanobot.agent.asking import Asker, RunSettings
+from nanobot.agent.calling import Caller
+from nanobot.agent.states import RunState
+from nanobot.agent.turn import Turn
+from nanobot.boundary import boundary
+from nanobot.bus.events import EventKind, OutboundKind
+from nanobot.bus.queue import MessageBus
+from nanobot.errors import ModelError, StoreError
+from nanobot.journal import Claim, Ending
+from nanobot.ports import Clock
+from nanobot.session.entries import NoteEntry
+
+MAX_UNCLEAN_ENDS = 3
+
+
+class Driver:
+    """Drives runs. It holds no state of any run between calls: that is all in the Turn."""
+
+    def __init__(
+        self, bus: MessageBus, asker: Asker, caller: Caller, clock: Clock, settings: RunSettings
+    ) -> None:
+        self._bus = bus
+        self._journal = bus.journal
+        self._asker = asker
+        self._caller = caller
+        self._clock = clock
+        self.settings = settings
+
+    def begin(self, claim: Claim) -> Turn:
+        """Take a claim in hand."""
+        return Turn(claim, self._bus, self._clock)
+
+    async def drive(self, turn: Turn) -> bool:
+        """Drive a run to its end. True: more waits in its lane. Raises StoreError when the store
+        fails or the lane is lost; then nothing more may be done for this run here."""
+        turn.emit(
+            EventKind.STATUS,
+            state="running",
+            address=msgspec.to_builtins(turn.address),
+            inbound_ids=[message.inbound_id for message in turn.asked()],
+        )
+        if turn.run.attempts > MAX_UNCLEAN_ENDS:
+            return await self._fail(turn, *_gave_up())
+        if _is_new(turn):
+            return await self._start_afresh(turn)
+        lost: StoreError | None = None
+        with boundary(f"run {turn.run.id}") as caught:
+            try:
+                return await self._act(turn)
+            except ModelError as error:
+                return await self._fail(turn, type(error).__name__, f"I could not answer: {error}")
+            except StoreError as error:
+                lost = error
+        if lost is not None:
+            raise lost
+        return await self._fail(turn, "internal", _internal(turn, caught.error))
+
+    async def _act(self, turn: Turn) -> bool:
+        while True:
+            match step.next_step(turn.run.id, turn.entries, self.settings.limits):
+                case step.CallModel() as wanted:
+                    await self._asker.call(turn, wanted)
+                case step.RunTools(calls):
+                    await self._caller.call(turn, calls)
+                case step.Finish() as end:
+                    return await self._answer(turn, end)
+                case step.Stop() as end:
+                    return await self._stop(turn, end)
+
+    # Ends
+
+    async def _answer(self, turn: Turn, end: step.Finish) -> bool:
+        text = end.text.strip() or "(The model gave an empty answer. Please ask again.)"
+        if end.warning:
+            text += f"\n\n({end.warning})"
+        if any(message.steered for message in turn.asked()):
+            text += "\n\n(This also takes in what you wrote while I was working.)"
+        return await self._end(turn, RunState.COMPLETED, text, OutboundKind.REPLY)
+
+    async def _stop(self, turn: Turn, end: step.Stop) -> bool:
+        if end.reason == "cancelled":
+            return await self._end(turn, RunState.ABORTED, "", OutboundKind.NOTICE)
+        line = f"({_LIMIT_LINES[end.reason].format(limits=self.settings.limits)})"
+        text = f"{end.text}\n\n{line}" if end.text else line
+        return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, end.reason)
+
+    async def _fail(self, turn: Turn, error: str, text: str) -> bool:
+        turn.emit(EventKind.ERROR, error=error, text=text)
+        turn.unrecorded.append(NoteEntry(what="error", text=text))
+        return await self._end(turn, RunState.FAILED, text, OutboundKind.NOTICE, error)
+
+    async def _start_afresh(self, turn: Turn) -> bool:
+        """/new: the log goes on, the model sees none of what came before."""
+        turn.unrecorded.append(NoteEntry(what="new", text="a new conversation"))
+        text = "New conversation. I no longer see what we said before (it is kept in the log)."
+        return await self._end(
+            turn, RunState.COMPLETED, text, OutboundKind.NOTICE, new_window=True
+        )
+
+    async def _end(
+        self,
+        turn: Turn,
+        state: RunState,
+        text: str,
+        kind: OutboundKind,
+        error: str | None = None,
+        *,
+        new_window: bool = False,
+    ) -> bool:
+        owed = (turn.outbound(text, kind),) if text else ()
+        ending = Ending(
+            state=state,
+            bodies=tuple(turn.unrecorded),
+            outbound=owed,
+            usage=turn.usage(),
+            error=error,
+            new_window=new_window,
+        )
+        more = await self._journal.finish(turn.lane, turn.run, ending)
+        if owed:
+            self._bus.owed(turn.address)
+        turn.emit(EventKind.END, state=str(state), text=text, error=error)
+        return more
+
+
+_LIMIT_LINES = {
+    "limit_iterations": "I stopped here: the limit of {limits.max_iterations} model calls is reached.",
+    "limit_tool_rounds": "I stopped here: the limit of {limits.max_tool_rounds} rounds of tools is reached.",
+    "limit_seconds": "I stopped here: the limit of {limits.max_run_seconds:g} seconds is reached.",
+}
+
+
+def _is_new(turn: Turn) -> bool:
+    asked = turn.asked()
+    return bool(asked) and asked[0].text.split(maxsplit=1)[:1] == ["/new"]
+
+
+def _gave_up() -> tuple[str, str]:
+    return "unclean", (
+        f"I gave up on this: I crashed {MAX_UNCLEAN_ENDS} times while answering it. "
+        "Please ask again in another way; the log of the gateway says more."
+    )
+
+
+def _internal(turn: Turn, error: Exception | None) -> str:
+    return (
+        f"Something went wrong inside me ({type(error).__name__}). "
+        f"It is in the gateway's log as run {turn.run.id}; please ask again."
+    )

@@ -1,0 +1,219 @@
+"""What a run does next: one pure function over its log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from nanobot.providers.base import ToolCall
+from nanobot.session.entries import (
+    Body,
+    CancelEntry,
+    Entry,
+    ModelCallEntry,
+    NoteEntry,
+    ReplyEntry,
+    ToolResultEntry,
+    ToolStartedEntry,
+    UserEntry,
+)
+
+SAME_RESULT_LIMIT = 3
+
+INTERRUPTED = (
+    "interrupted, outcome unknown: the process ended while this call was running. "
+    "It may or may not have taken effect; check before doing it again."
+)
+TRUNCATED = (
+    "not executed: your answer was cut off at the token limit, so these arguments may be "
+    "incomplete. Call again with less text, or in smaller pieces."
+)
+REPEATED = (
+    "not executed: you have made this very call {count} times and got the same result each time. "
+    "Use what you have, try something else, or tell the person what is missing."
+)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run may go. Seconds are the sum of recorded steps; waiting is free."""
+
+    max_iterations: int = 25
+    max_tool_rounds: int = 20
+    max_run_seconds: float = 300.0
+
+
+class PendingCall(msgspec.Struct, frozen=True):
+    """A call without a result. With `refusal` it is not made: that text is its result."""
+
+    model_call: int
+    index: int
+    call: ToolCall
+    refusal: str | None = None
+
+
+class CallModel(msgspec.Struct, frozen=True):
+    """Ask the model; `call` is the number of this call within the run. `overflowed`: the last
+    prompt did not fit, so the window must be cut first."""
+
+    call: int
+    overflowed: bool = False
+
+
+class RunTools(msgspec.Struct, frozen=True):
+    """Make these calls, in order."""
+
+    calls: tuple[PendingCall, ...]
+
+
+class Finish(msgspec.Struct, frozen=True):
+    """Answer with this text. `warning` says what is wrong with it, if anything."""
+
+    text: str
+    warning: str | None = None
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """End without an answer of the model's own: `reason` is limit_... or cancelled; `text` is what
+    there is."""
+
+    reason: str
+    text: str = ""
+
+
+Step: TypeAlias = CallModel | RunTools | Finish | Stop
+
+
+def elapsed_ms(bodies: Sequence[Body]) -> int:
+    """The time a run took so far: the sum of its recorded steps."""
+    return sum(body.ms for body in bodies if isinstance(body, ReplyEntry | ToolResultEntry))
+
+
+def own(run_id: str, entries: Sequence[Entry]) -> list[Body]:
+    """The bodies of one run's entries, in order."""
+    return [entry.body for entry in entries if entry.run_id == run_id and entry.body is not None]
+
+
+def next_step(run_id: str, entries: Sequence[Entry], limits: Limits) -> Step:
+    """What the run does next, from its log alone.
+
+    Unfinished calls come first, then the limits, then an answer that is there, else the model.
+    """
+    bodies = own(run_id, entries)
+    if any(isinstance(body, CancelEntry) for body in bodies):
+        return Stop("cancelled")
+    reply = _last_reply(bodies)
+    if reply is not None:
+        pending = _pending(bodies, reply)
+        if pending and sum(1 for b in bodies if _asks(b)) > limits.max_tool_rounds:
+            return Stop("limit_tool_rounds", _said(bodies))
+        if pending:
+            return RunTools(tuple(pending))
+        if not reply.tool_calls and not reply.partial:
+            return _answer(reply)
+    if elapsed_ms(bodies) >= limits.max_run_seconds * 1000:
+        return Stop("limit_seconds", _said(bodies))
+    calls = sum(1 for body in bodies if isinstance(body, ModelCallEntry))
+    if calls >= limits.max_iterations:
+        return Stop("limit_iterations", _said(bodies))
+    return CallModel(calls + 1, overflowed=_overflowed(bodies))
+
+
+def _answer(reply: ReplyEntry) -> Finish:
+    if reply.finish_reason == "length":
+        return Finish(reply.text, "the answer was cut off at max_tokens")
+    if reply.finish_reason == "content_filter":
+        return Finish(reply.text, "the provider's content filter cut this answer")
+    return Finish(reply.text)
+
+
+def _asks(body: Body) -> bool:
+    return isinstance(body, ReplyEntry) and bool(body.tool_calls)
+
+
+def _last_reply(bodies: Sequence[Body]) -> ReplyEntry | None:
+    """The reply that still stands: the last one, unless the person said something after it."""
+    for body in reversed(bodies):
+        if isinstance(body, ReplyEntry):
+            return body
+        if isinstance(body, UserEntry):
+            return None
+    return None
+
+
+def _said(bodies: Sequence[Body]) -> str:
+    texts = [b.text for b in bodies if isinstance(b, ReplyEntry) and b.text.strip()]
+    return texts[-1] if texts else ""
+
+
+def _overflowed(bodies: Sequence[Body]) -> bool:
+    for body in reversed(bodies):
+        if isinstance(body, NoteEntry) and body.what == "overflow":
+            return True
+        if isinstance(body, ModelCallEntry):
+            return False
+    return False
+
+
+def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
+    results = {
+        body.index
+        for body in bodies
+        if isinstance(body, ToolResultEntry) and body.call == reply.call
+    }
+    started = {
+        body.index
+        for body in bodies
+        if isinstance(body, ToolStartedEntry) and body.call == reply.call
+    }
+    history = _history(bodies)
+    pending = []
+    for index, call in enumerate(reply.tool_calls):
+        if index in results:
+            continue
+        pending.append(
+            PendingCall(reply.call, index, call, _refusal(reply, call, index in started, history))
+        )
+    return pending
+
+
+def _refusal(
+    reply: ReplyEntry, call: ToolCall, was_started: bool, history: dict[str, list[str]]
+) -> str | None:
+    if reply.finish_reason == "length":
+        return TRUNCATED
+    if was_started:
+        return INTERRUPTED
+    given = history.get(_signature(call), [])
+    tail = given[-SAME_RESULT_LIMIT:]
+    if len(tail) == SAME_RESULT_LIMIT and len(set(tail)) == 1:
+        return REPEATED.format(count=len(given))
+    return None
+
+
+def _signature(call: ToolCall) -> str:
+    try:
+        arguments = msgspec.json.encode(msgspec.json.decode(call.arguments), order="sorted")
+    except (msgspec.DecodeError, RecursionError):
+        return f"{call.name} {call.arguments}"
+    return f"{call.name} {arguments.decode()}"
+
+
+def _history(bodies: Sequence[Body]) -> dict[str, list[str]]:
+    """The results of each distinct call so far. Refusals of a repeated call count as the same
+    result, so a stubborn model keeps being refused."""
+    calls: dict[tuple[int, int], str] = {}
+    given: dict[str, list[str]] = {}
+    for body in bodies:
+        if isinstance(body, ReplyEntry):
+            for index, call in enumerate(body.tool_calls):
+                calls[body.call, index] = _signature(call)
+        elif isinstance(body, ToolResultEntry):
+            signature = calls.get((body.call, body.index))
+            if signature is None:
+                continue
+            past = given.setdefault(signature, [])
+            repeated = past and body.text.startswith(REPEATED[:40])
+            past.append(past[-1] if repeated else body.text)
+    return given

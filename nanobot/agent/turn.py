@@ -1,0 +1,130 @@
+"""A run in the hands of its driver: the claim, the log as it grows, and what watchers are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nanobot.agent.step import own
+from nanobot.bus.events import Address, EventKind, OutboundKind, OutboundMessage, RunEvent
+from nanobot.bus.queue import MessageBus
+from nanobot.journal import Claim, RunUsage
+from nanobot.ports import Clock
+from nanobot.session.entries import (
+    Body,
+    Entry,
+    ModelCallEntry,
+    ReplyEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+
+
+class Turn:
+    """One run being driven. `unrecorded` holds the bodies that the next verb will commit."""
+
+    def __init__(self, claim: Claim, bus: MessageBus, clock: Clock) -> None:
+        self.lane = claim.lane
+        self.run = claim.run
+        self.model = claim.model
+        self.prompt = claim.prompt
+        self.flavour = claim.flavour
+        self.window_from = claim.window_from
+        self.log: list[Entry] = list(claim.entries)
+        self.unrecorded: list[Body] = []
+        self.partial = ""
+        self._bus = bus
+        self._clock = clock
+        self._seq = 0
+        self._call = 0
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The log, with what is about to be recorded at its end."""
+        if not self.unrecorded:
+            return self.log
+        last = self.log[-1].seq if self.log else 0
+        now = self._clock.now()
+        pending = [
+            Entry(last + number, self.run.id, now, body)
+            for number, body in enumerate(self.unrecorded, 1)
+        ]
+        return [*self.log, *pending]
+
+    @property
+    def bodies(self) -> list[Body]:
+        """What belongs to this run."""
+        return own(self.run.id, self.entries)
+
+    def recorded(self, entries: Iterable[Entry]) -> None:
+        """The journal has these now."""
+        self.log.extend(entries)
+
+    def asked(self) -> list[UserEntry]:
+        """The messages this run answers."""
+        return [body for body in self.bodies if isinstance(body, UserEntry)]
+
+    def usage(self) -> RunUsage:
+        """What the run took, from its log."""
+        usage = RunUsage()
+        calls = tools = ms = 0
+        for body in self.bodies:
+            if isinstance(body, ModelCallEntry):
+                calls += 1
+            elif isinstance(body, ReplyEntry):
+                usage = usage.plus(body.usage)
+                ms += body.ms
+            elif isinstance(body, ToolResultEntry):
+                tools += 1
+                ms += body.ms
+        return RunUsage(
+            model_calls=calls,
+            tool_calls=tools,
+            active_ms=ms,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cached_tokens=usage.cached_tokens,
+        )
+
+    def outbound(self, text: str, kind: OutboundKind, ordinal: int = 0) -> OutboundMessage:
+        """A message this run owes to its own address."""
+        return OutboundMessage(
+            address=self.run.address, text=text, kind=kind, key=f"{self.run.id}:{ordinal}"
+        )
+
+    @property
+    def address(self) -> Address:
+        """Where the run's answers go."""
+        return self.run.address
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody would see single tokens."""
+        return self._bus.watched(self.run.session_key)
+
+    def partial_reply(self) -> ReplyEntry:
+        """What the model said before somebody stopped it."""
+        return ReplyEntry(call=self._call, text=self.partial, partial=True)
+
+    def stopped(self) -> None:
+        """An order ended this run; its driver must not touch it any more."""
+        self.emit(EventKind.END, state="aborted", text="", error=None)
+
+    def begin_call(self, number: int) -> None:
+        """A model call starts: what the last one streamed is void."""
+        self._call = number
+        self.partial = ""
+
+    def emit(self, kind: EventKind, **payload: object) -> None:
+        """Tell the watchers."""
+        self._seq += 1
+        self._bus.emit(
+            RunEvent(
+                run_id=self.run.id,
+                session_key=self.run.session_key,
+                model_call=self._call,
+                seq=self._seq,
+                kind=kind,
+                at=self._clock.now(),
+                payload=payload,
+            )
+        )

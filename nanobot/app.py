@@ -1,0 +1,276 @@
+"""The composition root: the only module that knows every concrete class."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from loguru import logger
+
+from nanobot import workspace
+from nanobot.agent.asking import Asker, RunSettings
+from nanobot.agent.calling import Caller
+from nanobot.agent.loop import AgentLoop
+from nanobot.agent.persona import Persona
+from nanobot.agent.run import Driver
+from nanobot.agent.step import Limits
+from nanobot.boundary import boundary
+from nanobot.bus.gate import Gate
+from nanobot.bus.queue import MessageBus
+from nanobot.config import ChannelSettings, Config
+from nanobot.control import Control
+from nanobot.errors import ConfigError, NanobotError
+from nanobot.host import ChannelHost
+from nanobot.intake import ChannelIntake
+from nanobot.journal import Journal, Run
+from nanobot.operations import Operations
+from nanobot.ports import Channel, Clock, Ids
+from nanobot.providers.base import ModelProfile
+from nanobot.providers.roster import Roster
+from nanobot.session.entries import ReplyEntry
+from nanobot.store.opening import Store, open_store
+from nanobot.system import RandomIds, SystemClock
+from nanobot.terminal import NAME, Terminal
+from nanobot.tools.exec import exec_tool
+from nanobot.tools.files import file_tools
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.roots import Roots
+from nanobot.tools.sandbox import Sandbox, find_bwrap
+
+_CHANNELS_READY_SECONDS = 10.0
+_FLUSH_SECONDS = 5.0
+
+
+class Gateway:
+    """A whole nanobot: store, agent, channels, control socket.
+
+    `serving()` is its life; within it, it works. It may be given a clock, ids and an environment
+    of its own; everything else follows from the configuration.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        environ: Mapping[str, str],
+        *,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        channels: bool = True,
+    ) -> None:
+        self.config = config
+        self._clock = clock or SystemClock()
+        self._ids = ids or RandomIds()
+        self._environ = environ
+        self._with_channels = channels
+        self._began = self._clock.monotonic()
+        self._rng = random.Random()  # noqa: S311 - jitter, nothing secret
+        self.hosts: list[ChannelHost] = []
+        self.roster = Roster(
+            config.agent.model, config.providers, environ, config.home, self._clock
+        )
+
+    # What operations need (operations.Engine)
+
+    @property
+    def journal(self) -> Journal:
+        """The store's verbs."""
+        return self.bus.journal
+
+    def running(self) -> list[Run]:
+        """The runs driven now."""
+        return self.loop.running
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        """What the session's run has said so far."""
+        return self.loop.partial(session_key)
+
+    async def describe_model(self, label: str | None) -> ModelProfile:
+        """The model behind a label."""
+        return (await self.roster.pick(label))[1]
+
+    def uptime(self) -> float:
+        """Seconds since the start."""
+        return self._clock.monotonic() - self._began
+
+    # Life
+
+    @asynccontextmanager
+    async def serving(self, command: str, ready: Callable[[str], None]) -> AsyncIterator[None]:
+        """Recover, serve within, then drain: intake first, then runs, then what they owe.
+
+        `ready` is called once, with the line that says so, after recovery and after every
+        channel's first success or failure. Raises ConfigError or StoreError.
+        """
+        workspace.prepare(self.config.workspace)
+        store = open_store(
+            self.config.home,
+            self.config.database_url,
+            self._clock,
+            self._ids,
+            command=command,
+            crash=self._environ.get("NANOBOT_CRASH_AT", ""),
+        )
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(store.close)
+            stack.push_async_callback(self.roster.close)
+            self._assemble(store)
+            await self.bus.recover()
+            control, terminal = self._terminal()
+            await stack.enter_async_context(control.serving())
+            async with asyncio.TaskGroup() as tasks:
+                agent = tasks.create_task(self.loop.run(), name="agent")
+                hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
+                if self._with_channels:
+                    hosting += self._channels(tasks)
+                tasks.create_task(self._warm_up(), name="model")
+                tasks.create_task(self._announce(ready), name="readiness")
+                try:
+                    yield
+                finally:
+                    await self._drain(agent, hosting)
+
+    def _assemble(self, store: Store) -> None:
+        config = self.config.agent
+        self.bus = MessageBus(store.journal, config.lane_limit)
+        tools = self._tools()
+        settings = RunSettings(
+            limits=Limits(
+                max_iterations=config.max_iterations,
+                max_tool_rounds=config.max_tool_rounds,
+                max_run_seconds=config.max_run_seconds,
+            ),
+            temperature=config.temperature,
+            max_tokens=config.max_tokens,
+            max_history=config.max_history,
+            steer=config.when_busy == "steer",
+            zone=_local_zone(self._environ),
+        )
+        persona = Persona(self.config.workspace)
+        asker = Asker(self.bus, self.roster, tools, persona, self._clock, settings)
+        caller = Caller(store.journal, tools, self._clock, config.max_run_seconds)
+        self.loop = AgentLoop(
+            self.bus,
+            Driver(self.bus, asker, caller, self._clock, settings),
+            self._clock,
+            self._ids,
+            max_runs=config.max_concurrent_runs,
+            max_background=config.max_background_runs,
+            shared=store.shared,
+        )
+        self._operations = Operations(self)
+
+    def _tools(self) -> ToolRegistry:
+        """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
+        from files and commands, even where the workspace contains it."""
+        home, folder, settings = self.config.home, self.config.workspace, self.config.tools.exec
+        tools = ToolRegistry()
+        for tool in file_tools(Roots(folder, hidden=_private(home, folder))):
+            tools.register(tool)
+        bwrap = None if settings.sandbox == "off" else find_bwrap()
+        sandbox = Sandbox(bwrap, hidden=_private(home, folder), environment=self._environ)
+        tools.register(
+            exec_tool(sandbox, folder, network=settings.network, timeout=settings.timeout)
+        )
+        return tools
+
+    def _terminal(self) -> tuple[Control, Terminal]:
+        terminal = Terminal()
+        intake = self._intake(NAME, Gate(("local",), ()), lambda: None)
+        path = self.config.home / "control.sock"
+        control = Control(path, self.bus, terminal, intake, self._clock, self._model_line)
+        return control, terminal
+
+    def _model_line(self) -> str:
+        return self.roster.line
+
+    def _intake(self, name: str, gate: Gate, alive: Callable[[], None]) -> ChannelIntake:
+        policy = self.config.agent.session_policy
+        return ChannelIntake(name, gate, self.bus, self._operations, policy, alive)
+
+    def _host(
+        self, tasks: asyncio.TaskGroup, name: str, channel: Channel, gate: Gate
+    ) -> asyncio.Task[None]:
+        host = ChannelHost(name, channel, self.bus, self._clock, self._rng)
+        self.hosts.append(host)
+        intake = self._intake(name, gate, host.alive)
+        return tasks.create_task(host.run(intake), name=f"channel {name}")
+
+    def _channels(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        hosting = []
+        for name, settings in self.config.channels.items():
+            if not settings.enabled:
+                continue
+            channel = open_channel(name, settings)
+            gate = Gate(settings.owners, settings.members)
+            hosting.append(self._host(tasks, name, channel, gate))
+        return hosting
+
+    async def _warm_up(self) -> None:
+        """Have the model ready before the first message; what is wrong is told with the message."""
+        with boundary("the model"):
+            try:
+                await self.roster.warm_up()
+            except NanobotError as error:
+                logger.warning("no model yet: {}", error)
+
+    async def _announce(self, ready: Callable[[str], None]) -> None:
+        try:
+            async with asyncio.timeout(_CHANNELS_READY_SECONDS):
+                for host in self.hosts:
+                    await host.settled.wait()
+        except TimeoutError:
+            logger.warning("some channels have not answered yet")
+        states = ",".join(f"{host.name}:{host.state}" for host in self.hosts if host.name != NAME)
+        ready(f"ready pid={os.getpid()} web=off channels={states or 'none'}")
+
+    async def _drain(self, agent: asyncio.Task[None], hosting: list[asyncio.Task[None]]) -> None:
+        """In this order: intake stops first, so that nothing new is taken on; the runs get
+        `drain_seconds`; deliveries go on meanwhile, because runs that end owe something; what is
+        left is given back and resumes at the next start."""
+        for host in self.hosts:
+            host.stop_intake()
+        if not await self.loop.drain(self.config.drain_seconds):
+            logger.warning("{} run(s) go on at the next start", len(self.loop.running))
+        agent.cancel()
+        for host in self.hosts:
+            await host.flush(_FLUSH_SECONDS)
+        for task in hosting:
+            task.cancel()
+        for host in self.hosts:
+            await host.close()
+
+
+def open_channel(name: str, settings: ChannelSettings) -> Channel:
+    """The adapter of a configured channel, found by entry point `nanobot.channels`.
+
+    Raises ConfigError naming the known types.
+    """
+    known = {point.name: point for point in entry_points(group="nanobot.channels")}
+    point = known.get(settings.type)
+    if point is None:
+        raise ConfigError(
+            f"channels.{name}.type: there is no channel type {settings.type!r}; "
+            f"installed are {', '.join(sorted(known)) or 'none'}"
+        )
+    opened: Channel = point.load()(name, settings.settings)
+    return opened
+
+
+def _private(home: Path, folder: Path) -> list[Path]:
+    """What of the home the workspace must not show: all of it when the workspace contains it, else
+    nothing, for then it is outside already."""
+    return [home] if home.resolve().is_relative_to(folder.resolve()) else []
+
+
+def _local_zone(environ: Mapping[str, str]) -> str:
+    """The machine's zone by name: TZ, else what /etc/localtime points to, else UTC."""
+    named = environ.get("TZ", "").lstrip(":")
+    if named:
+        return named
+    target = os.path.realpath("/etc/localtime")
+    return target.partition("/zoneinfo/")[2] or "UTC"

@@ -1,0 +1,160 @@
+"""The MessageBus: what is accepted is in the journal, what is ready is in a queue, who watches is told.
+
+Queues here hold wake-ups only. Everything that must not be lost is in the journal, and `recover`
+finds it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from nanobot.agent.states import RunKind
+from nanobot.bus.events import Address, EventKind, RunEvent
+from nanobot.journal import Admission, Admitted, Journal, Ready, Run
+
+_WATCH_LIMIT = 1_000
+
+
+class Subscription:
+    """One watcher's bounded view of the events of a session (None: of all).
+
+    A watcher that is too slow loses its oldest events and never slows a run; `lost` counts them.
+    """
+
+    def __init__(self, session_key: str | None, kinds: frozenset[EventKind]) -> None:
+        self.session_key = session_key
+        self.lost = 0
+        self._kinds = kinds
+        self._events: deque[RunEvent] = deque()
+        self._some = asyncio.Event()
+
+    def offer(self, event: RunEvent) -> None:
+        """Never blocks."""
+        if event.kind not in self._kinds:
+            return
+        if len(self._events) == _WATCH_LIMIT:
+            self._events.popleft()
+            self.lost += 1
+        self._events.append(event)
+        self._some.set()
+
+    async def __aiter__(self) -> AsyncIterator[RunEvent]:
+        while True:
+            while self._events:
+                yield self._events.popleft()
+            self._some.clear()
+            await self._some.wait()
+
+
+class _Lanes:
+    """Sessions with something to do, each at most once, in the order they became ready."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._waiting: set[str] = set()
+
+    def put(self, key: str) -> None:
+        if key not in self._waiting:
+            self._waiting.add(key)
+            self._queue.put_nowait(key)
+
+    async def get(self) -> str:
+        key = await self._queue.get()
+        self._waiting.discard(key)
+        return key
+
+
+class MessageBus:
+    """Between channels and the agent, over a Journal."""
+
+    def __init__(self, journal: Journal, lane_limit: int = 50) -> None:
+        self.journal = journal
+        self._lane_limit = lane_limit
+        self._lanes = {kind: _Lanes() for kind in RunKind}
+        self._mail: set[str] = set()
+        self._owed: dict[str, asyncio.Queue[str]] = {}
+        self._watchers: dict[str | None, list[Subscription]] = {}
+        self._on_stopped: list[Callable[[Run], None]] = []
+
+    # Inbound
+
+    async def publish_inbound(
+        self, channel: str, admissions: Sequence[Admission], cursor: str | None = None
+    ) -> list[Admitted]:
+        """Commit messages with the channel's cursor, then wake whoever must act on them."""
+        done = await self.journal.admit(channel, admissions, cursor, self._lane_limit)
+        for one in done:
+            if one.stopped is not None:
+                for stopped in self._on_stopped:
+                    stopped(one.stopped)
+            if one.owes is not None:
+                self.owed(one.owes)
+            elif one.fresh:
+                self._mail.add(one.session_key)
+                self.wake(one.session_key, one.kind)
+        return done
+
+    async def recover(self) -> list[Ready]:
+        """Wake every lane with something to do; returns them."""
+        found = await self.journal.ready()
+        for one in found:
+            self.wake(one.session_key, one.kind)
+        return found
+
+    def wake(self, session_key: str, kind: RunKind) -> None:
+        """A session has something to do."""
+        self._lanes[kind].put(session_key)
+
+    async def next_lane(self, kind: RunKind) -> str:
+        """The next session with something to do; they take turns."""
+        return await self._lanes[kind].get()
+
+    def mail_came(self, session_key: str) -> bool:
+        """Whether something was admitted to the session since this was last asked."""
+        if session_key in self._mail:
+            self._mail.discard(session_key)
+            return True
+        return False
+
+    def on_stopped(self, call: Callable[[Run], None]) -> None:
+        """`call` is told of every run that an order stopped, after the commit."""
+        self._on_stopped.append(call)
+
+    # Outbound
+
+    def owed(self, address: Address) -> None:
+        """Something is owed to a chat."""
+        self.owed_chats(address.channel).put_nowait(address.chat_id)
+
+    def owed_chats(self, channel: str) -> asyncio.Queue[str]:
+        """The chats of a channel that something became owed to."""
+        return self._owed.setdefault(channel, asyncio.Queue())
+
+    # Events
+
+    def subscribe(
+        self, session_key: str | None, kinds: frozenset[EventKind] = frozenset(EventKind)
+    ) -> Subscription:
+        """Watch from now on; `unsubscribe` when done."""
+        made = Subscription(session_key, kinds)
+        self._watchers.setdefault(session_key, []).append(made)
+        return made
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Watch no longer."""
+        watching = self._watchers[subscription.session_key]
+        watching.remove(subscription)
+        if not watching:
+            del self._watchers[subscription.session_key]
+
+    def watched(self, session_key: str) -> bool:
+        """Whether events of single tokens would be seen by anybody."""
+        return session_key in self._watchers
+
+    def emit(self, event: RunEvent) -> None:
+        """Tell the watchers; never blocks."""
+        for key in (event.session_key, None):
+            for watcher in self._watchers.get(key, ()):
+                watcher.offer(event)

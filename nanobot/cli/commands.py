@@ -1,0 +1,79 @@
+"""The commands: they parse, call, and turn errors into exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from nanobot import __version__
+from nanobot.errors import NanobotError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    help="A self-hosted assistant that lives where its people already talk.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Errors of ours end with their exit code and one clear line, an interrupt with 130."""
+    try:
+        yield
+    except NanobotError as error:
+        typer.echo(f"nanobot: {error}", err=True)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        typer.echo(f"nanobot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """What holds for every command."""
+
+
+@app.command()
+def agent(
+    message: Annotated[
+        str | None, typer.Option("--message", "-m", help="Say this, print the answer, end.")
+    ] = None,
+    session: Annotated[str, typer.Option(help="The session to talk in.")] = "cli:direct",
+    json: Annotated[bool, typer.Option("--json", help="Print one event a line.")] = False,
+) -> None:
+    """Talk to the assistant: one message, standard input from a pipe, or a conversation."""
+    from nanobot.cli.talk import talk  # noqa: PLC0415 - loads the whole of nanobot
+
+    with errors():
+        if message is None and not sys.stdin.isatty():
+            message = sys.stdin.buffer.read().decode("utf-8", "replace")
+        code = talk(os.environ, message, session, json=json)
+    raise typer.Exit(code)
+
+
+@app.command()
+def gateway() -> None:
+    """Serve the configured channels until stopped (SIGTERM or Ctrl-C drains and ends)."""
+    from nanobot.cli.serve import serve  # noqa: PLC0415 - loads the whole of nanobot
+
+    with errors():
+        serve(os.environ)

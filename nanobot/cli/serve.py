@@ -1,0 +1,57 @@
+"""`nanobot gateway`: serve until a signal, then drain."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+
+from loguru import logger
+
+from nanobot.app import Gateway
+from nanobot.cli.logs import to_stderr
+from nanobot.config import Config, load
+
+_FORCED = 1
+
+
+def serve(environ: Mapping[str, str]) -> None:
+    """Run the gateway in the foreground. Raises ConfigError or StoreError at the start."""
+    to_stderr(environ, "INFO")
+    config = load(environ)
+    for warning in config.warnings:
+        logger.warning("{}", warning)
+    try:
+        asyncio.run(_serve(config, environ))
+    except BaseExceptionGroup as group:
+        raise _first(group) from group
+
+
+async def _serve(config: Config, environ: Mapping[str, str]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _signalled, stop)
+    async with Gateway(config, environ).serving("nanobot gateway", _ready):
+        await stop.wait()
+        logger.info("stopping: what runs gets {:g} s", config.drain_seconds)
+
+
+def _ready(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - the promised line on standard output
+
+
+def _signalled(stop: asyncio.Event) -> None:
+    if stop.is_set():
+        # The second signal forces. Everything accepted is on disk, so nothing is lost by it.
+        os._exit(_FORCED)
+    stop.set()
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error behind a group, as the person should see it."""
+    inner: BaseException = group
+    while isinstance(inner, BaseExceptionGroup):
+        inner = inner.exceptions[0]
+    return inner

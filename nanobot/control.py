@@ -1,0 +1,272 @@
+"""The control socket: how a terminal, or any local program of the owner, talks to a running nanobot.
+
+`NANOBOT_HOME/control.sock`, mode 0600, one JSON object a line each way. Whoever can open it is the
+owner. Requests are `attach`, `say` and `shown`; answers are `hello`, `taken`, `event`, `message` and
+`refused`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.bus.events import Address, InboundMessage, OutboundKind, RunEvent, Sender
+from nanobot.bus.queue import MessageBus, Subscription
+from nanobot.errors import NanobotError, StoreUnwritable
+from nanobot.intake import ChannelIntake
+from nanobot.ports import Clock
+from nanobot.terminal import NAME, Shown, Terminal
+
+LINE_LIMIT = 16 * 1024 * 1024
+"""Bytes of one line: a message of a million characters, every one escaped, still fits."""
+_SHOW_SECONDS = 600.0
+
+
+class Attach(msgspec.Struct, frozen=True, tag="attach", tag_field="op"):
+    """Talk in this session from now on: its events, and the messages of chat `cli:NAME`."""
+
+    session: str
+    name: str = ""
+
+
+class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
+    """A message. The same `key` is taken only once."""
+
+    text: str
+    key: str
+
+
+class WasShown(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):
+    """The message with this key was shown to the person."""
+
+    key: str
+
+
+class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="op"):
+    """Attached. `model` is a line on who answers, or on what is wrong."""
+
+    pid: int
+    session: str
+    model: str
+
+
+class Taken(msgspec.Struct, frozen=True, tag="taken", tag_field="op"):
+    """The message is on disk. `answered`: its answer is a message of its own, not of a run."""
+
+    key: str
+    inbound_id: int
+    answered: bool
+    stopped: bool
+
+
+class Event(msgspec.Struct, frozen=True, tag="event", tag_field="op"):
+    """Something happened in the session's run."""
+
+    event: RunEvent
+
+
+class Message(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
+    """Something to show, and then to say so."""
+
+    key: str
+    kind: OutboundKind
+    text: str
+
+
+class Refusal(msgspec.Struct, frozen=True, tag="refused", tag_field="op"):
+    """The request was not understood, or could not be done."""
+
+    text: str
+
+
+Request: TypeAlias = Attach | Say | WasShown
+Answer: TypeAlias = Hello | Taken | Event | Message | Refusal
+
+_requests = msgspec.json.Decoder(Request)
+
+
+def line(answer: Request | Answer) -> bytes:
+    """One object as it goes over the socket."""
+    return msgspec.json.encode(answer) + b"\n"
+
+
+class _Attached:
+    """One connection that has attached."""
+
+    def __init__(self, writer: asyncio.StreamWriter, session: str, chat: str) -> None:
+        self.session = session
+        self.chat = chat
+        self._writer = writer
+        self._waiting: dict[str, asyncio.Future[bool]] = {}
+        self._gone = False
+
+    def write(self, answer: Answer) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(line(answer))
+
+    async def show(self, shown: Shown) -> bool:
+        if self._gone:
+            return False
+        answer = self._waiting.setdefault(
+            shown.key, asyncio.get_running_loop().create_future()
+        )
+        self.write(Message(shown.key, shown.kind, shown.text))
+        try:
+            async with asyncio.timeout(_SHOW_SECONDS):
+                return await asyncio.shield(answer)
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting.pop(shown.key, None)
+
+    def was_shown(self, key: str) -> None:
+        waiting = self._waiting.get(key)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(True)
+
+    def gone(self) -> None:
+        self._gone = True
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_result(False)
+
+
+class Control:
+    """Serves the control socket."""
+
+    def __init__(
+        self,
+        path: Path,
+        bus: MessageBus,
+        terminal: Terminal,
+        intake: ChannelIntake,
+        clock: Clock,
+        describe: Callable[[], str],
+    ) -> None:
+        self._path = path
+        self._bus = bus
+        self._terminal = terminal
+        self._intake = intake
+        self._clock = clock
+        self._describe = describe
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """The socket is open within. Raises StoreUnwritable when it cannot be made."""
+        self._path.unlink(missing_ok=True)
+        before = os.umask(0o177)
+        try:
+            server = await asyncio.start_unix_server(self._serve, self._path, limit=LINE_LIMIT)
+        except OSError as error:
+            raise StoreUnwritable(
+                f"{self._path} cannot be made ({error.strerror or error}): "
+                "NANOBOT_HOME must be a local folder with a path of at most 90 characters"
+            ) from error
+        finally:
+            os.umask(before)
+        try:
+            yield
+        finally:
+            server.close()
+            self._path.unlink(missing_ok=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with boundary("a control connection"):
+            try:
+                await self._converse(reader, writer)
+            except (ConnectionError, asyncio.CancelledError):
+                logger.debug("a control connection ended")
+            finally:
+                writer.close()
+
+    async def _converse(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        attached = await self._attach(reader, writer)
+        if attached is None:
+            return
+        watching = self._bus.subscribe(attached.session)
+        self._terminal.attach(attached.chat, attached)
+        self._bus.owed(Address(NAME, attached.chat))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                telling = tasks.create_task(self._tell(watching, attached), name="control: events")
+                while raw := await _read(reader):
+                    await self._obey(raw, attached)
+                    await writer.drain()
+                telling.cancel()
+        finally:
+            self._bus.unsubscribe(watching)
+            self._terminal.detach(attached.chat, attached)
+            attached.gone()
+
+    async def _attach(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> _Attached | None:
+        raw = await _read(reader)
+        try:
+            wanted = _requests.decode(raw)
+        except msgspec.DecodeError as error:
+            writer.write(line(Refusal(f"not a request: {error}")))
+            return None
+        if not isinstance(wanted, Attach) or not wanted.session:
+            writer.write(line(Refusal("attach to a session first")))
+            return None
+        session = wanted.session
+        own = session.startswith(f"{NAME}:")
+        chat = session.removeprefix(f"{NAME}:") if own else session
+        attached = _Attached(writer, session, chat)
+        attached.write(Hello(os.getpid(), session, self._describe()))
+        return attached
+
+    @staticmethod
+    async def _tell(watching: Subscription, attached: _Attached) -> None:
+        async for event in watching:
+            attached.write(Event(event))
+
+    async def _obey(self, raw: bytes, attached: _Attached) -> None:
+        try:
+            request = _requests.decode(raw)
+        except msgspec.DecodeError as error:
+            attached.write(Refusal(f"not a request: {error}"))
+            return
+        match request:
+            case WasShown(key):
+                attached.was_shown(key)
+            case Say():
+                await self._say(request, attached)
+            case Attach():
+                attached.write(Refusal("this connection is attached already"))
+
+    async def _say(self, said: Say, attached: _Attached) -> None:
+        message = InboundMessage(
+            address=Address(NAME, attached.chat),
+            message_id=said.key,
+            dedupe_key=said.key,
+            sender=Sender("local", "you"),
+            text=said.text,
+            sent_at=self._clock.now(),
+        )
+        try:
+            (taken,) = await self._intake.take([message], session=attached.session)
+        except NanobotError as error:
+            attached.write(Refusal(str(error)))
+            return
+        stopped = taken.stopped is not None
+        answered = taken.owes is not None
+        attached.write(Taken(said.key, taken.inbound_id, answered, stopped))
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:
+        raise ConnectionError(f"a line of more than {LINE_LIMIT} bytes") from None

@@ -1,0 +1,237 @@
+"""Delivery: what is owed to the chats of one channel, sent in order, each send recorded around it.
+
+One task for each chat that is owed something, so that a chat in trouble keeps only itself waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import msgspec
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.bus.events import Address, OutboundMessage
+from nanobot.bus.queue import MessageBus
+from nanobot.errors import (
+    ChatGone,
+    DeliveryError,
+    Fenced,
+    NobodyThere,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+    StoreError,
+)
+from nanobot.journal import OutboundRow
+from nanobot.ports import Channel, Clock, OutboundPart
+
+MAX_AGE_SECONDS = 24 * 3600.0
+"""An unsent message dies of age, never of a number of attempts: an outage is not its fault."""
+
+_FIRST_BACKOFF = 0.5
+_LAST_BACKOFF = 30.0
+_STORE_RETRY_SECONDS = 2.0
+
+REPEAT_LINE = "(This may be a repeat: I could not tell whether it had arrived.)"
+
+
+class Delivery:
+    """The delivery of one channel."""
+
+    def __init__(
+        self, name: str, channel: Channel, bus: MessageBus, clock: Clock, rng: random.Random
+    ) -> None:
+        self._name = name
+        self._channel = channel
+        self._bus = bus
+        self._journal = bus.journal
+        self._clock = clock
+        self._rng = rng
+        self._chats: dict[str, asyncio.Event] = {}
+        self._parked: set[str] = set()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    async def run(self) -> None:
+        """Send what is owed until cancelled, beginning with what an earlier process left."""
+        for address in await self._journal.owed_chats(self._name):
+            self._bus.owed(address)
+        owed = self._bus.owed_chats(self._name)
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                chat = await owed.get()
+                self._parked.discard(chat)
+                again = self._chats.get(chat)
+                if again is not None:
+                    again.set()
+                    continue
+                self._chats[chat] = asyncio.Event()
+                self._quiet.clear()
+                tasks.create_task(self._serve(chat), name=f"delivery {self._name}:{chat}")
+
+    async def flush(self, seconds: float) -> None:
+        """Wait until nothing is being sent, at most `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._quiet.wait()
+        except TimeoutError:
+            logger.warning("{}: {} chat(s) still owed something", self._name, len(self._chats))
+
+    @property
+    def parked(self) -> frozenset[str]:
+        """Chats whose messages wait for somebody to attach."""
+        return frozenset(self._parked)
+
+    async def _serve(self, chat: str) -> None:
+        """Everything owed to one chat, oldest first; ends when nothing is left."""
+        again = self._chats[chat]
+        address = Address(self._name, chat)
+        try:
+            while True:
+                again.clear()
+                with boundary(f"delivery to {address}") as caught:
+                    await self._drain(address)
+                if caught.error is not None:
+                    await self._clock.sleep(_STORE_RETRY_SECONDS)
+                elif not again.is_set():
+                    return
+        finally:
+            del self._chats[chat]
+            if not self._chats:
+                self._quiet.set()
+
+    async def _drain(self, address: Address) -> None:
+        row = await self._journal.next_outbound(address)
+        while row is not None:
+            try:
+                row = await self._send(row)
+            except NobodyThere:
+                self._parked.add(address.chat_id)
+                return
+            except Fenced:
+                row = await self._journal.next_outbound(address)
+            except StoreError as error:
+                logger.error("delivery to {} waits for the store: {}", address, error)
+                await self._clock.sleep(_STORE_RETRY_SECONDS)
+                row = await self._journal.next_outbound(address)
+
+    async def _send(self, row: OutboundRow) -> OutboundRow | None:
+        """One message from where its delivery stands. Returns the next one of the chat."""
+        address = row.message.address
+        old = self._clock.now() - row.created_at > MAX_AGE_SECONDS
+        if old and not self._channel.capabilities.waits:
+            await self._journal.bury(row, "not delivered within 24 hours", whole_chat=False)
+            return await self._journal.next_outbound(address)
+        wait = row.not_before - self._clock.now()
+        if wait > 0:
+            await self._clock.sleep(min(wait, MAX_AGE_SECONDS))
+        unsure = next((part.idx for part in row.parts if part.state == "sending"), None)
+        if unsure is not None:
+            return await self._reconcile(row, unsure)
+        parts, fresh = [part.part for part in row.parts], ()
+        if not parts:
+            parts = self._render(row.message)
+            fresh = tuple(parts)
+        sent = sum(part.state == "sent" for part in row.parts)
+        await self._journal.begin_send(row, fresh, sent, duplicate=False)
+        return await self._parts(row, parts, sent)
+
+    def _render(self, message: OutboundMessage) -> list[OutboundPart]:
+        """The adapter's parts, each with a key that is unique for ever. A rendering that fails
+        must not eat the message: it goes out as plain text then."""
+        with boundary(f"rendering {message.key}") as caught:
+            rendered = self._channel.render(message)
+        if caught.error is not None:
+            rendered = [OutboundPart(text=message.text or "(empty message)")]
+        return [
+            msgspec.structs.replace(part, key=f"{message.key}:{number}")
+            for number, part in enumerate(rendered)
+        ]
+
+    async def _parts(
+        self, row: OutboundRow, parts: list[OutboundPart], first: int
+    ) -> OutboundRow | None:
+        """Send the parts from `first` on, whose beginning is recorded already."""
+        address = row.message.address
+        last = len(parts) - 1
+        for idx in range(first, last + 1):
+            try:
+                receipt = await self._one(address, parts[idx])
+            except DeliveryError as error:
+                return await self._trouble(row, idx, error)
+            following = idx + 1 if idx < last else None
+            after = await self._journal.receipt(row, idx, receipt, begin=following)
+            if following is None:
+                return after
+        return await self._journal.next_outbound(address)
+
+    async def _one(self, address: Address, part: OutboundPart) -> str:
+        try:
+            return await self._channel.send(address, part)
+        except Refused as refused:
+            logger.warning("{}: refused as formatted ({}), sent as plain text", address, refused)
+            return await self._channel.send(address, part, plain=True)
+
+    async def _trouble(
+        self, row: OutboundRow, idx: int, error: DeliveryError
+    ) -> OutboundRow | None:
+        address = row.message.address
+        if isinstance(error, OutcomeUnknown):
+            logger.warning("{}: it is unknown whether part {} arrived ({})", address, idx, error)
+            await self._clock.sleep(self._backoff(row.attempts))
+            return await self._journal.next_outbound(address)
+        if isinstance(error, NobodyThere):
+            await self._journal.defer(row, idx, 0.0, str(error))
+            raise error
+        if isinstance(error, ChatGone | Refused):
+            whole = isinstance(error, ChatGone)
+            dead = await self._journal.bury(row, str(error), whole_chat=whole)
+            logger.error("{}: {} message(s) undeliverable: {}", address, dead, error)
+            return await self._journal.next_outbound(address)
+        told = error.retry_after if isinstance(error, NotSent) else None
+        delay = told if told is not None else self._backoff(row.attempts)
+        logger.warning("{}: not sent ({}), again in {:.1f} s", address, error, delay)
+        await self._journal.defer(row, idx, self._clock.now() + delay, str(error))
+        return await self._journal.next_outbound(address)
+
+    async def _reconcile(self, row: OutboundRow, idx: int) -> OutboundRow | None:
+        """A part was about to be sent when the answer, or this process, was lost. Ask the platform
+        where it can tell; else send again, saying so."""
+        address = row.message.address
+        parts = [part.part for part in row.parts]
+        if self._channel.capabilities.reconciles:
+            try:
+                receipt = await self._channel.find(address, parts[idx])
+            except DeliveryError as error:
+                return await self._trouble(row, idx, OutcomeUnknown(str(error)))
+            if receipt is not None:
+                following = idx + 1 if idx + 1 < len(parts) else None
+                after = await self._journal.receipt(row, idx, receipt, begin=following)
+                return after if following is None else await self._parts(row, parts, following)
+            await self._journal.begin_send(row, (), idx, duplicate=False)
+            return await self._parts(row, parts, idx)
+        await self._journal.begin_send(row, (), idx, duplicate=True)
+        try:
+            parts[idx] = await self._marked(row.message, parts, idx)
+        except DeliveryError as error:
+            return await self._trouble(row, idx, error)
+        return await self._parts(row, parts, idx)
+
+    async def _marked(
+        self, message: OutboundMessage, parts: list[OutboundPart], idx: int
+    ) -> OutboundPart:
+        """The part with a last line that says it may be a repeat; where that line does not fit in,
+        it is sent ahead on its own."""
+        if len(parts) == 1:
+            text = f"{message.text}\n\n{REPEAT_LINE}"
+            rendered = self._channel.render(msgspec.structs.replace(message, text=text))
+            if len(rendered) == 1:
+                return msgspec.structs.replace(rendered[0], key=parts[idx].key)
+        await self._one(message.address, OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r"))
+        return parts[idx]
+
+    def _backoff(self, attempts: int) -> float:
+        delay = min(_FIRST_BACKOFF * 2.0 ** min(attempts, 10), _LAST_BACKOFF)
+        return delay * self._rng.uniform(0.8, 1.2)

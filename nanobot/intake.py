@@ -1,0 +1,113 @@
+"""The intake of one channel: from what a platform delivered to what the journal admits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from loguru import logger
+
+from nanobot.bus.events import InboundMessage, OutboundKind, OutboundMessage, Role
+from nanobot.bus.gate import MAX_TEXT, Gate, SessionPolicy, clean, session_key
+from nanobot.bus.queue import MessageBus
+from nanobot.journal import Admission, Admitted
+from nanobot.operations import Asked, Operations, notice
+
+
+class ChannelIntake:
+    """See ports.Intake. `alive_hook` is called whenever the platform has answered."""
+
+    def __init__(
+        self,
+        name: str,
+        gate: Gate,
+        bus: MessageBus,
+        operations: Operations,
+        policy: SessionPolicy,
+        alive_hook: Callable[[], None],
+    ) -> None:
+        self._name = name
+        self._gate = gate
+        self._bus = bus
+        self._operations = operations
+        self._policy: SessionPolicy = policy
+        self.alive = alive_hook
+
+    async def cursor(self) -> str | None:
+        """The cursor of the last admitted batch."""
+        return await self._bus.journal.cursor(self._name)
+
+    async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
+        """Commit the messages with the cursor; see ports.Intake."""
+        await self.take(messages, cursor)
+
+    async def take(
+        self, messages: Sequence[InboundMessage], cursor: str | None = None, session: str = ""
+    ) -> list[Admitted]:
+        """As `admit`, into a session other than the address's own if one is given."""
+        admissions = [await self._admission(message, session) for message in messages]
+        if not admissions and cursor is None:
+            return []
+        return await self._bus.publish_inbound(self._name, admissions, cursor)
+
+    async def _admission(self, message: InboundMessage, session: str) -> Admission:
+        text = clean(message.text)
+        message = msgspec.structs.replace(message, text=text[:MAX_TEXT])
+        address, sender = message.address, message.sender
+        key = session or session_key(address, sender.id, self._policy)
+        role = self._gate.role(sender.id)
+        if role is None:
+            return self._stranger(message, key)
+        asked = Asked(message=message, session_key=key, role=role, argument="")
+        if len(text) > MAX_TEXT:
+            return self._refusal(asked, _too_long(len(text)))
+        if not text.strip() and not message.attachments:
+            return self._refusal(asked, "Your message was empty: there is nothing to answer.")
+        found = self._operations.find(text)
+        if found is None:
+            return Admission(message=message, session_key=key, role=role)
+        operation, argument = found
+        return await self._operations.admission(
+            operation, msgspec.structs.replace(asked, argument=argument)
+        )
+
+    def _refusal(self, asked: Asked, text: str) -> Admission:
+        return Admission(
+            message=asked.message,
+            session_key=asked.session_key,
+            role=asked.role,
+            answer=notice(asked.message, text),
+        )
+
+    def _stranger(self, message: InboundMessage, key: str) -> Admission:
+        """A stranger's message is settled unread, with one word a day on how to be let in."""
+        address, sender = message.address, message.sender
+        logger.warning(
+            "{}: {} ({}) is not allowed to speak here; to let them in, add {!r} to "
+            "channels.{}.owners or channels.{}.members",
+            address,
+            sender.id,
+            sender.name,
+            sender.id,
+            self._name,
+            self._name,
+        )
+        day = int(message.sent_at // 86_400)
+        told = OutboundMessage(
+            address=address,
+            text=(
+                f"This assistant is private. Your id here is `{sender.id}`: its owner can let you "
+                f"in by adding it to `channels.{self._name}.members` in the configuration."
+            ),
+            kind=OutboundKind.NOTICE,
+            key=f"stranger:{address.channel}:{sender.id}:{day}",
+        )
+        unread = msgspec.structs.replace(message, text="", attachments=())
+        return Admission(message=unread, session_key=key, role=Role.GUEST, answer=told)
+
+
+def _too_long(length: int) -> str:
+    return (
+        f"This message has {length:,} characters; I take at most {MAX_TEXT:,}. "
+        "Please send it in pieces, or put it into a file in my workspace."
+    )
