@@ -25,7 +25,8 @@ from nanobot_channels._telegram_updates import (
     update_id,
 )
 
-_GRACE_SECONDS = 8.0
+# A poll is given up when its answer is this much later than asked for.
+_GRACE = 1.3
 _ANSWER_SECONDS = 5.0
 
 
@@ -61,9 +62,7 @@ class Backoff:
 class Polling:
     """One bot's updates on their way to one intake."""
 
-    def __init__(
-        self, api: BotApi, name: str, intake: Intake, clock: Clock, seconds: float
-    ) -> None:
+    def __init__(self, api: BotApi, name: str, intake: Intake, clock: Clock, seconds: int) -> None:
         self._api = api
         self._name = name
         self._intake = intake
@@ -109,14 +108,12 @@ class Polling:
 
     async def _poll(self, offset: int | None) -> Sequence[object]:
         params: dict[str, Any] = {
-            "timeout": max(round(self._seconds), 1),
+            "timeout": self._seconds,
             "allowed_updates": list(ALLOWED_UPDATES),
         }
         if offset is not None:
             params["offset"] = offset
-        updates = await self._api.call(
-            "get_Updates", params, read_seconds=self._seconds + _GRACE_SECONDS
-        )
+        updates = await self._api.call("get_Updates", params, read_seconds=self._seconds * _GRACE)
         if not isinstance(updates, list):
             raise TypeError(f"getUpdates answered with {type(updates).__name__}")
         return updates

@@ -279,12 +279,11 @@ def _without_mention(text: str, me: Me | None) -> str:
     """The text without "@bot", also at the end of a command; as it is if nothing else is in it."""
     if me is None or "@" not in text:
         return text
-    rest = (
-        re.sub(r"[ \t]{2,}", " ", _mention(me).sub(r"\1", text))
-        if _mention(me).search(text)
-        else text
-    )
-    return rest if rest.strip() else text
+    mention = _mention(me)
+    if not mention.search(text):
+        return text
+    rest = re.sub(r"[ \t]{2,}", " ", mention.sub(r"\1", text)).strip()
+    return rest or text
 
 
 def _body(message: _Message) -> str:

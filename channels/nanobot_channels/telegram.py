@@ -20,7 +20,7 @@ from nanobot_channels._telegram_parts import Payload, payload_of
 from nanobot_channels._telegram_polling import Polling
 
 DEFAULT_API_ROOT = "https://api.telegram.org"
-POLL_SECONDS = 30.0
+POLL_SECONDS = 30
 
 
 class _SystemClock:
@@ -35,7 +35,7 @@ class _SystemClock:
 
 
 class TelegramChannel:
-    """One bot. `poll_seconds` is how long the server may hold a poll that has nothing to tell."""
+    """One bot. `poll_seconds`, at least 1, is how long the server holds a poll without news."""
 
     # Telegram has no way to ask whether a message was sent, so nothing can be reconciled.
     capabilities = Capabilities(edits=True, typing=True, reconciles=False)
@@ -46,7 +46,7 @@ class TelegramChannel:
         token: str,
         api_root: str = DEFAULT_API_ROOT,
         *,
-        poll_seconds: float = POLL_SECONDS,
+        poll_seconds: int = POLL_SECONDS,
         clock: Clock | None = None,
     ) -> None:
         self._name = name

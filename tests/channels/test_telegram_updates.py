@@ -72,7 +72,7 @@ def test_hidden_link_targets_are_written_out() -> None:
     assert text_of(text="😀 here!", entities=[link]) == "😀 here (https://x.org)!"
 
 
-FILE = {"file_id": "F", "file_unique_id": "U"}
+FILE: dict[str, Any] = {"file_id": "F", "file_unique_id": "U"}
 DOCUMENT = FILE | {"file_name": "a.pdf", "mime_type": "application/pdf", "file_size": 122_880}
 
 
@@ -218,7 +218,8 @@ def test_a_mention_in_a_caption_counts() -> None:
 
 
 def test_an_anonymous_sender_is_the_chat_it_speaks_for() -> None:
-    message = inbound(**{"text": "hi", "from": None, "sender_chat": {"id": -3, "title": "News"}})
+    fields: dict[str, Any] = {"from": None, "sender_chat": {"id": -3, "title": "News"}}
+    message = inbound(text="hi", **fields)
     assert message is not None
     assert (message.sender.id, message.sender.name) == ("-3", "News")
 

@@ -1,0 +1,236 @@
+"""Telegram says exactly what became of a message."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanobot.bus.events import Address, Attachment, OutboundMessage
+from nanobot.errors import ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused
+from nanobot.ports import Channel, OutboundPart
+from nanobot_channels._telegram_parts import render as render_message
+from nanobot_channels.telegram import TelegramChannel, open_channel
+from tests.doubles.clock import ManualClock
+from tests.doubles.telegram_rules import check_text
+from tests.doubles.telegram_server import TelegramServer
+
+CHAT = Address("telegram", "1")
+PART = OutboundPart(text="hello")
+
+
+async def test_a_part_is_sent_with_its_entities_thread_and_reply(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(-5, "hi")
+    address = Address("telegram", "-5", "7")
+    message = OutboundMessage(
+        address=address, text="😀 **bold** [site](https://x.org)", key="run.0", reply_to="101"
+    )
+    part = channel.render(message)[0]
+    message_id = await channel.send(address, part)
+    sent = await telegram.reply_in(-5)
+    assert str(sent.message_id) == message_id
+    assert sent.text == "😀 bold site"
+    assert sent.entities == [
+        {"type": "bold", "offset": 3, "length": 4},
+        {"type": "text_link", "offset": 8, "length": 4, "url": "https://x.org"},
+    ]
+    assert sent.params["message_thread_id"] == "7"
+    reply = {"message_id": 101, "allow_sending_without_reply": True}
+    assert sent.params["reply_parameters"] == reply
+    assert sent.params["link_preview_options"] == {"is_disabled": True}
+    await channel.send(address, part, plain=True)
+    plain = await telegram.reply_in(-5)
+    assert plain.text == "😀 bold site (https://x.org)"
+    assert plain.entities == []
+
+
+FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
+    ({"status": 400, "description": "Bad Request: chat not found"}, ChatGone),
+    ({"status": 400, "description": "Bad Request: not enough rights to send text"}, ChatGone),
+    ({"status": 400, "description": "Bad Request: message thread not found"}, ChatGone),
+    ({"status": 400, "description": "Bad Request: can't parse entities"}, Refused),
+    ({"status": 413}, Refused),
+    ({"status": 401, "description": "Unauthorized"}, NotSent),
+    ({"status": 404, "description": "Not Found"}, NotSent),
+    ({"status": 403, "description": "Forbidden: user is deactivated"}, ChatGone),
+    ({"status": 429, "retry_after": 4}, NotSent),
+    ({"status": 429}, NotSent),
+    ({"status": 500}, NotSent),
+    ({"status": 502, "body": b"<html>"}, NotSent),
+    ({"status": 503, "body": b'["a list"]'}, NotSent),
+    ({"status": 504, "body": b""}, NotSent),
+    ({"drop": "before"}, OutcomeUnknown),
+    ({"drop": "after"}, OutcomeUnknown),
+    ({"body": b"not json"}, OutcomeUnknown),
+    ({"body": b'{"ok": true}'}, OutcomeUnknown),
+    ({"body": b'{"ok": true, "result": {}}'}, OutcomeUnknown),
+    ({"body": b'{"ok": true, "result": 5}'}, OutcomeUnknown),
+]
+
+
+@pytest.mark.parametrize(("fault", "expected"), FAULTS, ids=str)
+async def test_a_failed_send_tells_what_became_of_it(
+    telegram: TelegramServer,
+    channel: TelegramChannel,
+    fault: dict[str, Any],
+    expected: type[Exception],
+) -> None:
+    telegram.say(1, "hi")
+    telegram.fail("sendMessage", times=1, **fault)
+    with pytest.raises(expected) as raised:
+        await channel.send(CHAT, PART)
+    assert type(raised.value) is expected
+    assert telegram.token not in str(raised.value)
+    applied = "body" in fault and "status" not in fault
+    assert bool(telegram.messages(1)) == (applied or fault.get("drop") == "after")
+    await channel.send(CHAT, PART)
+
+
+async def test_flood_control_says_when_to_try_again(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    telegram.fail("sendMessage", status=429, retry_after=4)
+    with pytest.raises(NotSent) as raised:
+        await channel.send(CHAT, PART)
+    assert raised.value.retry_after == 4
+
+
+async def test_a_refused_connection_means_not_sent(clock: ManualClock) -> None:
+    async with TelegramServer() as gone:
+        pass
+    channel = TelegramChannel("telegram", gone.token, gone.root_url, clock=clock)
+    with pytest.raises(NotSent):
+        await channel.send(CHAT, PART)
+    await channel.close()
+
+
+async def test_an_unknown_and_a_blocked_chat_are_gone(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    with pytest.raises(ChatGone):
+        await channel.send(CHAT, PART)
+    telegram.say(1, "hi")
+    telegram.block(1)
+    with pytest.raises(ChatGone):
+        await channel.send(CHAT, PART)
+    with pytest.raises(ChatGone):
+        await channel.typing(CHAT)
+
+
+async def test_an_edit_replaces_the_message_and_an_equal_one_is_no_error(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    message_id = await channel.send(CHAT, PART)
+    for _ in range(2):
+        await channel.edit(CHAT, message_id, OutboundPart(text="hello again"))
+    sent = await telegram.reply_in(1)
+    assert (sent.text, sent.history) == ("hello again", ["hello"])
+    with pytest.raises(Refused):
+        await channel.edit(CHAT, "999", PART)
+
+
+async def test_typing_is_shown_and_nothing_is_found(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    await channel.typing(CHAT)
+    assert telegram.calls_of("sendChatAction")[0].params == {"chat_id": "1", "action": "typing"}
+    assert await channel.find(CHAT, PART) is None
+    assert not channel.capabilities.reconciles
+
+
+async def test_sixty_four_sends_go_out_side_by_side(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    telegram.fail("sendMessage", delay=0.2)
+    async with asyncio.TaskGroup() as sends:
+        for _ in range(64):
+            sends.create_task(channel.send(CHAT, PART))
+        await telegram.called("sendMessage", 64)
+        assert not telegram.messages(1)
+    assert len(telegram.messages(1)) == 64
+
+
+# Settings.
+
+
+async def test_settings_make_a_channel(telegram: TelegramServer) -> None:
+    channel: Channel = open_channel(
+        "work", {"token": f" {telegram.token}\n", "api_root": f"{telegram.root_url}/"}
+    )
+    telegram.say(1, "hi")
+    assert await channel.send(CHAT, PART)
+    await channel.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({}, r"channels\.work\.token is missing.*@BotFather"),
+        ({"token": ""}, r"channels\.work\.token is missing"),
+        ({"token": 5}, r"channels\.work\.token is not"),
+        ({"token": "a b"}, r"channels\.work\.token is not"),
+        ({"token": "1:a", "api_root": "localhost"}, r"channels\.work\.api_root"),
+        ({"token": "1:a", "api_root": None}, r"channels\.work\.api_root"),
+    ],
+    ids=str,
+)
+def test_settings_that_cannot_work_name_the_key_and_the_remedy(
+    settings: dict[str, object], named: str
+) -> None:
+    with pytest.raises(ConfigError, match=named):
+        open_channel("work", settings)
+
+
+# Rendering.
+
+
+def render(text: str, **fields: Any) -> list[OutboundPart]:
+    message = OutboundMessage(address=CHAT, text=text, key="run.0", **fields)
+    return render_message(message)
+
+
+@given(st.text(st.sampled_from("ab😀é*_`#> \n[](:/.)"), max_size=400), st.integers(1, 60))
+def test_whatever_is_rendered_is_accepted(text: str, times: int) -> None:
+    for part in render(text * times):
+        payload = msgspec.json.decode(part.payload)
+        shown = payload.get("text", part.text)
+        check_text({"text": part.text})
+        check_text({"text": shown, "entities": payload.get("entities", [])})
+        assert len(payload.get("entities", [])) <= 100
+
+
+def test_a_message_of_nothing_still_has_a_part() -> None:
+    assert [part.text for part in render(" \n\u200b")] == ["(empty message)"]
+
+
+def test_long_text_is_divided_by_utf16_units_and_keys_are_unique() -> None:
+    parts = render("😀" * 5000)
+    assert [len(part.text) for part in parts] == [2048, 2048, 904]
+    assert [part.key for part in parts] == ["run.0.0", "run.0.1", "run.0.2"]
+
+
+def test_the_first_part_replies_and_the_last_one_has_the_buttons() -> None:
+    parts = render("word " * 1500, reply_to="7", choices=("yes", "no"))
+    first, last = (msgspec.json.decode(part.payload) for part in parts)
+    assert first == {"reply_to": "7"}
+    assert last == {
+        "buttons": [
+            [{"text": "yes", "callback_data": "yes"}],
+            [{"text": "no", "callback_data": "no"}],
+        ]
+    }
+
+
+def test_attachments_are_named_as_long_as_they_cannot_be_sent() -> None:
+    parts = render("Here.", attachments=(Attachment(kind="document", name="a.pdf"),))
+    assert parts[0].text == "Here.\n\n[document a.pdf]"
