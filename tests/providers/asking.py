@@ -1,0 +1,22 @@
+"""What the tests of the client ask, and how they collect the stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nanobot.providers.base import ChatMessage, Delta, ModelRequest, ToolSpec
+from nanobot.providers.openai_compat import OpenAICompatProvider
+
+KEY = "sk-very-secret-0123456789"
+LOOK = ToolSpec("look", "Look at a file.", {"type": "object", "properties": {}})
+
+
+def ask(*said: str | ChatMessage, **more: Any) -> ModelRequest:
+    messages = tuple(
+        ChatMessage(role="user", content=one) if isinstance(one, str) else one for one in said
+    )
+    return ModelRequest(model="m-1", messages=messages, **more)
+
+
+async def everything(provider: OpenAICompatProvider, request: ModelRequest) -> list[Delta]:
+    return [delta async for delta in provider.chat_stream(request)]

@@ -1,0 +1,305 @@
+"""What the lean client does when calls go wrong: waits, asks again, gives up, says why."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import format_datetime
+
+import pytest
+
+from nanobot.errors import (
+    ContextOverflow,
+    ModelProtocolError,
+    ModelRateLimited,
+    ModelRefused,
+    ModelUnreachable,
+)
+from nanobot.providers.base import (
+    Completion,
+    Retrying,
+    chat,
+)
+from nanobot.providers.openai_compat import CallPolicy, OpenAICompatProvider
+from tests.doubles.clock import ManualClock
+from tests.doubles.openai_server import (
+    Answer,
+    Fault,
+    OpenAIServer,
+    error_in_stream,
+    error_status,
+    events,
+    sse,
+)
+from tests.providers.asking import KEY, ask, everything
+
+
+async def test_two_failures_are_followed_by_an_answer_within_three_seconds(
+    provider: OpenAICompatProvider, server: OpenAIServer, clock: ManualClock
+) -> None:
+    server.fail_with(error_status(500), error_status(500))
+    deltas = await everything(provider, ask("say:fine"))
+    assert [d.delay for d in deltas if isinstance(d, Retrying)] == clock.sleeps == [0.5, 1.0]
+    assert isinstance(deltas[-1], Completion)
+
+
+@pytest.mark.parametrize("jitter", [0.0, 1.0])
+async def test_backoff_doubles_to_its_limit_and_then_gives_up(
+    server: OpenAIServer, clock: ManualClock, jitter: float
+) -> None:
+    server.fail_with(*[error_status(503, "overloaded")] * 8)
+    policy = CallPolicy(jitter=lambda: jitter, attempts=8)
+    provider = OpenAICompatProvider("acme", server.base_url, clock=clock, policy=policy)
+    with pytest.raises(ModelUnreachable, match="acme answered 503 for m-1: overloaded"):
+        await everything(provider, ask("hello"))
+    factor = 0.75 + 0.5 * jitter
+    assert clock.sleeps == [s * factor for s in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 16.0)]
+    await provider.close()
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 529])
+async def test_a_passing_failure_is_asked_again(
+    provider: OpenAICompatProvider, server: OpenAIServer, status: int
+) -> None:
+    server.fail_with(error_status(status))
+    assert (await chat(provider, ask("say:ok"))).text == "ok"
+    assert len(server.requests) == 2
+
+
+async def test_a_stream_cut_half_way_is_asked_again(
+    provider: OpenAICompatProvider, server: OpenAIServer
+) -> None:
+    server.fail_with(Fault(cut_after=2))
+    deltas = await everything(provider, ask("say:one two"))
+    kinds = [type(delta) for delta in deltas]
+    assert kinds.index(Retrying) < kinds.index(Completion)
+    assert deltas[-1] == Completion(text="one two", usage=deltas[-1].usage)  # type: ignore[union-attr]
+
+
+async def test_a_stream_that_just_ends_was_cut(
+    provider: OpenAICompatProvider, server: OpenAIServer
+) -> None:
+    half = sse(events(Answer("one two"))[:2], done=False)
+    server.fail_with(*[Fault(raw=half)] * 6)
+    with pytest.raises(ModelUnreachable, match="cut off"):
+        await chat(provider, ask("hello"))
+    assert len(server.requests) == 6
+
+
+async def test_a_finish_reason_is_an_end_even_without_done(
+    provider: OpenAICompatProvider, server: OpenAIServer
+) -> None:
+    server.fail_with(Fault(raw=sse(events(Answer("whole")), done=False)))
+    assert (await chat(provider, ask("hello"))).text == "whole"
+    assert len(server.requests) == 1
+
+
+async def test_a_server_that_lingers_after_its_end_is_not_waited_for(
+    provider: OpenAICompatProvider, server: OpenAIServer
+) -> None:
+    whole = len(events(Answer("a b"), usage={}))
+    server.fail_with(Fault(answer=Answer("a b"), hang_after=whole - 1))
+    policy = CallPolicy(stall_seconds=0.05)
+    impatient = OpenAICompatProvider("acme", server.base_url, clock=ManualClock(), policy=policy)
+    assert (await chat(impatient, ask("hello"))).text == "a b"
+    assert len(server.requests) == 1
+    await impatient.close()
+
+
+async def test_silence_is_asked_again_and_then_unreachable(server: OpenAIServer) -> None:
+    server.fail_with(Fault(hang=True), Fault(hang_after=2), Fault(hang_after=1))
+    policy = CallPolicy(attempts=3, first_byte_seconds=0.05, stall_seconds=0.05)
+    provider = OpenAICompatProvider("acme", server.base_url, clock=ManualClock(), policy=policy)
+    with pytest.raises(ModelUnreachable, match="no answer in time"):
+        await chat(provider, ask("hello"))
+    assert len(server.requests) == 3
+    await provider.close()
+
+
+async def test_no_server_at_all_is_unreachable_and_names_the_setting(
+    unused_tcp_port: int, clock: ManualClock
+) -> None:
+    base = f"http://127.0.0.1:{unused_tcp_port}/v1"
+    provider = OpenAICompatProvider("acme", base, clock=clock)
+    with pytest.raises(ModelUnreachable, match=r"providers\.acme\.api_base"):
+        await chat(provider, ask("hello"))
+    assert len(clock.sleeps) == 5
+    await provider.close()
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ({"retry_after": "7"}, 7.0),
+        ({"retry_after": "7.5"}, 7.5),
+        ({"retry_after_ms": "2500"}, 2.5),
+        (
+            {
+                "retry_after": format_datetime(
+                    datetime.fromtimestamp(1_800_000_009, UTC), usegmt=True
+                )
+            },
+            9.0,
+        ),
+        ({"retry_after": "0"}, 0.5),
+        ({"retry_after": "-3"}, 0.5),
+        ({"retry_after": "soon"}, 0.5),
+        ({"retry_after": "nan"}, 0.5),
+    ],
+)
+async def test_retry_after_is_obeyed(
+    provider: OpenAICompatProvider,
+    server: OpenAIServer,
+    clock: ManualClock,
+    header: dict[str, str],
+    seconds: float,
+) -> None:
+    server.fail_with(error_status(429, "slow down", None, **header))
+    await chat(provider, ask("hello"))
+    assert clock.sleeps == [seconds]
+
+
+async def test_a_wish_to_wait_longer_than_a_minute_is_handed_on(
+    provider: OpenAICompatProvider, server: OpenAIServer, clock: ManualClock
+) -> None:
+    server.fail_with(error_status(429, "slow down", None, retry_after="3600"))
+    with pytest.raises(ModelRateLimited) as caught:
+        await chat(provider, ask("hello"))
+    assert caught.value.retry_after == 3600.0
+    assert clock.sleeps == []
+
+
+async def test_rate_limits_to_the_end_say_so(
+    provider: OpenAICompatProvider, server: OpenAIServer
+) -> None:
+    server.fail_with(*[error_status(429, "slow down", None, retry_after="2")] * 6)
+    with pytest.raises(ModelRateLimited, match="slow down") as caught:
+        await chat(provider, ask("hello"))
+    assert caught.value.retry_after == 2.0
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        (400, None, "report this"),
+        (401, "invalid_api_key", r"providers\.acme\.api_key"),
+        (403, None, r"providers\.acme\.api_key"),
+        (402, None, "Add credit"),
+        (404, "model_not_found", r"agent\.model"),
+        (429, "insufficient_quota", "Add credit"),
+        (308, None, "has moved"),
+    ],
+)
+async def test_a_refusal_is_final_and_says_who_why_and_what_to_do(
+    provider: OpenAICompatProvider, server: OpenAIServer, status: int, code: str | None, words: str
+) -> None:
+    server.fail_with(error_status(status, f"I dislike {KEY} very much. " + "x" * 900, code))
+    with pytest.raises(ModelRefused, match=words) as caught:
+        await chat(provider, ask("hello"))
+    message = str(caught.value)
+    assert f"acme answered {status}" in message
+    assert "I dislike [key] very much." in message
+    assert KEY not in message
+    assert len(message) < 600
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (400, "This model's maximum context length is 8192 tokens. However, you requested 9000"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "request (4031 tokens) exceeds the available context size (2048 tokens)"),
+        (400, "The input token count (1200000) exceeds the maximum number of tokens allowed"),
+        (400, "Please reduce the length of the messages or completion."),
+        (413, "Request too large for model `x` on tokens per minute (TPM): Limit 6000"),
+        (413, "payload too large"),
+        (500, "the prompt is larger than the context window"),
+    ],
+)
+async def test_a_prompt_that_does_not_fit_is_an_overflow(
+    provider: OpenAICompatProvider, server: OpenAIServer, status: int, text: str
+) -> None:
+    server.fail_with(error_status(status, text))
+    with pytest.raises(ContextOverflow):
+        await chat(provider, ask("hello"))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"error": "bare words"}',
+        '[{"error": {"message": "bare words"}}]',
+        "<p>bare words</p>",
+        '{"object": "error", "message": "bare words"}',
+        '{"detail": "bare words"}',
+        "bare words",
+    ],
+)
+async def test_errors_of_every_shape_are_quoted(
+    provider: OpenAICompatProvider, server: OpenAIServer, body: str
+) -> None:
+    server.fail_with(Fault(status=400, body=body))
+    with pytest.raises(ModelRefused, match=r"for m-1: bare words Asking"):
+        await chat(provider, ask("hello"))
+
+
+async def test_an_error_object_in_the_stream_is_asked_again(
+    provider: OpenAICompatProvider, server: OpenAIServer
+) -> None:
+    server.fail_with(error_in_stream("upstream died", 502), error_in_stream("odd"))
+    assert (await chat(provider, ask("say:ok"))).text == "ok"
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "error"),
+    [
+        ("no such key", 401, ModelRefused),
+        ("no such key", "invalid_api_key", ModelRefused),
+        ("too long", "context_length_exceeded", ContextOverflow),
+        ("pay", "insufficient_quota", ModelRefused),
+    ],
+)
+async def test_a_final_error_object_in_the_stream_is_final(
+    provider: OpenAICompatProvider,
+    server: OpenAIServer,
+    message: str,
+    code: int | str,
+    error: type[Exception],
+) -> None:
+    server.fail_with(error_in_stream(message, code))
+    with pytest.raises(error):
+        await chat(provider, ask("hello"))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"<html>hello</html>",
+        b"data: {broken\n\n",
+        b'{"choices": [',
+        b'{"id": "x"}',
+        b'data: {"choices": 7}\n\ndata: [DONE]\n\n',
+        b'data: {"choices": [{"delta": {"content": 7.5, "tool_calls": "x"}}]}\n\n',
+        b"data: " + b"[" * 5_000 + b"\n\n",
+    ],
+)
+async def test_what_is_no_answer_is_asked_again_and_then_a_protocol_error(
+    provider: OpenAICompatProvider, server: OpenAIServer, raw: bytes
+) -> None:
+    server.fail_with(*[Fault(raw=raw)] * 3)
+    with pytest.raises(ModelProtocolError, match=r"providers\.acme\.api_base"):
+        await chat(provider, ask("hello"))
+    assert len(server.requests) == 3
+
+
+async def test_an_endless_stream_is_stopped(server: OpenAIServer, clock: ManualClock) -> None:
+    server.fail_with(Fault(endless=True))
+    policy = CallPolicy(max_bytes=1_000_000)
+    provider = OpenAICompatProvider("acme", server.base_url, clock=clock, policy=policy)
+    with pytest.raises(ModelProtocolError, match="1000000 bytes"):
+        await chat(provider, ask("hello"))
+    assert len(server.requests) == 1
+    await provider.close()
