@@ -8,14 +8,13 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import entry_points
-from pathlib import Path
 
 from loguru import logger
 
 from nanobot import workspace
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller
-from nanobot.agent.loop import AgentLoop
+from nanobot.agent.loop import AgentLoop, Capacity
 from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
 from nanobot.agent.step import Limits
@@ -158,21 +157,24 @@ class Gateway:
             Driver(self.bus, asker, caller, self._clock, settings),
             self._clock,
             self._ids,
-            max_runs=config.max_concurrent_runs,
-            max_background=config.max_background_runs,
-            shared=store.shared,
+            Capacity(
+                max_runs=config.max_concurrent_runs,
+                max_background=config.max_background_runs,
+                shared=store.shared,
+            ),
         )
         self._operations = Operations(self)
 
     def _tools(self) -> ToolRegistry:
         """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
         from files and commands, even where the workspace contains it."""
-        home, folder, settings = self.config.home, self.config.workspace, self.config.tools.exec
+        hidden = (self.config.home, self.config.file)
+        folder, settings = self.config.workspace, self.config.tools.exec
         tools = ToolRegistry()
-        for tool in file_tools(Roots(folder, hidden=_private(home, folder))):
+        for tool in file_tools(Roots(folder, hidden=hidden)):
             tools.register(tool)
         bwrap = None if settings.sandbox == "off" else find_bwrap()
-        sandbox = Sandbox(bwrap, hidden=_private(home, folder), environment=self._environ)
+        sandbox = Sandbox(bwrap, hidden=hidden, environment=self._environ)
         tools.register(
             exec_tool(sandbox, folder, network=settings.network, timeout=settings.timeout)
         )
@@ -259,12 +261,6 @@ def open_channel(name: str, settings: ChannelSettings) -> Channel:
         )
     opened: Channel = point.load()(name, settings.settings)
     return opened
-
-
-def _private(home: Path, folder: Path) -> list[Path]:
-    """What of the home the workspace must not show: all of it when the workspace contains it, else
-    nothing, for then it is outside already."""
-    return [home] if home.resolve().is_relative_to(folder.resolve()) else []
 
 
 def _local_zone(environ: Mapping[str, str]) -> str:

@@ -1,8 +1,8 @@
-"""The control socket: how a terminal, or any local program of the owner, talks to a running nanobot.
+"""The control socket: how a terminal, or any program of the owner, talks to a running nanobot.
 
 `NANOBOT_HOME/control.sock`, mode 0600, one JSON object a line each way. Whoever can open it is the
-owner. Requests are `attach`, `say` and `shown`; answers are `hello`, `taken`, `event`, `message` and
-`refused`.
+owner. Requests are `attach`, `say` and `shown`; answers are `hello`, `taken`, `event`, `message`
+and `refused`.
 """
 
 from __future__ import annotations
@@ -115,9 +115,7 @@ class _Attached:
     async def show(self, shown: Shown) -> bool:
         if self._gone:
             return False
-        answer = self._waiting.setdefault(
-            shown.key, asyncio.get_running_loop().create_future()
-        )
+        answer = self._waiting.setdefault(shown.key, asyncio.get_running_loop().create_future())
         self.write(Message(shown.key, shown.kind, shown.text))
         try:
             async with asyncio.timeout(_SHOW_SECONDS):
@@ -187,9 +185,7 @@ class Control:
             finally:
                 writer.close()
 
-    async def _converse(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         attached = await self._attach(reader, writer)
         if attached is None:
             return
@@ -234,7 +230,7 @@ class Control:
 
     async def _obey(self, raw: bytes, attached: _Attached) -> None:
         try:
-            request = _requests.decode(raw)
+            request: Request = _requests.decode(raw)
         except msgspec.DecodeError as error:
             attached.write(Refusal(f"not a request: {error}"))
             return

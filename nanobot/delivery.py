@@ -130,10 +130,9 @@ class Delivery:
         unsure = next((part.idx for part in row.parts if part.state == "sending"), None)
         if unsure is not None:
             return await self._reconcile(row, unsure)
-        parts, fresh = [part.part for part in row.parts], ()
-        if not parts:
-            parts = self._render(row.message)
-            fresh = tuple(parts)
+        parts = [part.part for part in row.parts]
+        fresh = [] if parts else self._render(row.message)
+        parts = parts or fresh
         sent = sum(part.state == "sent" for part in row.parts)
         await self._journal.begin_send(row, fresh, sent, duplicate=False)
         return await self._parts(row, parts, sent)

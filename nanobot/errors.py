@@ -1,35 +1,35 @@
 """Every error nanobot raises on purpose, as one tree.
 
-    NanobotError
-    |-- UsageError              wrong use of a command or of the library             exit 2
-    |-- ConfigError             the configuration is wrong; names key and remedy     exit 3
-    |-- StoreError              the home or the database cannot be used              exit 4
-    |   |-- StoreLocked         another process holds this home (pid, command)
-    |   |-- StoreTooNew         written by a newer version
-    |   |-- StoreCorrupt        the integrity check failed
-    |   |-- StoreUnwritable     disk full, read-only, no permission
-    |   `-- Fenced              the lane has another owner now: drop what you were doing
-    |-- ModelError              a model call failed for good                         exit 5
-    |   |-- ModelUnreachable    no connection, or 5xx after every retry
-    |   |-- ModelRefused        401, 403, 404, quota: asking again will not help
-    |   |-- ModelRateLimited    429 after every retry (carries retry_after)
-    |   |-- ContextOverflow     the prompt does not fit the model
-    |   |-- ModelProtocolError  the answer was not what the protocol promises
-    |   `-- ModelMissing        the embedded model is not installed
-    |-- ToolError               a tool call failed; its text goes to the model
-    |   |-- ToolArgumentsError  the arguments do not match the schema
-    |   |-- ToolDenied          this sender may not use this tool
-    |   |-- ToolUnknown         no tool of that name
-    |   `-- ToolTimeout         it took longer than allowed
-    `-- ChannelError            a chat platform said no
-        |-- BadCredentials      the token is refused: stop this channel, keep the others
-        |-- ChannelDown         the platform cannot be reached now: try again later
-        `-- DeliveryError       one part could not be sent
-            |-- NotSent         nothing was applied; try again (carries retry_after)
-            |-- Refused         the platform refuses this message
-            |-- ChatGone        the platform refuses this chat (blocked, deleted)
-            |-- NobodyThere     no client is attached to this chat; waits, costs no attempt
-            `-- OutcomeUnknown  bytes went out, no answer came: it may have been applied
+NanobotError
+|-- UsageError              wrong use of a command or of the library             exit 2
+|-- ConfigError             the configuration is wrong; names key and remedy     exit 3
+|-- StoreError              the home or the database cannot be used              exit 4
+|   |-- StoreLocked         another process holds this home (pid, command)
+|   |-- StoreTooNew         written by a newer version
+|   |-- StoreCorrupt        the integrity check failed
+|   |-- StoreUnwritable     disk full, read-only, no permission
+|   `-- Fenced              the lane has another owner now: drop what you were doing
+|-- ModelError              a model call failed for good                         exit 5
+|   |-- ModelUnreachable    no connection, or 5xx after every retry
+|   |-- ModelRefused        401, 403, 404, quota: asking again will not help
+|   |-- ModelRateLimited    429 after every retry (carries retry_after)
+|   |-- ContextOverflow     the prompt does not fit the model
+|   |-- ModelProtocolError  the answer was not what the protocol promises
+|   `-- ModelMissing        the embedded model is not installed
+|-- ToolError               a tool call failed; its text goes to the model
+|   |-- ToolArgumentsError  the arguments do not match the schema
+|   |-- ToolDenied          this sender may not use this tool
+|   |-- ToolUnknown         no tool of that name
+|   `-- ToolTimeout         it took longer than allowed
+`-- ChannelError            a chat platform said no
+    |-- BadCredentials      the token is refused: stop this channel, keep the others
+    |-- ChannelDown         the platform cannot be reached now: try again later
+    `-- DeliveryError       one part could not be sent
+        |-- NotSent         nothing was applied; try again (carries retry_after)
+        |-- Refused         the platform refuses this message
+        |-- ChatGone        the platform refuses this chat (blocked, deleted)
+        |-- NobodyThere     no client is attached to this chat; waits, costs no attempt
+        `-- OutcomeUnknown  bytes went out, no answer came: it may have been applied
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class DeliveryError(ChannelError):
 
 
 class NotSent(DeliveryError):
-    """Nothing was applied (connection refused, 429, 5xx): try again, after `retry_after` seconds if set."""
+    """Nothing was applied (no connection, 429, 5xx): again after `retry_after` seconds if set."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)

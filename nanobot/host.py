@@ -1,4 +1,4 @@
-"""The host of one channel: supervises its intake, delivers what it owes, shows that work is done."""
+"""The host of one channel: supervises intake, delivers what is owed, shows that work is done."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ class Journal(Protocol):
     async def receipt(
         self, row: OutboundRow, idx: int, message_id: str, *, begin: int | None
     ) -> OutboundRow | None:
-        """Part `idx` was sent; part `begin` is about to be. After the last part: the next message."""
+        """Part `idx` was sent; part `begin` is about to be. After the last: the next message."""
         ...
 
     async def defer(self, row: OutboundRow, idx: int, not_before: float, error: str) -> None:

@@ -15,8 +15,6 @@ from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import ReplyEntry
 
 
-
-
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """An operation as somebody asked for it."""
 
@@ -29,7 +27,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Engine(Protocol):
     """What operations need of the running gateway."""
 
-    journal: Journal
+    @property
+    def journal(self) -> Journal:
+        """The store's verbs."""
+        ...
 
     def running(self) -> list[Run]:
         """The runs driven now."""
@@ -98,7 +99,7 @@ class Operations:
         )
 
     def _stop(self, asked: Asked) -> Admission:
-        """/stop reaches the sender's own run and messages, an owner's everybody's in the session."""
+        """/stop reaches the sender's own run and messages, an owner's all of the session."""
         partial = self.engine.partial(asked.session_key)
         running = [run for run in self.engine.running() if run.session_key == asked.session_key]
         text = "Stopped." if running else "Nothing was running here; what waited is dropped."
@@ -128,7 +129,7 @@ def notice(message: InboundMessage, text: str) -> OutboundMessage:
     )
 
 
-async def _help(operations: Operations, asked: Asked) -> str:
+async def _help(_operations: Operations, asked: Asked) -> str:
     lines = [f"- `{o.usage}` {o.help}" for o in OPERATIONS if _may(o, asked.role)]
     return "Write to me as you would to a person. Besides that:\n\n" + "\n".join(lines)
 
@@ -177,7 +178,10 @@ OPERATIONS: tuple[Operation, ...] = (
         help="stops what I am doing for you and drops what you have waiting",
     ),
     Operation(
-        name="status", usage="/status", help="shows the model, the session and what runs", answer=_status
+        name="status",
+        usage="/status",
+        help="shows the model, the session and what runs",
+        answer=_status,
     ),
     Operation(
         name="model", usage="/model [NAME]", help="shows or changes the model", answer=_model

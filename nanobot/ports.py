@@ -95,18 +95,18 @@ class Channel(Protocol):
         ...
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The parts, in order, each within the platform's limits, none empty. Pure; text is never lost."""
+        """The parts in order, within the platform's limits, none empty. Pure; loses no text."""
         ...
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
-        """Send one part and return the platform's message id. `plain`: send `part.text` without formatting.
+        """Send one part; returns the platform's message id. `plain`: `part.text`, unformatted.
 
         Raises NotSent, Refused, ChatGone, NobodyThere or OutcomeUnknown.
         """
         ...
 
     async def find(self, address: Address, part: OutboundPart) -> str | None:
-        """Whether a part of unknown outcome was applied: its message id or None (only if `reconciles`)."""
+        """The message id of a part of unknown outcome, None if it was not applied."""
         ...
 
     async def typing(self, address: Address) -> None:

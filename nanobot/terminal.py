@@ -1,4 +1,4 @@
-"""The terminal as a chat: replies are delivered to whoever is attached, and wait for them if nobody is."""
+"""The terminal as a chat: replies go to whoever is attached, and wait while nobody is."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent import step
-from nanobot.agent.context import context, plan_window
+from nanobot.agent.context import Room, context, plan_window
 from nanobot.agent.persona import Persona, digest, flavour
 from nanobot.agent.turn import Turn
 from nanobot.bus.events import EventKind
@@ -107,15 +107,13 @@ class Asker:
             kept = await self._snapshot(turn.prompt)
         snapshot = kept or self._fresh(turn, profile)
         max_tokens = min(self._settings.max_tokens, max(profile.context_tokens // 4, 64))
-        window = plan_window(
-            turn.log,
-            turn.window_from,
-            profile,
+        room = Room(
+            profile=profile,
             fixed=len(msgspec.json.encode(snapshot)) // 3,
             max_tokens=max_tokens,
             max_history=self._settings.max_history,
-            overflowed=wanted.overflowed,
         )
+        window = plan_window(turn.log, turn.window_from, room, overflowed=wanted.overflowed)
         if window.start != turn.window_from:
             kept, snapshot = None, self._fresh(turn, profile)
         name = turn.prompt if kept is not None and turn.prompt else digest(snapshot)
@@ -174,9 +172,7 @@ class Asker:
             ms=ms,
         )
 
-    async def _listen(
-        self, turn: Turn, provider: LLMProvider, request: ModelRequest
-    ) -> Completion:
+    async def _listen(self, turn: Turn, provider: LLMProvider, request: ModelRequest) -> Completion:
         async for delta in provider.chat_stream(request):
             if isinstance(delta, Completion):
                 return delta

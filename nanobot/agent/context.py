@@ -45,36 +45,38 @@ class Window(msgspec.Struct, frozen=True):
 
 def estimate_tokens(text: str) -> int:
     """A model-independent guess: UTF-8 bytes over three, which holds for prose, code and CJK."""
-    return len(text.encode("utf-8", "replace")) // 3 + 4
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return size // 3 + 4
 
 
-def plan_window(
-    entries: Sequence[Entry],
-    start: int,
-    profile: ModelProfile,
-    *,
-    fixed: int,
-    max_tokens: int,
-    max_history: int,
-    overflowed: bool,
-) -> Window:
+class Room(msgspec.Struct, frozen=True, kw_only=True):
+    """What a prompt may take: `fixed` tokens are the system prompt's and the tools'; `max_tokens`
+    are kept free for the answer; `max_history` messages before the current turn."""
+
+    profile: ModelProfile
+    fixed: int
+    max_tokens: int
+    max_history: int
+
+
+def plan_window(entries: Sequence[Entry], start: int, room: Room, *, overflowed: bool) -> Window:
     """Keep the window, or cut it where a turn begins.
 
     It is cut when estimated over 80% of the budget, when it holds more than `max_history` messages
     before the current turn, or when the provider said that it did not fit; then to half of that.
-    `fixed` is what the system prompt and tools take.
     """
-    budget = _budget(profile, max_tokens)
+    fixed, max_history = room.fixed, room.max_history
+    budget = _budget(room.profile, room.max_tokens)
     scale = _correction(entries)
-    sizes = _turn_sizes(entries, start, profile)
+    sizes = _turn_sizes(entries, start, room.profile)
     total = sum(tokens for _, _, tokens in sizes) * scale + fixed
     messages = sum(count for _, count, _ in sizes[:-1])
     if total <= budget * FULL and messages <= max_history and not overflowed:
         return Window(start, int(total))
-    room = min(budget * KEEP, total * KEEP) if overflowed else budget * KEEP
+    target = min(budget, total) * KEEP if overflowed else budget * KEEP
     kept, kept_messages, begin = float(fixed), 0, start
     for position, (seq, count, tokens) in enumerate(reversed(sizes)):
-        fits = kept + tokens * scale <= room and kept_messages + count <= max_history * KEEP
+        fits = kept + tokens * scale <= target and kept_messages + count <= max_history * KEEP
         if position > 0 and not fits:
             break
         kept, begin = kept + tokens * scale, seq
@@ -95,9 +97,13 @@ def _correction(entries: Sequence[Entry]) -> float:
         if isinstance(body, ModelCallEntry):
             call = body
         elif isinstance(body, ReplyEntry) and call is not None and body.usage is not None:
-            if body.usage.prompt_tokens > 0 and call.estimate > 200:
-                factor = min(max(body.usage.prompt_tokens / call.estimate, 0.5), 2.0)
+            factor = _ratio(body.usage.prompt_tokens, call.estimate) or factor
     return factor
+
+
+def _ratio(counted: int, estimate: int) -> float | None:
+    """Small prompts are mostly overhead and say nothing about the rest."""
+    return min(max(counted / estimate, 0.5), 2.0) if counted > 0 and estimate > 200 else None
 
 
 def _turn_sizes(
@@ -213,12 +219,17 @@ def _user_text(body: UserEntry, profile: ModelProfile) -> str:
     text = _clip(body.text, int(profile.context_tokens * 3 * _TEXT_SHARE))
     if profile.short_prompt:
         return text
-    zone = _zone(body.zone)
-    when = datetime.fromtimestamp(body.sent_at, UTC).astimezone(zone).strftime("%a %Y-%m-%d %H:%M")
+    when = _minute(int(body.sent_at // 60), body.zone)
     who = body.sender_name or body.sender_id
     if body.origin is not Origin.USER:
         who = f"{body.origin}: {who}"
     return f"[{when} {body.zone}, {body.address.channel}, {who}]\n{text}"
+
+
+@lru_cache(maxsize=10_000)
+def _minute(minute: int, zone: str) -> str:
+    local = datetime.fromtimestamp(minute * 60, UTC).astimezone(_zone(zone))
+    return local.strftime("%a %Y-%m-%d %H:%M")
 
 
 @lru_cache(maxsize=16)
@@ -233,5 +244,5 @@ def _clip(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     half = limit // 2
-    cut = len(text) - 2 * half
-    return f"{text[:half]}\n[... {cut} characters left out: too long for this model ...]\n{text[-half:]}"
+    note = f"[... {len(text) - 2 * half} characters left out: too long for this model ...]"
+    return f"{text[:half]}\n{note}\n{text[-half:]}"

@@ -1,4 +1,4 @@
-"""The AgentLoop: the one consumer of the bus. It claims lanes and drives their runs, side by side."""
+"""The AgentLoop: the one consumer of the bus. It claims lanes and drives runs, side by side."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
 from loguru import logger
 
 from nanobot.agent.run import Driver
@@ -23,13 +24,21 @@ _RENEW_SECONDS = 8.0
 _LOOK_SECONDS = 2.0
 
 
+class Capacity(msgspec.Struct, frozen=True, kw_only=True):
+    """How much goes side by side. `shared`: the store has other workers too."""
+
+    max_runs: int = 64
+    max_background: int = 8
+    shared: bool = False
+
+
 class AgentLoop:
     """Runs of one session go in order, one at a time; sessions go side by side and take turns.
 
     `max_runs` chat runs at once, and apart from them `max_background` of their own accord, so that
     background work never keeps a person waiting. Runs that crashed the process before are tried
-    one after another. `shared`: the store has other workers, so leases are renewed and the store is
-    looked at for lanes that others left.
+    one after another. Over a shared store leases are renewed, and the store is looked at for
+    lanes that others left.
     """
 
     def __init__(
@@ -38,10 +47,7 @@ class AgentLoop:
         driver: Driver,
         clock: Clock,
         ids: Ids,
-        *,
-        max_runs: int = 64,
-        max_background: int = 8,
-        shared: bool = False,
+        capacity: Capacity,
     ) -> None:
         self._bus = bus
         self._journal = bus.journal
@@ -49,10 +55,10 @@ class AgentLoop:
         self._clock = clock
         self._ids = ids
         self._slots = {
-            RunKind.CHAT: asyncio.Semaphore(max_runs),
-            RunKind.TASK: asyncio.Semaphore(max_background),
+            RunKind.CHAT: asyncio.Semaphore(capacity.max_runs),
+            RunKind.TASK: asyncio.Semaphore(capacity.max_background),
         }
-        self._shared = shared
+        self._shared = capacity.shared
         self._suspects = asyncio.Lock()
         self._driven: dict[str, tuple[Turn, asyncio.Timeout]] = {}
         self._serving = 0
@@ -62,7 +68,7 @@ class AgentLoop:
         bus.on_stopped(self._stopped)
 
     async def run(self) -> None:
-        """Serve until cancelled; what runs then is given back, to be resumed by the next process."""
+        """Serve until cancelled; what runs then is given back, for the next process."""
         async with asyncio.TaskGroup() as tasks:
             for kind in RunKind:
                 tasks.create_task(self._consume(kind, tasks), name=f"agent: {kind} lanes")
@@ -151,8 +157,9 @@ class AgentLoop:
     @asynccontextmanager
     async def _stoppable(self, turn: Turn) -> AsyncIterator[None]:
         """A scope that an order to stop ends: the run's rows are final by then, nothing is owed."""
+        scope = asyncio.timeout(None)
         try:
-            async with asyncio.timeout(None) as scope:
+            async with scope:
                 self._driven[turn.run.id] = (turn, scope)
                 yield
         except TimeoutError:

@@ -13,7 +13,7 @@ from nanobot.providers.base import ModelProfile, ToolSpec
 FILES = ("AGENTS.md", "SOUL.md", "USER.md")
 FILE_LIMIT = 8_000
 
-_SHORT = "You are nanobot, a helpful assistant. Answer briefly and honestly."
+_SHORT = "You are nanobot, a helpful AI assistant."
 
 _IDENTITY = """\
 You are nanobot, a personal assistant that people reach through chat apps and a terminal.

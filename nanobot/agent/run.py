@@ -103,9 +103,7 @@ class Driver:
         """/new: the log goes on, the model sees none of what came before."""
         turn.unrecorded.append(NoteEntry(what="new", text="a new conversation"))
         text = "New conversation. I no longer see what we said before (it is kept in the log)."
-        return await self._end(
-            turn, RunState.COMPLETED, text, OutboundKind.NOTICE, new_window=True
-        )
+        return await self._end(turn, RunState.COMPLETED, text, OutboundKind.NOTICE, new_window=True)
 
     async def _end(
         self,
@@ -134,9 +132,9 @@ class Driver:
 
 
 _LIMIT_LINES = {
-    "limit_iterations": "I stopped here: the limit of {limits.max_iterations} model calls is reached.",
-    "limit_tool_rounds": "I stopped here: the limit of {limits.max_tool_rounds} rounds of tools is reached.",
-    "limit_seconds": "I stopped here: the limit of {limits.max_run_seconds:g} seconds is reached.",
+    "limit_iterations": "I stopped here: the limit of {limits.max_iterations} model calls.",
+    "limit_tool_rounds": "I stopped here: the limit of {limits.max_tool_rounds} rounds of tools.",
+    "limit_seconds": "I stopped here: the limit of {limits.max_run_seconds:g} seconds.",
 }
 
 

@@ -112,6 +112,10 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: Limits) -> Step:
             return RunTools(tuple(pending))
         if not reply.tool_calls and not reply.partial:
             return _answer(reply)
+    return _next_call(bodies, limits)
+
+
+def _next_call(bodies: Sequence[Body], limits: Limits) -> CallModel | Stop:
     if elapsed_ms(bodies) >= limits.max_run_seconds * 1000:
         return Stop("limit_seconds", _said(bodies))
     calls = sum(1 for body in bodies if isinstance(body, ModelCallEntry))
@@ -173,13 +177,18 @@ def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
         if index in results:
             continue
         pending.append(
-            PendingCall(reply.call, index, call, _refusal(reply, call, index in started, history))
+            PendingCall(
+                reply.call,
+                index,
+                call,
+                _refusal(reply, call, history, was_started=index in started),
+            )
         )
     return pending
 
 
 def _refusal(
-    reply: ReplyEntry, call: ToolCall, was_started: bool, history: dict[str, list[str]]
+    reply: ReplyEntry, call: ToolCall, history: dict[str, list[str]], *, was_started: bool
 ) -> str | None:
     if reply.finish_reason == "length":
         return TRUNCATED

@@ -30,7 +30,7 @@ class Role(StrEnum):
 
 
 class OutboundKind(StrEnum):
-    """Why something is sent: an answer, a word from the gateway itself, a question, an unasked post."""
+    """Why something is sent: an answer, a word from the gateway, a question, an unasked post."""
 
     REPLY = "reply"
     NOTICE = "notice"
@@ -58,7 +58,7 @@ class Sender(msgspec.Struct, frozen=True):
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """A file by reference: `ref` is the platform's handle, or `blob` the content's sha256 once fetched."""
+    """A file by reference: `ref` the platform's handle, `blob` the content's sha256 if here."""
 
     kind: str
     ref: str = ""
@@ -89,7 +89,7 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message owed to a chat. `text` is Markdown; `key` (run id + ordinal) is unique for ever."""
+    """One message owed to a chat. `text` is Markdown; `key` is unique for ever."""
 
     address: Address
     text: str

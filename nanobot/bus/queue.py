@@ -1,4 +1,4 @@
-"""The MessageBus: what is accepted is in the journal, what is ready is in a queue, who watches is told.
+"""The MessageBus: what is accepted is in the journal, what is ready in a queue, watchers are told.
 
 Queues here hold wake-ups only. Everything that must not be lost is in the journal, and `recover`
 finds it again.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 
 def main() -> None:
     """Run the command line."""
     from nanobot.cli.commands import app  # noqa: PLC0415 - so that importing the package is free
 
-    app()
+    app(obj=os.environ)

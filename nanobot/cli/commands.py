@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ def errors() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"nanobot {__version__}")
         raise typer.Exit
@@ -54,6 +53,7 @@ def _options(
 
 @app.command()
 def agent(
+    context: typer.Context,
     message: Annotated[
         str | None, typer.Option("--message", "-m", help="Say this, print the answer, end.")
     ] = None,
@@ -66,14 +66,14 @@ def agent(
     with errors():
         if message is None and not sys.stdin.isatty():
             message = sys.stdin.buffer.read().decode("utf-8", "replace")
-        code = talk(os.environ, message, session, json=json)
+        code = talk(context.obj, message, session, json=json)
     raise typer.Exit(code)
 
 
 @app.command()
-def gateway() -> None:
+def gateway(context: typer.Context) -> None:
     """Serve the configured channels until stopped (SIGTERM or Ctrl-C drains and ends)."""
     from nanobot.cli.serve import serve  # noqa: PLC0415 - loads the whole of nanobot
 
     with errors():
-        serve(os.environ)
+        serve(context.obj)

@@ -44,7 +44,7 @@ class PlainScreen:
 
     def say(self, text: str) -> None:
         """A line of the program itself, on standard error."""
-        print(text, file=sys.stderr)  # noqa: T201
+        print(text, file=sys.stderr)
 
     def prompt(self) -> None:
         """The prompt, where somebody types."""
@@ -98,7 +98,7 @@ class JsonScreen:
 
     def say(self, text: str) -> None:
         """A line of the program itself, on standard error."""
-        print(text, file=sys.stderr)  # noqa: T201
+        print(text, file=sys.stderr)
 
     def prompt(self) -> None:
         """Programs need no prompt."""

@@ -39,7 +39,7 @@ async def _serve(config: Config, environ: Mapping[str, str]) -> None:
 
 
 def _ready(line: str) -> None:
-    print(line, flush=True)  # noqa: T201 - the promised line on standard output
+    print(line, flush=True)
 
 
 def _signalled(stop: asyncio.Event) -> None:

@@ -10,16 +10,19 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import msgspec
 
 from nanobot import __version__
 from nanobot.app import Gateway
+from nanobot.bus.events import EventKind
 from nanobot.cli.client import Client
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.screen import JsonScreen, PlainScreen, Screen
 from nanobot.config import Config, load
 from nanobot.control import Answer, Event, Message, Refusal, Taken
 from nanobot.errors import ModelError, NanobotError, StoreLocked, UsageError
-from nanobot.bus.events import EventKind
 
 _CONNECT_SECONDS = 5.0
 _DRAIN_SECONDS = 2.0
@@ -32,7 +35,7 @@ def talk(environ: Mapping[str, str], message: str | None, session: str, *, json:
         raise UsageError("there is nothing to say: the message is empty")
     config = load(environ)
     for warning in config.warnings:
-        print(f"nanobot: {warning}", file=sys.stderr)  # noqa: T201
+        print(f"nanobot: {warning}", file=sys.stderr)
     screen: Screen = JsonScreen() if json else PlainScreen(streaming=message is None)
     try:
         return asyncio.run(_talk(config, environ, message, session, screen))
@@ -80,7 +83,7 @@ async def _connected(config: Config, environ: Mapping[str, str]) -> AsyncIterato
         await client.close()
 
 
-async def _soon(path: os.PathLike[str], locked: StoreLocked) -> Client:
+async def _soon(path: Path, locked: StoreLocked) -> Client:
     """Somebody holds the home but does not answer yet: it may be starting."""
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
@@ -92,8 +95,6 @@ async def _soon(path: os.PathLike[str], locked: StoreLocked) -> Client:
 
 
 def _alone(config: Config) -> Config:
-    import msgspec  # noqa: PLC0415
-
     return msgspec.structs.replace(config, drain_seconds=min(config.drain_seconds, _DRAIN_SECONDS))
 
 

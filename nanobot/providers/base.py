@@ -53,7 +53,7 @@ class ToolSpec(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens of one call. `cached_tokens` is the part of `prompt_tokens` the provider had cached."""
+    """Tokens of one call. `cached_tokens` is the cached part of `prompt_tokens`."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -18,18 +18,11 @@ import msgspec
 
 from nanobot.errors import ConfigError
 from nanobot.providers.base import ModelProfile
+from nanobot.settings import ProviderSettings
 
 EMBEDDED = "embedded"
 EMBEDDED_MODEL = "smollm2-135m-instruct"
 PROBE_SECONDS = 0.3
-
-
-class ProviderSettings(msgspec.Struct, frozen=True):
-    """A table `[providers.NAME]` of the configuration, secrets resolved."""
-
-    api_key: str = ""
-    api_base: str = ""
-    client: Literal["auto", "lean", "litellm"] = "auto"
 
 
 class KnownProvider(msgspec.Struct, frozen=True):

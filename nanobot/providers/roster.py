@@ -12,8 +12,9 @@ from nanobot.errors import ConfigError
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.providers.embedded import EmbeddedProvider
-from nanobot.providers.models import EMBEDDED, Choice, Probe, ProviderSettings, choose
+from nanobot.providers.models import EMBEDDED, Choice, Probe, choose
 from nanobot.providers.openai_compat import OpenAICompatProvider
+from nanobot.settings import ProviderSettings
 
 
 class Roster:

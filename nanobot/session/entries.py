@@ -20,7 +20,7 @@ GENESIS = b"\0" * 32
 
 
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
-    """One message taken into the log. `sent_at` and `zone` are what the model is told about time."""
+    """One message taken into the log. `sent_at` and `zone` tell the model the time."""
 
     text: str
     address: Address
@@ -164,9 +164,10 @@ def encode(body: Body) -> bytes:
 def decode(payload: bytes) -> Body:
     """The payload behind stored bytes; raises StoreCorrupt when they are not one."""
     try:
-        return _decoder.decode(payload)
+        body: Body = _decoder.decode(payload)
     except msgspec.DecodeError as broken:
         raise StoreCorrupt(f"an entry of the log cannot be read: {broken}") from broken
+    return body
 
 
 def kind_of(body: Body) -> str:

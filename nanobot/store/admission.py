@@ -24,9 +24,7 @@ _WAITING = sa.select(sa.func.count()).where(
     _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending"
 )
 _INSERT = sa.insert(_i)
-_MOVE_CURSOR = (
-    sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
-)
+_MOVE_CURSOR = sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
 
 
 def cursor(connection: sa.Connection, channel: str) -> str | None:

@@ -17,9 +17,7 @@ def session(connection: sa.Connection, key: str) -> SessionRow | None:
     row = connection.execute(sa.select(_s).where(_s.c.key == key)).first()
     if row is None:
         return None
-    live = connection.execute(
-        sa.select(_r).where(_r.c.session_key == key, schema.RUN_LIVE)
-    ).first()
+    live = connection.execute(sa.select(_r).where(_r.c.session_key == key, schema.RUN_LIVE)).first()
     waiting = connection.scalar(
         sa.select(sa.func.count()).where(
             _i.c.session_key == key, schema.INBOUND_OPEN, _i.c.state == "pending"
