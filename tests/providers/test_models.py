@@ -9,12 +9,12 @@ from nanobot.providers.models import (
     KNOWN_PROVIDERS,
     Choice,
     Probe,
-    ProviderSettings,
     choose,
     http_probe,
     is_loopback,
     profile_for,
 )
+from nanobot.settings import ProviderSettings
 from tests.doubles.openai_server import OpenAIServer
 
 
