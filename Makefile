@@ -1,5 +1,6 @@
 # Needs Python 3.11 or newer (with pip) and make; everything else goes into $(VENV).
 #   make start    install what running needs, then talk to the assistant in this terminal
+#                 (without a terminal: serve the configured channels)
 #   make test     install what developing needs, then run the quick tests
 #   make check    everything a change must pass: format, lint, imports, types, quick tests
 #   make prove    check, and the long proofs (crashes, simulations)
@@ -15,8 +16,9 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 
 .PHONY: start test check prove bench lock clean
 
+# Somebody at a terminal, or a pipe, talks; started as a service (no input) it serves.
 start: $(INSTALLED_RUN)
-	@$(BIN)/nanobot agent
+	@if [ -t 0 ] || [ -p /dev/stdin ]; then exec $(BIN)/nanobot agent; else exec $(BIN)/nanobot gateway; fi
 
 test: $(INSTALLED_DEV)
 	$(BIN)/python -m pytest -q
