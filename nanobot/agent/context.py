@@ -17,6 +17,7 @@ from nanobot.bus.events import Origin
 from nanobot.journal import Snapshot
 from nanobot.providers.base import ChatMessage, ModelProfile, ToolCall
 from nanobot.session.entries import (
+    Body,
     Entry,
     ModelCallEntry,
     NoteEntry,
@@ -34,6 +35,8 @@ KEEP = 0.5
 _UNKNOWN = "interrupted, outcome unknown"
 _ELIDED = "(an older result, left out to fit the model's context; call again if it is needed)"
 _TEXT_SHARE = 0.4
+_HEADER_TOKENS = 20
+_NOTES_SEEN = ("error", "undelivered")
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -111,16 +114,14 @@ def _turn_sizes(
 ) -> list[tuple[int, int, int]]:
     """(first seq, messages, tokens) of each turn: a user message that is no steering begins one."""
     turns: list[tuple[int, int, int]] = []
+    limit = _clip_limit(profile)
     run_id = ""
     for entry in entries:
         if entry.seq < start:
             continue
-        message = _message(entry, profile)
-        if message is None:
+        size = _size(entry.body, limit)
+        if size is None:
             continue
-        size = estimate_tokens(_text(message)) + sum(
-            estimate_tokens(call.arguments) for call in message.tool_calls
-        )
         begins = isinstance(entry.body, UserEntry) and entry.run_id != run_id
         if begins or not turns:
             turns.append((entry.seq, 0, 0))
@@ -128,6 +129,20 @@ def _turn_sizes(
         seq, count, tokens = turns[-1]
         turns[-1] = (seq, count + 1, tokens + size)
     return turns
+
+
+def _size(body: Body | None, limit: int) -> int | None:
+    """About how many tokens an entry takes, without rendering it; None for what is not seen."""
+    if isinstance(body, UserEntry):
+        return min(estimate_tokens(body.text), limit // 3) + _HEADER_TOKENS
+    if isinstance(body, ReplyEntry):
+        asked = sum(estimate_tokens(call.arguments) for call in body.tool_calls)
+        return estimate_tokens(body.text) + asked
+    if isinstance(body, ToolResultEntry | PostEntry):
+        return estimate_tokens(body.text)
+    if isinstance(body, NoteEntry) and body.what in _NOTES_SEEN:
+        return estimate_tokens(body.text)
+    return None
 
 
 def context(
@@ -194,7 +209,7 @@ def _message(entry: Entry, profile: ModelProfile) -> ChatMessage | None:
         return ChatMessage(role="tool", content=body.text)
     if isinstance(body, PostEntry):
         return ChatMessage(role="assistant", content=body.text)
-    if isinstance(body, NoteEntry) and body.what in ("error", "undelivered"):
+    if isinstance(body, NoteEntry) and body.what in _NOTES_SEEN:
         return ChatMessage(role="user", content=f"[note from the gateway: {body.text}]")
     return None
 
@@ -215,8 +230,12 @@ def _reply(entry: Entry, body: ReplyEntry, profile: ModelProfile) -> ChatMessage
     return ChatMessage(role="assistant", content=body.text, tool_calls=calls)
 
 
+def _clip_limit(profile: ModelProfile) -> int:
+    return int(profile.context_tokens * 3 * _TEXT_SHARE)
+
+
 def _user_text(body: UserEntry, profile: ModelProfile) -> str:
-    text = _clip(body.text, int(profile.context_tokens * 3 * _TEXT_SHARE))
+    text = _clip(body.text, _clip_limit(profile))
     if profile.short_prompt:
         return text
     when = _minute(int(body.sent_at // 60), body.zone)
