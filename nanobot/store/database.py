@@ -58,19 +58,19 @@ class Crasher:
 
     def before(self, verb: str) -> None:
         """Called before a verb's transaction begins."""
-        if self._point is not None and verb == self._point.verb:
-            self._seen += 1
-            if not self._point.after:
-                self._die_if_due()
+        self._reach(verb, after=False)
 
     def after(self, verb: str) -> None:
         """Called once a verb is committed, before anybody has been told."""
-        if self._point is not None and verb == self._point.verb and self._point.after:
-            self._die_if_due()
+        self._reach(verb, after=True)
 
-    def _die_if_due(self) -> None:
-        if self._point is not None and self._seen == self._point.nth:
-            os.kill(os.getpid(), signal.SIGKILL)
+    def _reach(self, verb: str, *, after: bool) -> None:
+        # Each side counts for itself: of verbs committed together, all come before the first after.
+        point = self._point
+        if point is not None and verb == point.verb and after == point.after:
+            self._seen += 1
+            if self._seen == point.nth:
+                os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Database(Protocol):
