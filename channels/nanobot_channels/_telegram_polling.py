@@ -70,6 +70,7 @@ class Polling:
         self._seconds = seconds
         self._backoff = Backoff(clock)
         self._me: Me | None = None
+        self._answered = False
 
     async def run(self) -> None:
         """Poll until cancelled; failures of the server or the line are waited out.
@@ -107,15 +108,17 @@ class Polling:
             return None
 
     async def _poll(self, offset: int | None) -> Sequence[object]:
-        params: dict[str, Any] = {
-            "timeout": self._seconds,
-            "allowed_updates": list(ALLOWED_UPDATES),
-        }
+        # The first poll, and the first after trouble, is not held: on a quiet bot nobody would
+        # know for its whole length whether the server can be reached.
+        held = self._seconds if self._answered else 0
+        params: dict[str, Any] = {"timeout": held, "allowed_updates": list(ALLOWED_UPDATES)}
         if offset is not None:
             params["offset"] = offset
+        self._answered = False
         updates = await self._api.call("get_Updates", params, read_seconds=self._seconds * _GRACE)
         if not isinstance(updates, list):
             raise TypeError(f"getUpdates answered with {type(updates).__name__}")
+        self._answered = True
         return updates
 
     async def _get_me(self) -> Me:
