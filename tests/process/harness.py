@@ -1,0 +1,236 @@
+"""nanobot as people run it: a process with a home of its own, and the world around it on loopback.
+
+    async with open_world(tmp_path) as world:
+        await world.start()
+        world.telegram.say(1, "say:hello")
+        assert (await world.telegram.reply_in(1)).text == "hello"
+
+Chats 1 to 99 belong to owners, 100 to 199 to members, all others to strangers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.delivery import REPEAT_LINE
+from nanobot.session.entries import Body, decode
+from nanobot.store import log
+from tests.doubles.openai_server import OpenAIServer
+from tests.doubles.telegram_server import TelegramServer
+
+PATIENCE = 30.0
+COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
+OWNERS = range(1, 100)
+MEMBERS = range(100, 200)
+STEERED = "(This also takes in what you wrote while I was working.)"
+
+
+class Nanobot:
+    """One process of nanobot."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def ready(self) -> str:
+        """The line that says so; fails when the process ends instead."""
+        line = await self.line()
+        assert line.startswith("ready "), f"nanobot ended with {self._process.returncode}"
+        return line
+
+    async def line(self) -> str:
+        """The next line on standard output."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            return (await self._process.stdout.readline()).decode()
+
+    async def ended(self) -> int:
+        """Its exit code, once it has ended (minus the signal's number if one killed it)."""
+        async with asyncio.timeout(PATIENCE):
+            return await self._process.wait()
+
+    async def died(self) -> None:
+        """It reaches its crash point."""
+        assert await self.ended() == -signal.SIGKILL
+
+    async def kill(self) -> None:
+        """kill -9, as by the kernel."""
+        if self._process.returncode is None:
+            self._process.kill()
+        await self._process.wait()
+
+    async def stop(self) -> int:
+        """SIGTERM, and wait for the end."""
+        self.signal(signal.SIGTERM)
+        return await self.ended()
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    @property
+    def running(self) -> bool:
+        return self._process.returncode is None
+
+
+class World:
+    """A home, a Telegram, a model, and the processes that were started between them."""
+
+    def __init__(self, home: Path, telegram: TelegramServer, model: OpenAIServer) -> None:
+        self.home = home
+        self.telegram = telegram
+        self.model = model
+        self.workspace = home / "workspace"
+        self._stderr = home.parent / "stderr.log"
+        self._started: list[Nanobot] = []
+
+    def configure(self, agent: str = "", top: str = "", more: str = "") -> None:
+        """Write config.toml; `agent` are lines of its table, `top` and `more` stand around."""
+        owners = [str(number) for number in OWNERS]
+        members = [str(number) for number in MEMBERS]
+        text = f"""
+{top}
+[agent]
+model = "test/scripted"
+{agent}
+[providers.test]
+api_base = "{self.model.base_url}"
+[channels.telegram]
+token = "{self.telegram.token}"
+api_root = "{self.telegram.root_url}"
+owners = {owners}
+members = {members}
+{more}
+"""
+        self.home.mkdir(exist_ok=True)
+        (self.home / "config.toml").write_text(text, encoding="utf-8")
+
+    async def launch(self, *arguments: str, crash_at: str = "", **environ: str) -> Nanobot:
+        """Start a process without waiting for anything."""
+        self._start_log(arguments, crash_at)
+        with self._stderr.open("ab") as stderr:
+            process = await asyncio.create_subprocess_exec(
+                *COMMAND,
+                *(arguments or ("gateway",)),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=stderr,
+                env=self.environ(NANOBOT_CRASH_AT=crash_at, **environ),
+                cwd=self.home.parent,
+            )
+        self._started.append(Nanobot(process))
+        return self._started[-1]
+
+    async def start(self, **environ: str) -> Nanobot:
+        """Start a gateway and wait until it is ready."""
+        made = await self.launch(**environ)
+        await made.ready()
+        return made
+
+    def environ(self, **more: str) -> dict[str, str]:
+        """What a process of this world is started with; nothing of ours but the path."""
+        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        return kept | {"NANOBOT_HOME": str(self.home), "TZ": "UTC"} | more
+
+    async def close(self) -> None:
+        """Leave no process behind; what they logged is shown when a test failed."""
+        for process in self._started:
+            await process.kill()
+        if self._stderr.exists():
+            print(self._stderr.read_text("utf-8", "replace")[-20_000:])
+
+    def _start_log(self, arguments: tuple[str, ...], crash_at: str) -> None:
+        with self._stderr.open("a", encoding="utf-8") as stderr:
+            stderr.write(f"--- nanobot {' '.join(arguments)} {crash_at}\n")
+
+    @property
+    def log(self) -> str:
+        """Everything the processes have logged."""
+        return self._stderr.read_text("utf-8", "replace")
+
+    # What can be seen.
+
+    def texts(self, chat: int) -> list[str]:
+        """What the bot said in a chat, in order."""
+        return [message.text for message in self.telegram.messages(chat)]
+
+    async def said(self, chat: int, *texts: str) -> None:
+        """Wait until the bot has said just this in a chat."""
+        try:
+            await self.telegram.until(lambda: self.texts(chat) == list(texts), PATIENCE)
+        except TimeoutError:
+            assert self.texts(chat) == list(texts)
+
+    async def answered(self, chat: int, count: int = 1) -> list[str]:
+        """Wait until the bot has said so much in a chat; what it said."""
+        try:
+            await self.telegram.until(lambda: len(self.texts(chat)) >= count, PATIENCE)
+        except TimeoutError:
+            assert len(self.texts(chat)) >= count, f"said only {self.texts(chat)}"
+        return self.texts(chat)
+
+    async def asked(self, times: int = 1) -> None:
+        """Wait until the model has got so many requests."""
+        async with asyncio.timeout(PATIENCE):
+            while len(self.model.requests) < times:
+                self.model.asked.clear()
+                await self.model.asked.wait()
+
+    # The store, once no process has it.
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What the store holds."""
+        with closing(sqlite3.connect(self.home / "state.db")) as connection:
+            return connection.execute(query, values).fetchall()
+
+    def entries(self, session: str) -> list[Body]:
+        """The log of a session."""
+        query = "SELECT payload FROM entries WHERE session_key = ? ORDER BY seq"
+        return [decode(payload) for (payload,) in self.rows(query, session)]
+
+    def verify(self) -> None:
+        """Every session's chain holds, and nothing waits for anything."""
+        engine = sa.create_engine(f"sqlite:///{self.home / 'state.db'}")
+        with engine.connect() as connection:
+            for (key,) in self.rows("SELECT key FROM sessions"):
+                log.verify(connection, key)
+        engine.dispose()
+        assert self.rows("SELECT id, state FROM inbound WHERE state != 'settled'") == []
+        ends = "('completed', 'failed', 'aborted')"
+        assert self.rows(f"SELECT id, state FROM runs WHERE state NOT IN {ends}") == []
+        assert self.rows("SELECT id FROM outbound WHERE state IN ('pending', 'sending')") == []
+        assert self.rows("SELECT key FROM sessions WHERE owner IS NOT NULL") == []
+
+
+def without_repeats(texts: list[str]) -> list[str]:
+    """The texts with marked repeats joined to what they repeat: what a person was told once."""
+    seen: list[str] = []
+    for text in texts:
+        plain = text.removesuffix(REPEAT_LINE).rstrip()
+        if text == plain or plain not in seen:
+            seen.append(plain)
+    return seen
+
+
+@asynccontextmanager
+async def open_world(folder: Path) -> AsyncIterator[World]:
+    """A world in a folder, configured with the defaults; nothing is started yet."""
+    async with TelegramServer() as telegram, OpenAIServer() as model:
+        world = World(folder / "home", telegram, model)
+        world.configure()
+        try:
+            yield world
+        finally:
+            await world.close()

@@ -1,0 +1,102 @@
+"""kill -9 right before and right after every verb of the Journal that a conversation reaches."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nanobot.session.entries import ModelCallEntry, ReplyEntry, ToolResultEntry
+from nanobot.store.journal import VERBS
+from tests.doubles.openai_server import Body
+from tests.process.harness import STEERED, World, without_repeats
+
+# Nothing in this version posts unasked; giving a run back needs an order to stop.
+ELSEWHERE = {"post", "release"}
+REACHED = [verb for verb in VERBS if verb not in ELSEWHERE]
+
+PLAIN, TOOLS, ORDER, STEER, TROUBLE, BLOCKED = 1, 2, 3, 4, 5, 6
+APPEND = json.dumps({"command": "echo x >> effects"})
+
+
+def talk(world: World) -> None:
+    """What people say: nobody waits for an answer, and all of it waits for the start."""
+    world.telegram.say(PLAIN, "say:plain")
+    world.telegram.say(TOOLS, f"tool:list_dir:{{}}\ntool:exec:{APPEND}\nsay:tools")
+    world.telegram.say(ORDER, "say:first")
+    world.telegram.say(ORDER, "/new")
+    world.telegram.say(ORDER, "say:second")
+    world.telegram.say(STEER, "wait:0.2\ntool:list_dir:{}\nsay:slow")
+    world.telegram.say(TROUBLE, "say:late")
+    world.telegram.fail("sendMessage", chat=TROUBLE, status=502, times=1)
+    world.telegram.say(BLOCKED, "say:nobody hears this")
+    world.telegram.block(BLOCKED)
+
+
+def steer(world: World) -> None:
+    """Let more be said in a chat while the model works on its first message."""
+    said = []
+
+    def script(body: Body) -> None:
+        if not said and "say:slow" in body["messages"][-1]["content"]:
+            said.append(world.telegram.say(STEER, "say:more"))
+
+    world.model.script = script
+
+
+def check(world: World) -> None:
+    """Nothing lost, nothing done twice, and a message twice only where it says so itself."""
+    told = {chat: without_repeats(world.texts(chat)) for chat in (PLAIN, TOOLS, TROUBLE, BLOCKED)}
+    assert told == {PLAIN: ["plain"], TOOLS: ["tools"], TROUBLE: ["late"], BLOCKED: []}
+    order = without_repeats(world.texts(ORDER))
+    assert [text.partition(".")[0] for text in order] == ["first", "New conversation", "second"]
+    assert without_repeats(world.texts(STEER)) in (
+        [f"more\n\n{STEERED}"],
+        ["more"],
+        ["slow", "more"],
+    )
+    dead = world.rows("SELECT chat_id, state FROM outbound WHERE state != 'sent'")
+    assert dead == [(str(BLOCKED), "dead")]
+    world.verify()
+
+
+def check_effects(world: World) -> None:
+    """The command ran once; never if the log says that its outcome is unknown, and never twice."""
+    file = world.workspace / "effects"
+    done = file.read_text().count("x") if file.exists() else 0
+    results = [b for b in world.entries(f"telegram:{TOOLS}") if isinstance(b, ToolResultEntry)]
+    (told,) = [result.text for result in results if result.name == "exec"]
+    assert done <= 1
+    assert done == 1 or "outcome unknown" in told
+
+
+def check_calls(world: World) -> None:
+    """The model was asked again only where the answer had not been recorded."""
+    for chat in (PLAIN, TOOLS, TROUBLE):
+        log = world.entries(f"telegram:{chat}")
+        calls = sum(isinstance(body, ModelCallEntry) for body in log)
+        replies = sum(isinstance(body, ReplyEntry) for body in log)
+        assert replies == (2 if chat == TOOLS else 1)
+        assert calls - replies <= 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("verb", REACHED)
+async def test_a_crash_at_any_verb_loses_nothing_and_repeats_nothing(
+    world: World, verb: str, when: str
+) -> None:
+    talk(world)
+    steer(world)
+    crashing = await world.launch(crash_at=f"{verb}:{when}")
+    await crashing.died()
+
+    gateway = await world.start()
+    for chat, count in ((PLAIN, 1), (TOOLS, 1), (ORDER, 3), (TROUBLE, 1)):
+        await world.answered(chat, count)
+    await world.telegram.until(lambda: any("more" in text for text in world.texts(STEER)))
+    await world.telegram.until(lambda: not world.telegram.pending)
+    assert await gateway.stop() == 0
+
+    check(world)
+    check_effects(world)
+    check_calls(world)
