@@ -9,10 +9,10 @@ import pytest
 
 from nanobot.bus.events import Address, OutboundMessage
 from nanobot.errors import BadCredentials, StoreUnwritable
+from nanobot.testing import ManualClock
 from nanobot_channels._telegram_polling import Backoff
 from nanobot_channels.telegram import TelegramChannel
 from tests.channels.conftest import Running
-from tests.doubles.clock import ManualClock
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.telegram_server import TelegramServer
 

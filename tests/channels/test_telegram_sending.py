@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused
 from nanobot.ports import Channel, OutboundPart
+from nanobot.testing import ManualClock
 from nanobot_channels._telegram_parts import render as render_message
 from nanobot_channels.telegram import TelegramChannel, open_channel
-from tests.doubles.clock import ManualClock
 from tests.doubles.telegram_rules import check_text
 from tests.doubles.telegram_server import TelegramServer
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from nanobot.providers.openai_compat import CallPolicy, OpenAICompatProvider
-from tests.doubles.clock import ManualClock
+from nanobot.testing import ManualClock
 from tests.doubles.openai_server import OpenAIServer
 from tests.providers.asking import KEY
 

@@ -25,7 +25,7 @@ from nanobot.providers.base import (
     chat,
 )
 from nanobot.providers.embedded import INSTALL, EmbeddedProvider, find_weights, require
-from tests.doubles.clock import ManualClock
+from nanobot.testing import ManualClock
 
 # By hand: it has no types, and its stubs are one more package to keep.
 psutil = importlib.import_module("psutil")
@@ -129,7 +129,7 @@ PARENT = """
 import asyncio, sys
 from pathlib import Path
 from nanobot.providers.embedded import EmbeddedProvider
-from tests.doubles.clock import ManualClock
+from nanobot.testing import ManualClock
 
 async def main():
     provider = EmbeddedProvider(Path(sys.argv[1]), clock=ManualClock())

@@ -21,7 +21,7 @@ from nanobot.providers.base import (
     chat,
 )
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from tests.doubles.clock import ManualClock
+from nanobot.testing import ManualClock
 from tests.doubles.openai_server import (
     Answer,
     Fault,

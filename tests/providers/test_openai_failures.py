@@ -20,7 +20,7 @@ from nanobot.providers.base import (
     chat,
 )
 from nanobot.providers.openai_compat import CallPolicy, OpenAICompatProvider
-from tests.doubles.clock import ManualClock
+from nanobot.testing import ManualClock
 from tests.doubles.openai_server import (
     Answer,
     Fault,

@@ -1,0 +1,32 @@
+"""Fakes for tests, ours and yours: time, ids, a model, a chat platform, and a gateway over them.
+
+    async with gateway(ScriptedProvider(asks_for("clock"), "It is noon."), tools=[clock]) as bot:
+        await bot.channel.push("What time is it?")
+        assert (await bot.channel.pop()).text == "It is noon."
+
+Nothing here opens a socket, starts a process, writes a file or waits for real time.
+"""
+
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process, gateway
+from nanobot.testing.machine import CountingIds, ManualClock
+from nanobot.testing.model import Answer, Held, ScriptedProvider, asks_for, last_text
+from nanobot.testing.platform import MEMBER, OWNER, FakeChannel, Sent
+
+__all__ = [
+    "MEMBER",
+    "OWNER",
+    "Answer",
+    "CountingIds",
+    "FakeChannel",
+    "FakeGateway",
+    "Held",
+    "ManualClock",
+    "MemoryHome",
+    "Options",
+    "Process",
+    "ScriptedProvider",
+    "Sent",
+    "asks_for",
+    "gateway",
+    "last_text",
+]

@@ -1,0 +1,239 @@
+"""A gateway over fakes: everything between a channel and a model is the real thing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from nanobot.agent.asking import Asker, RunSettings
+from nanobot.agent.calling import Caller
+from nanobot.agent.loop import AgentLoop, Capacity
+from nanobot.agent.persona import Persona
+from nanobot.agent.run import Driver
+from nanobot.bus.gate import Gate, SessionPolicy
+from nanobot.bus.queue import MessageBus
+from nanobot.errors import StoreError
+from nanobot.host import ChannelHost
+from nanobot.intake import ChannelIntake
+from nanobot.journal import Journal, Run
+from nanobot.operations import Operations
+from nanobot.ports import Clock, Ids
+from nanobot.providers.base import ModelProfile
+from nanobot.session.entries import Entry, ReplyEntry
+from nanobot.store import log, migrate
+from nanobot.store.database import SqliteDatabase, Work
+from nanobot.store.journal import SqlJournal
+from nanobot.store.unit import Writer
+from nanobot.testing.machine import CountingIds, ManualClock
+from nanobot.testing.model import ScriptedProvider
+from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
+from nanobot.tools.base import AnyTool
+from nanobot.tools.registry import ToolRegistry
+
+T = TypeVar("T")
+
+_TURNS = 300
+
+
+class MemoryHome:
+    """A store in memory that outlives the processes over it. `close` it, or use `async with`."""
+
+    def __init__(self, clock: Clock | None = None, ids: Ids | None = None) -> None:
+        self.clock = clock or ManualClock()
+        self.ids = ids or CountingIds()
+        self._sqlite = SqliteDatabase(None)
+        self.do(migrate.prepare)
+
+    def do(self, work: Work[T]) -> T:
+        """Run one unit of work now, in one transaction."""
+        return self._sqlite.run_now(work)
+
+    def entries(self, session_key: str) -> list[Entry]:
+        """A session's whole log."""
+        return list(self.do(lambda connection: log.read(connection, session_key, 0)))
+
+    def verify(self, session_key: str) -> int:
+        """The length of a session's log; raises StoreCorrupt when its chain does not hold."""
+        return self.do(lambda connection: log.verify(connection, session_key))
+
+    async def close(self) -> None:
+        """Forget everything."""
+        await self._sqlite.close()
+
+    async def __aenter__(self) -> MemoryHome:
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        await self.close()
+
+
+def _nothing(verb: str) -> None:
+    pass
+
+
+class Process:
+    """A process over a home, as a Database that does its work inline: the same run every time.
+
+    `before` and `after` are called with every verb's name ("" for reads) around its commit, and
+    may raise. `verbs` lists what was committed. Once `dead`, nothing is read or written any more.
+    """
+
+    dialect = "sqlite"
+
+    def __init__(self, home: MemoryHome) -> None:
+        self.before: Callable[[str], None] = _nothing
+        self.after: Callable[[str], None] = _nothing
+        self.verbs: list[str] = []
+        self.dead = False
+        self._home = home
+        self.journal: Journal = SqlJournal(self, Writer(home.clock, home.ids, home.ids.run_id()))
+
+    async def transact(self, work: Work[T], verb: str = "") -> T:
+        """Run `work`; see Database."""
+        await asyncio.sleep(0)
+        self._live()
+        self.before(verb)
+        self._live()
+        result = self._home.do(work)
+        self.verbs.append(verb)
+        self.after(verb)
+        self._live()
+        await asyncio.sleep(0)
+        return result
+
+    def _live(self) -> None:
+        if self.dead:
+            raise StoreError("this process is dead")
+
+    async def scrub(self) -> None:
+        """There are no files."""
+
+    async def close(self) -> None:
+        """The home stays open."""
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How a gateway is made, where it matters to a test."""
+
+    settings: RunSettings = RunSettings()
+    persona: Persona = Persona(Path("/nonexistent"))
+    owners: tuple[str, ...] = (OWNER,)
+    members: tuple[str, ...] = (MEMBER,)
+    policy: SessionPolicy = "chat"
+    lane_limit: int = 50
+    capacity: Capacity = Capacity()
+
+
+class FakeGateway:
+    """Bus, agent and one hosted channel over one process; also the Engine of its operations."""
+
+    def __init__(
+        self,
+        process: Process,
+        home: MemoryHome,
+        provider: ScriptedProvider,
+        channel: FakeChannel,
+        tools: Sequence[AnyTool],
+        options: Options,
+    ) -> None:
+        self.process, self.home = process, home
+        self.provider, self.channel = provider, channel
+        self.journal = process.journal
+        self.bus = MessageBus(self.journal, options.lane_limit)
+        registry = ToolRegistry()
+        for tool in tools:
+            registry.register(tool)
+        settings, clock = options.settings, home.clock
+        asker = Asker(self.bus, provider, registry, options.persona, clock, settings)
+        caller = Caller(self.journal, registry, clock, settings.limits.max_run_seconds)
+        self.loop = AgentLoop(
+            self.bus,
+            Driver(self.bus, asker, caller, clock, settings),
+            clock,
+            home.ids,
+            options.capacity,
+        )
+        rng = random.Random(0)  # noqa: S311 - the same jitter every time
+        self.host = ChannelHost(channel.name, channel, self.bus, clock, rng)
+        gate = Gate(options.owners, options.members)
+        self.intake = ChannelIntake(
+            channel.name, gate, self.bus, Operations(self), options.policy, self.host.alive
+        )
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, tasks: asyncio.TaskGroup) -> None:
+        """Serve within these tasks."""
+        self._tasks = [
+            tasks.create_task(self.loop.run(), name="agent"),
+            tasks.create_task(self.host.run(self.intake), name=self.host.name),
+        ]
+
+    def stop(self) -> None:
+        """End as a process that is told to: what runs is given back."""
+        for task in self._tasks:
+            task.cancel()
+
+    def crash(self) -> None:
+        """End as a process that is killed: nothing more is written."""
+        self.process.dead = True
+        self.stop()
+
+    async def settle(self) -> None:
+        """Let everything go on that can: no thread and no time is involved, so turns suffice."""
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+
+    def running(self) -> list[Run]:
+        """The runs driven now."""
+        return self.loop.running
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        """What the session's run has said so far."""
+        return self.loop.partial(session_key)
+
+    async def describe_model(self, label: str | None) -> ModelProfile:
+        """The model behind a label."""
+        return (await self.provider.pick(label))[1]
+
+    def uptime(self) -> float:
+        """Seconds since the start."""
+        return 60.0
+
+
+@asynccontextmanager
+async def gateway(
+    provider: ScriptedProvider | None = None,
+    channel: FakeChannel | None = None,
+    *,
+    tools: Sequence[AnyTool] = (),
+    home: MemoryHome | None = None,
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> AsyncIterator[FakeGateway]:
+    """A working gateway. Over a `home` of an earlier one it goes on where that one ended.
+
+    An exception from within comes out in an ExceptionGroup, as from any TaskGroup.
+    """
+    kept = home or MemoryHome()
+    made = FakeGateway(
+        Process(kept),
+        kept,
+        provider or ScriptedProvider(),
+        channel or FakeChannel(),
+        tools,
+        options,
+    )
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            await made.bus.recover()
+            made.start(tasks)
+            yield made
+            made.stop()
+    finally:
+        if home is None:
+            await kept.close()

@@ -1,0 +1,127 @@
+"""A model that answers from a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from typing import TypeAlias
+
+import msgspec
+
+from nanobot.errors import ConfigError
+from nanobot.providers.base import (
+    Completion,
+    Delta,
+    ModelProfile,
+    ModelRequest,
+    TextDelta,
+    ToolCall,
+)
+from nanobot.testing.machine import PATIENCE
+
+_PIECE = 7
+
+
+class Held:
+    """A model call that streams `said` and then hangs until `answer` is called."""
+
+    def __init__(self, said: str = "") -> None:
+        self.said = said
+        self.reached = asyncio.Event()
+        self._answer: asyncio.Future[Completion | str | Exception] | None = None
+
+    def answer(self, answer: Completion | str | Exception) -> None:
+        """Let the call end like this. It must have been reached."""
+        if self._answer is None:
+            raise AssertionError("the model was not asked yet")
+        self._answer.set_result(answer)
+
+    async def ended(self) -> Completion | str | Exception:
+        """Hang."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self.reached.set()
+        return await self._answer
+
+
+Answer: TypeAlias = Completion | str | Exception | Held
+Script: TypeAlias = Answer | Callable[[ModelRequest], Answer]
+
+
+def asks_for(name: str, text: str = "", **arguments: object) -> Completion:
+    """A completion that calls one tool."""
+    call = ToolCall("call_0", name, msgspec.json.encode(arguments).decode())
+    return Completion(text=text, tool_calls=(call,), finish_reason="tool_calls")
+
+
+def last_text(request: ModelRequest) -> str:
+    """What the last message of a request says, without the gateway's line on top."""
+    content = request.messages[-1].content
+    text = content if isinstance(content, str) else ""
+    head, newline, rest = text.partition("\n")
+    return rest if newline and head.startswith("[") else text
+
+
+def _echo(request: ModelRequest) -> Answer:
+    return f"echo: {last_text(request)}"
+
+
+class ScriptedProvider:
+    """An LLMProvider that answers from a script, then with `otherwise` (an echo).
+
+    An answer is a text, a Completion, an exception to raise, a Held call, or a function of the
+    request that gives one of these. Answers stream in pieces. `requests` lists what was asked.
+    """
+
+    def __init__(
+        self,
+        *script: Script,
+        otherwise: Callable[[ModelRequest], Answer] = _echo,
+        model: ModelProfile | None = None,
+    ) -> None:
+        self.requests: list[ModelRequest] = []
+        self.script = deque(script)
+        self.closed = False
+        self._otherwise = otherwise
+        self._model = model or ModelProfile(name="scripted", provider="test")
+        self._asked = asyncio.Event()
+
+    def profile(self, model: str) -> ModelProfile:
+        """What the model can do."""
+        return self._model
+
+    async def pick(self, label: str | None = None) -> tuple[ScriptedProvider, ModelProfile]:
+        """The one model there is, by any label of provider `test`; see agent.asking.Models."""
+        if label is not None and not label.startswith(f"{self._model.provider}/"):
+            raise ConfigError(f"there is no model {label}")
+        return self, self._model
+
+    async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Answer as scripted."""
+        self.requests.append(request)
+        self._asked.set()
+        scripted = self.script.popleft() if self.script else self._otherwise
+        answer = scripted(request) if callable(scripted) else scripted
+        if isinstance(answer, Held):
+            if answer.said:
+                yield TextDelta(answer.said)
+            answer = await answer.ended()
+        if isinstance(answer, Exception):
+            raise answer
+        done = Completion(text=answer) if isinstance(answer, str) else answer
+        for start in range(0, len(done.text), _PIECE):
+            yield TextDelta(done.text[start : start + _PIECE])
+            await asyncio.sleep(0)
+        yield done
+
+    async def asked(self, times: int) -> ModelRequest:
+        """Wait for the nth request and return it."""
+        async with asyncio.timeout(PATIENCE):
+            while len(self.requests) < times:
+                self._asked.clear()
+                await self._asked.wait()
+        return self.requests[times - 1]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+        self.closed = True

@@ -1,0 +1,167 @@
+"""A chat platform in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from nanobot.bus.events import Address, Attachment, InboundMessage, Origin, OutboundMessage, Sender
+from nanobot.ports import Capabilities, Intake, OutboundPart
+from nanobot.testing.machine import PATIENCE
+
+OWNER, MEMBER = "1001", "1002"
+"""Who may speak in a `gateway()` unless its Options say otherwise."""
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A message that arrived on the FakeChannel's platform."""
+
+    address: Address
+    text: str
+    key: str
+    plain: bool
+    id: str
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """What a send fails with. `applied`: the message arrives all the same."""
+
+    error: Exception
+    applied: bool = False
+
+
+class FakeChannel:
+    """A chat platform in memory; see ports.Channel.
+
+    `push` is a person writing, `pop` a person reading. Texts longer than `limit` become several
+    parts. `failures` holds, for each chat, how its next sends fail (None: they don't), and
+    `downs` how the next calls of `run` end.
+    """
+
+    def __init__(
+        self,
+        name: str = "fake",
+        *,
+        limit: int = 4_000,
+        capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
+    ) -> None:
+        self.name = name
+        self.capabilities = capabilities
+        self.sent: list[Sent] = []
+        self.typed: list[Address] = []
+        self.downs: deque[Exception] = deque()
+        self.failures: dict[str, deque[Failure | None]] = {}
+        self.attempts: list[tuple[Address, OutboundPart]] = []
+        self.runs = 0
+        self.closed = False
+        self._limit = limit
+        self._count = 0
+        self._unread: list[Sent] = []
+        self._changed = asyncio.Event()
+        self._intake: Intake | None = None
+
+    async def run(self, intake: Intake) -> None:
+        """Up at once, unless `downs` says how this run ends."""
+        self.runs += 1
+        self._change()
+        if self.downs:
+            raise self.downs.popleft()
+        self._intake = intake
+        intake.alive()
+        self._change()
+        await asyncio.Event().wait()
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        """Pieces of at most `limit` characters."""
+        text = message.text or "(empty)"
+        pieces = [text[at : at + self._limit] for at in range(0, len(text), self._limit)]
+        return [OutboundPart(text=piece, payload=piece.encode()) for piece in pieces]
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        """Arrive, or fail as told."""
+        self.attempts.append((address, part))
+        self._change()
+        await asyncio.sleep(0)
+        failing = self.failures.get(address.chat_id)
+        failure = failing.popleft() if failing else None
+        if failure is not None and not failure.applied:
+            raise failure.error
+        self._count += 1
+        text = part.text if plain or not part.payload else part.payload.decode()
+        arrived = Sent(address, text, part.key, plain, f"m{self._count}")
+        self.sent.append(arrived)
+        self._unread.append(arrived)
+        self._change()
+        if failure is not None:
+            raise failure.error
+        return arrived.id
+
+    async def find(self, address: Address, part: OutboundPart) -> str | None:
+        """The platform knows what arrived."""
+        return next((one.id for one in self.sent if one.key == part.key), None)
+
+    async def typing(self, address: Address) -> None:
+        """Written down in `typed`."""
+        self.typed.append(address)
+        self._change()
+
+    async def close(self) -> None:
+        """Nothing is held."""
+        self.closed = True
+
+    def fail(self, *errors: Exception, chat: str = "1", applied: bool = False) -> None:
+        """The next sends to a chat fail with these, one after another."""
+        failing = self.failures.setdefault(chat, deque())
+        failing.extend(Failure(error, applied) for error in errors)
+
+    async def push(
+        self,
+        text: str,
+        *,
+        chat: str = "1",
+        sender: str = OWNER,
+        key: str = "",
+        origin: Origin = Origin.USER,
+        attachments: tuple[Attachment, ...] = (),
+    ) -> InboundMessage:
+        """Somebody writes; returns once it was admitted. The same `key` is the same message."""
+        await self.until(lambda: self._intake is not None)
+        self._count += 1
+        identity = key or f"u{self._count}"
+        message = InboundMessage(
+            address=Address(self.name, chat),
+            message_id=identity,
+            dedupe_key=identity,
+            sender=Sender(sender, f"name of {sender}"),
+            text=text,
+            sent_at=1_800_000_000.0,
+            origin=origin,
+            attachments=attachments,
+        )
+        if self._intake is not None:
+            await self._intake.admit([message], cursor=identity)
+        return message
+
+    async def pop(self, chat: str = "") -> Sent:
+        """The next message that arrived (in a chat), waiting for it."""
+        await self.until(lambda: any(chat in ("", one.address.chat_id) for one in self._unread))
+        found = next(one for one in self._unread if chat in ("", one.address.chat_id))
+        self._unread.remove(found)
+        return found
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds; it is asked again whenever anything happens here."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not holds():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            texts = [f"{one.address.chat_id}: {one.text[:80]}" for one in self.sent]
+            raise AssertionError(f"this did not come about; sent so far: {texts}") from None
+
+    def _change(self) -> None:
+        self._changed.set()
