@@ -19,6 +19,8 @@ from nanobot.journal import Run
 from nanobot.ports import Clock, Ids
 from nanobot.session.entries import ReplyEntry
 
+_TRUSTED_ATTEMPTS = 2
+"""A crash takes every run down, so one unclean end says nothing about a run; two do."""
 _STORE_RETRY_SECONDS = 2.0
 _RENEW_SECONDS = 8.0
 _LOOK_SECONDS = 2.0
@@ -36,8 +38,8 @@ class AgentLoop:
     """Runs of one session go in order, one at a time; sessions go side by side and take turns.
 
     `max_runs` chat runs at once, and apart from them `max_background` of their own accord, so that
-    background work never keeps a person waiting. Runs that crashed the process before are tried
-    one after another. Over a shared store leases are renewed, and the store is looked at for
+    background work never keeps a person waiting. Runs that were there at two crashes are tried one
+    after another. Over a shared store leases are renewed, and the store is looked at for
     lanes that others left.
     """
 
@@ -134,6 +136,7 @@ class AgentLoop:
         turn = self._driver.begin(claim)
         if claim.run.attempts > 1:
             logger.warning("run {} resumes, attempt {}", claim.run.id, claim.run.attempts)
+        if claim.run.attempts > _TRUSTED_ATTEMPTS:
             async with self._suspects:
                 return await self._drive(turn)
         return await self._drive(turn)
