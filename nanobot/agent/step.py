@@ -171,7 +171,8 @@ def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
         for body in bodies
         if isinstance(body, ToolStartedEntry) and body.call == reply.call
     }
-    history = _history(bodies)
+    # Only what came before the reply, so that a crash among its calls changes no refusal.
+    history = _history(bodies[: bodies.index(reply)])
     pending = []
     for index, call in enumerate(reply.tool_calls):
         if index in results:
