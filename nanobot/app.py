@@ -118,7 +118,7 @@ class Gateway:
             stack.push_async_callback(store.close)
             stack.push_async_callback(self.roster.close)
             self._assemble(store)
-            await self.bus.recover()
+            await self.loop.recover()
             control, terminal = self._terminal()
             await stack.enter_async_context(control.serving())
             async with asyncio.TaskGroup() as tasks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import msgspec
 from loguru import logger
@@ -61,13 +61,20 @@ class AgentLoop:
             RunKind.TASK: asyncio.Semaphore(capacity.max_background),
         }
         self._shared = capacity.shared
-        self._suspects = asyncio.Lock()
+        self._suspects: set[str] = set()
+        self._one_suspect = asyncio.Lock()
         self._driven: dict[str, tuple[Turn, asyncio.Timeout]] = {}
         self._serving = 0
         self._stopping = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         bus.on_stopped(self._stopped)
+
+    async def recover(self) -> None:
+        """Wake every lane with something to do; remember which runs saw two crashes already."""
+        for lane in await self._bus.recover():
+            if lane.attempts >= _TRUSTED_ATTEMPTS:
+                self._suspects.add(lane.session_key)
 
     async def run(self) -> None:
         """Serve until cancelled; what runs then is given back, for the next process."""
@@ -115,7 +122,7 @@ class AgentLoop:
         more = False
         try:
             with boundary(f"lane {key}"):
-                more = await self._one_run(key)
+                more = await self._suspected(key)
         finally:
             self._slots[kind].release()
             self._serving -= 1
@@ -123,6 +130,14 @@ class AgentLoop:
                 self._idle.set()
         if more:
             self._bus.wake(key, kind)
+
+    async def _suspected(self, key: str) -> bool:
+        """A suspect is not even claimed before its turn: waiting must not count as an attempt."""
+        if key not in self._suspects:
+            return await self._one_run(key)
+        async with self._one_suspect:
+            self._suspects.discard(key)
+            return await self._one_run(key)
 
     async def _one_run(self, key: str) -> bool:
         try:
@@ -136,9 +151,6 @@ class AgentLoop:
         turn = self._driver.begin(claim)
         if claim.run.attempts > 1:
             logger.warning("run {} resumes, attempt {}", claim.run.id, claim.run.attempts)
-        if claim.run.attempts > _TRUSTED_ATTEMPTS:
-            async with self._suspects:
-                return await self._drive(turn)
         return await self._drive(turn)
 
     async def _drive(self, turn: Turn) -> bool:
@@ -153,7 +165,8 @@ class AgentLoop:
             await self._give_back(turn)
             return True
         except asyncio.CancelledError:
-            await asyncio.shield(self._journal.release(turn.lane, turn.run))
+            with suppress(StoreError):  # lost or unwritten: it ended, or counts as an unclean end
+                await asyncio.shield(self._journal.release(turn.lane, turn.run))
             raise
         return True
 
@@ -201,7 +214,7 @@ class AgentLoop:
             if now - looked >= _LOOK_SECONDS:
                 looked = now
                 with boundary("looking for lanes"):
-                    await self._bus.recover()
+                    await self.recover()
 
     async def _renew(self, last: float, now: float) -> float:
         """Returns when the leases were last known to be ours; past two thirds of them, lets go."""

@@ -230,7 +230,7 @@ async def gateway(
     )
     try:
         async with asyncio.TaskGroup() as tasks:
-            await made.bus.recover()
+            await made.loop.recover()
             made.start(tasks)
             yield made
             made.stop()
