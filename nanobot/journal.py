@@ -274,7 +274,8 @@ class Journal(Protocol):
         ...
 
     async def defer(self, row: OutboundRow, idx: int, not_before: float, error: str) -> None:
-        """Nothing was applied: try again later."""
+        """Nothing was applied: try again later. A part whose state in `row` is sending stays so:
+        that an earlier attempt may have been applied is as true as before."""
         ...
 
     async def bury(self, row: OutboundRow, error: str, *, whole_chat: bool) -> int:

@@ -209,7 +209,9 @@ def defer(
     connection: sa.Connection, row: OutboundRow, idx: int, not_before: float, error: str
 ) -> None:
     """See Journal.defer."""
-    connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "pending", "r": None})
+    # What was in doubt before this attempt still is: this one was not applied, the other may be.
+    if not any(part.idx == idx and part.state == "sending" for part in row.parts):
+        connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "pending", "r": None})
     later = sa.update(_o).where(_o.c.id == row.id, schema.OUTBOUND_OPEN)
     connection.execute(later.values(state="pending", not_before=not_before, error=error))
 

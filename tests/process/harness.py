@@ -15,7 +15,7 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -187,6 +187,12 @@ members = {members}
             while len(self.model.requests) < times:
                 self.model.asked.clear()
                 await self.model.asked.wait()
+
+    async def eventually(self, holds: Callable[[], bool]) -> None:
+        """Wait for something outside of everybody's control, such as a file or a process."""
+        async with asyncio.timeout(PATIENCE):
+            while not holds():  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.02)
 
     # The store, once no process has it.
 
