@@ -149,9 +149,14 @@ def context(
     entries: Sequence[Entry], snapshot: Snapshot, call: ModelCallEntry
 ) -> tuple[ChatMessage, ...]:
     """The messages of a model call over the entries of its window, with broken histories mended:
-    every tool call has exactly one result, and no result stands alone."""
+    every tool call has exactly one result, and no result stands alone.
+
+    What others than the run wrote into the log while it went on is shown at the next one: the run
+    itself never saw it, and it must not come between a call and its result."""
     messages: list[ChatMessage] = []
+    meanwhile: list[ChatMessage] = []
     open_calls: dict[tuple[int, int], ToolCall] = {}
+    run_id = ""
     for entry in entries:
         if entry.seq < call.window_from:
             continue
@@ -164,21 +169,35 @@ def context(
         message = _message(entry, call.profile)
         if message is None:
             continue
+        if _unasked(body):
+            meanwhile.append(message)
+            continue
         messages += [_result(asked, _UNKNOWN) for asked in open_calls.values()]
         open_calls.clear()
+        if isinstance(body, UserEntry) and entry.run_id != run_id:
+            run_id = entry.run_id
+            messages += meanwhile
+            meanwhile.clear()
         messages.append(message)
         if isinstance(body, ReplyEntry):
             open_calls = {(body.call, n): asked for n, asked in enumerate(message.tool_calls)}
     messages += [_result(asked, _UNKNOWN) for asked in open_calls.values()]
     system = ChatMessage(role="system", content=snapshot.system)
-    return (system, *_fit(messages, call))
+    fixed = len(msgspec.json.encode(snapshot)) // 3
+    return (system, *_fit(messages, fixed, call))
 
 
-def _fit(messages: list[ChatMessage], call: ModelCallEntry) -> list[ChatMessage]:
-    """One turn alone may be too long for the model: then its oldest tool results are left out."""
-    excess = sum(estimate_tokens(_text(m)) for m in messages) - _budget(
-        call.profile, call.max_tokens
+def _unasked(body: Body | None) -> bool:
+    """Whether somebody else than the run may have written this."""
+    return isinstance(body, PostEntry) or (
+        isinstance(body, NoteEntry) and body.what == "undelivered"
     )
+
+
+def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[ChatMessage]:
+    """One turn alone may be too long for the model: then its oldest tool results are left out."""
+    total = fixed + sum(estimate_tokens(_text(m)) for m in messages)
+    excess = total - _budget(call.profile, call.max_tokens)
     if excess <= 0:
         return messages
     fitted = []
@@ -255,13 +274,19 @@ def _minute(minute: int, zone: str) -> str:
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder
         return ZoneInfo("UTC")
 
 
 def _clip(text: str, limit: int) -> str:
-    if len(text) <= limit:
+    """At most `limit` bytes, as tokens are estimated by them."""
+    if len(text) * 4 <= limit:
+        return text
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
         return text
     half = limit // 2
-    note = f"[... {len(text) - 2 * half} characters left out: too long for this model ...]"
-    return f"{text[:half]}\n{note}\n{text[-half:]}"
+    head, tail = data[:half].decode("utf-8", "ignore"), data[-half:].decode("utf-8", "ignore")
+    left_out = len(text) - len(head) - len(tail)
+    note = f"[... {left_out} characters left out: too long for this model ...]"
+    return f"{head}\n{note}\n{tail}"
