@@ -25,9 +25,11 @@ from nanobot.providers.base import (
     ReasoningDelta,
     Retrying,
     TextDelta,
+    ToolCall,
 )
 from nanobot.session.entries import ModelCallEntry, NoteEntry, PromptEntry, ReplyEntry, UserEntry
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.result import clean
 
 _MAX_OVERFLOWS = 3
 
@@ -153,39 +155,41 @@ class Asker:
         spent = step.elapsed_ms(turn.bodies) / 1000
         left = max(self._settings.limits.max_run_seconds - spent, 0.05)
         answer: Completion | None = None
+        limit = asyncio.timeout(left)
         try:
-            async with asyncio.timeout(left):
+            async with limit:
                 answer = await self._listen(turn, provider, request)
         except TimeoutError:
+            if not limit.expired():
+                raise
             logger.warning("run {}: the model call was cut at the run's time limit", turn.run.id)
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         if answer is None:
             spent_all = max(ms, int(left * 1000) + 1)
-            return ReplyEntry(call=call.call, text=turn.partial, partial=True, ms=spent_all)
+            said = clean(turn.partial)
+            return ReplyEntry(call=call.call, text=said, partial=True, ms=spent_all)
         return ReplyEntry(
             call=call.call,
-            text=answer.text,
-            reasoning=answer.reasoning,
-            tool_calls=answer.tool_calls,
+            text=clean(answer.text),
+            reasoning=clean(answer.reasoning),
+            tool_calls=tuple(
+                ToolCall(clean(asked.id), clean(asked.name), clean(asked.arguments))
+                for asked in answer.tool_calls
+            ),
             finish_reason=answer.finish_reason,
             usage=answer.usage,
             ms=ms,
         )
 
     async def _listen(self, turn: Turn, provider: LLMProvider, request: ModelRequest) -> Completion:
+        answer: Completion | None = None
         async for delta in provider.chat_stream(request):
             if isinstance(delta, Completion):
-                return delta
-            if isinstance(delta, TextDelta):
-                turn.partial += delta.text
-                if turn.watched:
-                    turn.emit(EventKind.MODEL_DELTA, text=delta.text)
-            elif isinstance(delta, ReasoningDelta):
-                if turn.watched:
-                    turn.emit(EventKind.MODEL_DELTA, reasoning=delta.text)
-            elif isinstance(delta, Retrying):
-                turn.partial = ""
-                turn.emit(EventKind.STATUS, state="retrying", why=delta.why, delay=delta.delay)
+                answer = delta
+            else:
+                _tell(turn, delta)
+        if answer is not None:
+            return answer
         raise ModelProtocolError("the provider's stream ended without an answer")
 
     async def _overflowed(self, turn: Turn, error: ContextOverflow) -> None:
@@ -195,3 +199,16 @@ class Asker:
             raise error
         note = NoteEntry(what="overflow", text=str(error))
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
+
+
+def _tell(turn: Turn, delta: TextDelta | ReasoningDelta | Retrying) -> None:
+    """Keep what was said, and show it to whoever watches."""
+    if isinstance(delta, Retrying):
+        turn.partial = ""
+        turn.emit(EventKind.STATUS, state="retrying", why=delta.why, delay=delta.delay)
+        return
+    if isinstance(delta, TextDelta):
+        turn.partial += delta.text
+    if turn.watched:
+        kind = "text" if isinstance(delta, TextDelta) else "reasoning"
+        turn.emit(EventKind.MODEL_DELTA, **{kind: delta.text})
