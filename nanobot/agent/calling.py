@@ -33,6 +33,7 @@ class Caller:
             (reply,) = turn.unrecorded
             turn.recorded(await self._journal.record_reply(turn.lane, turn.run, reply))
             turn.unrecorded.clear()
+            turn.partial = ""
         results: list[ToolResultEntry] = []
         for pending in calls:
             if self._touches_world(pending):
@@ -42,7 +43,8 @@ class Caller:
                     call=pending.model_call, index=pending.index, name=pending.call.name
                 )
                 turn.recorded(await self._journal.start_tool(turn.lane, turn.run, started))
-            results.append(await self._make(turn, pending))
+            spent = sum(result.ms for result in results)
+            results.append(await self._make(turn, pending, spent))
             if self._touches_world(pending):
                 await self._results(turn, results)
         if results:
@@ -55,17 +57,19 @@ class Caller:
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, results))
         results.clear()
 
-    async def _make(self, turn: Turn, pending: step.PendingCall) -> ToolResultEntry:
-        """One call; every failure becomes a result that the model can work with."""
+    async def _make(self, turn: Turn, pending: step.PendingCall, spent: int) -> ToolResultEntry:
+        """One call, `spent` ms after the last recorded one; every failure becomes a result that the
+        model can work with."""
         name, key = pending.call.name, f"{turn.run.id}:{pending.model_call}:{pending.index}"
         turn.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=pending.call.arguments[:500])
         began = self._clock.monotonic()
         text, ok = pending.refusal or "", False
         if pending.refusal is None:
-            left = self._max_run_seconds - step.elapsed_ms(turn.bodies) / 1000
+            left = self._max_run_seconds - (step.elapsed_ms(turn.bodies) + spent) / 1000
+            limit = asyncio.timeout(max(left, 0.05))
             with boundary(f"tool {name} of run {turn.run.id}") as caught:
                 try:
-                    async with asyncio.timeout(max(left, 0.05)):
+                    async with limit:
                         text = await self._tools.execute(
                             name, pending.call.arguments, _context(turn, key)
                         )
@@ -73,6 +77,8 @@ class Caller:
                 except ToolError as error:
                     text = f"error: {error}"
                 except TimeoutError:
+                    if not limit.expired():
+                        raise
                     text = "error: cut off by the run's time limit; outcome unknown"
             if caught.error is not None:
                 text = f"error: {name} failed inside ({type(caught.error).__name__})"

@@ -149,6 +149,7 @@ class AgentLoop:
         if claim is None:
             return False
         turn = self._driver.begin(claim)
+        self._bus.mail_taken(key, max((message.inbound_id for message in turn.asked()), default=0))
         if claim.run.attempts > 1:
             logger.warning("run {} resumes, attempt {}", claim.run.id, claim.run.attempts)
         return await self._drive(turn)
@@ -159,6 +160,7 @@ class AgentLoop:
                 return await self._driver.drive(turn)
         except Fenced as lost:
             logger.info("run {}: {}", turn.run.id, lost)
+            turn.stopped()  # an order may reach the log before it reaches us
             return True
         except StoreError as error:
             logger.error("run {} waits for the store: {}", turn.run.id, error)

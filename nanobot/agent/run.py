@@ -15,7 +15,7 @@ from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
 from nanobot.bus.events import EventKind, OutboundKind
 from nanobot.bus.queue import MessageBus
-from nanobot.errors import ModelError, StoreError
+from nanobot.errors import ConfigError, ModelError, StoreError
 from nanobot.journal import Claim, Ending
 from nanobot.ports import Clock
 from nanobot.session.entries import NoteEntry
@@ -56,14 +56,20 @@ class Driver:
         lost: StoreError | None = None
         with boundary(f"run {turn.run.id}") as caught:
             try:
-                return await self._act(turn)
-            except ModelError as error:
-                return await self._fail(turn, type(error).__name__, f"I could not answer: {error}")
+                return await self._act_or_say_why(turn)
             except StoreError as error:
                 lost = error
         if lost is not None:
             raise lost
+        # What could not be recorded may be what went wrong.
+        turn.unrecorded.clear()
         return await self._fail(turn, "internal", _internal(turn, caught.error))
+
+    async def _act_or_say_why(self, turn: Turn) -> bool:
+        try:
+            return await self._act(turn)
+        except (ModelError, ConfigError) as error:
+            return await self._fail(turn, type(error).__name__, f"I could not answer: {error}")
 
     async def _act(self, turn: Turn) -> bool:
         while True:

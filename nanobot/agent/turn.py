@@ -17,6 +17,7 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from nanobot.tools.result import clean
 
 
 class Turn:
@@ -103,7 +104,7 @@ class Turn:
 
     def partial_reply(self) -> ReplyEntry:
         """What the model said before somebody stopped it."""
-        return ReplyEntry(call=self._call, text=self.partial, partial=True)
+        return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)
 
     def stopped(self) -> None:
         """An order ended this run; its driver must not touch it any more."""

@@ -73,7 +73,7 @@ class MessageBus:
         self.journal = journal
         self._lane_limit = lane_limit
         self._lanes = {kind: _Lanes() for kind in RunKind}
-        self._mail: set[str] = set()
+        self._mail: dict[str, int] = {}
         self._owed: dict[str, asyncio.Queue[str]] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
@@ -92,7 +92,7 @@ class MessageBus:
             if one.owes is not None:
                 self.owed(one.owes)
             elif one.fresh:
-                self._mail.add(one.session_key)
+                self._mail[one.session_key] = one.inbound_id
                 self.wake(one.session_key, one.kind)
         return done
 
@@ -113,10 +113,12 @@ class MessageBus:
 
     def mail_came(self, session_key: str) -> bool:
         """Whether something was admitted to the session since this was last asked."""
-        if session_key in self._mail:
-            self._mail.discard(session_key)
-            return True
-        return False
+        return self._mail.pop(session_key, None) is not None
+
+    def mail_taken(self, session_key: str, inbound_id: int) -> None:
+        """Everything up to this message is in the hands of a run: it need not look for it."""
+        if self._mail.get(session_key, inbound_id + 1) <= inbound_id:
+            del self._mail[session_key]
 
     def on_stopped(self, call: Callable[[Run], None]) -> None:
         """`call` is told of every run that an order stopped, after the commit."""

@@ -48,8 +48,8 @@ Answer: TypeAlias = Completion | str | Exception | Held
 Script: TypeAlias = Answer | Callable[[ModelRequest], Answer]
 
 
-def asks_for(name: str, text: str = "", **arguments: object) -> Completion:
-    """A completion that calls one tool."""
+def asks_for(name: str, text: str = "", /, **arguments: object) -> Completion:
+    """A completion that says `text` and calls one tool."""
     call = ToolCall("call_0", name, msgspec.json.encode(arguments).decode())
     return Completion(text=text, tool_calls=(call,), finish_reason="tool_calls")
 

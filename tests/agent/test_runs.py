@@ -1,0 +1,504 @@
+"""One run: what it asks, does, records and owes."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nanobot.agent.asking import RunSettings
+from nanobot.agent.persona import Persona
+from nanobot.agent.step import INTERRUPTED, Limits
+from nanobot.bus.events import EventKind
+from nanobot.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelMissing,
+    ModelProtocolError,
+    ModelRateLimited,
+    ModelRefused,
+    ModelUnreachable,
+    ToolError,
+)
+from nanobot.journal import Snapshot
+from nanobot.providers.base import Completion, ModelProfile, ModelRequest, ToolCall, ToolSpec
+from nanobot.session.entries import (
+    CancelEntry,
+    ModelCallEntry,
+    NoteEntry,
+    PromptEntry,
+    ReplyEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+from nanobot.testing import (
+    MEMBER,
+    Held,
+    Options,
+    ScriptedProvider,
+    asks_for,
+    gateway,
+    last_text,
+)
+from nanobot.tools.base import Effect
+from tests.agent.tooling import Args, Gate, Recorder, bodies, kinds
+
+
+async def test_a_plain_turn_is_six_transactions() -> None:
+    async with gateway(ScriptedProvider("hi")) as bot:
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text == "hi"
+        await bot.settle()
+        writes = [verb for verb in bot.process.verbs if verb]
+        assert writes == ["admit", "claim", "start_model", "finish", "begin_send", "receipt"]
+        assert kinds(bot) == ["User", "Prompt", "ModelCall", "Reply"]
+        assert bot.home.verify("fake:1") == 4
+
+
+async def test_a_tool_is_called_and_its_result_told() -> None:
+    made = Recorder()
+    model = ScriptedProvider(asks_for("exec", text="ls"), "There is nothing.")
+    async with gateway(model, tools=[made.tool()]) as bot:
+        await bot.channel.push("what is there?")
+        assert (await bot.channel.pop()).text == "There is nothing."
+        assert made.calls == ["exec ls"]
+        assert last_text(model.requests[1]) == "exec did ls"
+        assert kinds(bot)[3:] == ["Reply", "ToolStarted", "ToolResult", "ModelCall", "Reply"]
+        (context,) = made.contexts
+        assert (context.session_key, context.sender_id) == ("fake:1", "1001")
+        assert context.key.endswith(":1:0")
+
+
+async def test_a_call_is_announced_before_its_effect_and_recorded_right_after() -> None:
+    made = Recorder()
+    three = Completion(
+        text="",
+        tool_calls=tuple(ToolCall(f"c{n}", "exec", f'{{"text":"{n}"}}') for n in range(2)),
+    )
+    async with gateway(ScriptedProvider(three, "done"), tools=[made.tool()]) as bot:
+        seen: list[list[str]] = []
+        bot.process.before = lambda verb: seen.append([verb, *made.calls])
+        await bot.channel.push("go")
+        await bot.channel.pop()
+        order = [row for row in seen if row[0] in ("start_tool", "record_result")]
+        assert order == [
+            ["start_tool"],
+            ["record_result", "exec 0"],
+            ["start_tool", "exec 0"],
+            ["record_result", "exec 0", "exec 1"],
+        ]
+
+
+async def test_calls_without_an_effect_are_recorded_together() -> None:
+    made = Recorder()
+    two = Completion(
+        text="", tool_calls=(ToolCall("a", "look", "{}"), ToolCall("b", "look", '{"text":"x"}'))
+    )
+    tool = made.tool("look", Effect.NONE)
+    async with gateway(ScriptedProvider(two, "done"), tools=[tool]) as bot:
+        await bot.channel.push("go")
+        await bot.channel.pop()
+        assert bot.process.verbs.count("record_result") == 1
+        assert "start_tool" not in bot.process.verbs
+
+
+async def refusing(args: Args) -> str:
+    raise ToolError("there is no such file: x")
+
+
+async def broken(args: Args) -> str:
+    raise KeyError("a fault of the tool's own")
+
+
+async def timing_out(args: Args) -> str:
+    raise TimeoutError("a socket's")
+
+
+@pytest.mark.parametrize(
+    ("then", "told"),
+    [
+        (refusing, "error: there is no such file: x"),
+        (broken, "error: exec failed inside (KeyError)"),
+        (timing_out, "error: exec failed inside (TimeoutError)"),
+    ],
+)
+async def test_a_tool_that_fails_is_told_to_the_model_and_the_run_goes_on(
+    then: object, told: str
+) -> None:
+    made = Recorder()
+    tool = msgspec.structs.replace(made.tool(), run=lambda args, _: then(args))  # type: ignore[operator]
+    model = ScriptedProvider(asks_for("exec"), "I could not.")
+    async with gateway(model, tools=[tool]) as bot:
+        await bot.channel.push("go")
+        assert (await bot.channel.pop()).text == "I could not."
+        assert last_text(model.requests[1]) == told
+        (result,) = bodies(bot, ToolResultEntry)
+        assert not result.ok
+
+
+async def test_a_tool_that_does_not_exist_is_an_error_for_the_model() -> None:
+    model = ScriptedProvider(asks_for("fly"), "I cannot fly.")
+    async with gateway(model) as bot:
+        await bot.channel.push("go")
+        assert (await bot.channel.pop()).text == "I cannot fly."
+        assert "there is no tool" in last_text(model.requests[1])
+
+
+async def test_a_call_still_running_at_the_time_limit_is_cut_off() -> None:
+    made, gate = Recorder(), Gate()
+    model = ScriptedProvider(asks_for("exec"))
+    settings = RunSettings(limits=Limits(max_run_seconds=0.05))
+    options = Options(settings=settings)
+    async with gateway(model, tools=[made.tool(then=gate)], options=options) as bot:
+        await bot.channel.push("go")
+        await gate.reached.wait()
+        assert (await bot.channel.pop()).text
+        (result,) = bodies(bot, ToolResultEntry)
+        assert result.text == "error: cut off by the run's time limit; outcome unknown"
+
+
+@pytest.mark.parametrize(
+    ("limits", "line"),
+    [
+        (Limits(max_iterations=2), "the limit of 2 model calls"),
+        (Limits(max_tool_rounds=1), "the limit of 1 rounds of tools"),
+    ],
+)
+async def test_a_limit_ends_the_run_with_what_there_is_and_says_which(
+    limits: Limits, line: str
+) -> None:
+    made = Recorder()
+    model = ScriptedProvider(
+        otherwise=lambda r: asks_for("exec", "So far.", text=str(len(r.messages)))
+    )
+    options = Options(settings=RunSettings(limits=limits))
+    async with gateway(model, tools=[made.tool()], options=options) as bot:
+        await bot.channel.push("go")
+        said = (await bot.channel.pop()).text
+        assert said.startswith("So far.")
+        assert line in said
+
+
+async def test_a_model_call_is_cut_at_the_runs_time_limit() -> None:
+    held = Held("Once upon")
+    options = Options(settings=RunSettings(limits=Limits(max_run_seconds=0.05)))
+    async with gateway(ScriptedProvider(held), options=options) as bot:
+        await bot.channel.push("tell me")
+        assert (await bot.channel.pop()).text == (
+            "Once upon\n\n(I stopped here: the limit of 0.05 seconds.)"
+        )
+        (reply,) = bodies(bot, ReplyEntry)
+        assert reply.partial
+
+
+async def test_a_providers_own_timeout_is_not_the_runs_limit() -> None:
+    async with gateway(ScriptedProvider(TimeoutError("its own"))) as bot:
+        await bot.channel.push("hello")
+        assert "Something went wrong inside me (TimeoutError)" in (await bot.channel.pop()).text
+
+
+@pytest.mark.parametrize("answer", ["", "  \n"])
+async def test_an_empty_answer_says_so(answer: str) -> None:
+    async with gateway(ScriptedProvider(answer)) as bot:
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text.startswith("(The model gave an empty answer.")
+
+
+async def test_an_answer_cut_at_max_tokens_says_so() -> None:
+    cut = Completion(text="Once", finish_reason="length")
+    async with gateway(ScriptedProvider(cut)) as bot:
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text == "Once\n\n(the answer was cut off at max_tokens)"
+
+
+async def test_a_truncated_call_is_not_made() -> None:
+    made = Recorder()
+    call = asks_for("exec", text="rm")
+    cut = msgspec.structs.replace(call, finish_reason="length")
+    async with gateway(ScriptedProvider(cut, "sorry"), tools=[made.tool()]) as bot:
+        await bot.channel.push("go")
+        assert (await bot.channel.pop()).text == "sorry"
+        assert made.calls == []
+        assert "ToolStarted" not in kinds(bot)
+
+
+async def test_a_stubborn_model_is_refused_the_fourth_same_call() -> None:
+    made = Recorder()
+    model = ScriptedProvider(*[asks_for("look")] * 5, "I see.")
+    async with gateway(model, tools=[made.tool("look", Effect.NONE)]) as bot:
+        await bot.channel.push("look")
+        assert (await bot.channel.pop()).text == "I see."
+        assert made.calls == ["look"] * 3
+        assert "3 times" in last_text(model.requests[4])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelUnreachable("no connection to example"),
+        ModelRefused("the key is refused"),
+        ModelRateLimited("too many requests", 30),
+        ModelProtocolError("not what was promised"),
+        ModelMissing("the weights are missing"),
+    ],
+)
+async def test_a_model_that_fails_is_a_clear_notice(error: ModelError) -> None:
+    async with gateway(ScriptedProvider(error)) as bot:
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text == f"I could not answer: {error}"
+        await bot.channel.push("again")
+        assert (await bot.channel.pop()).text == "echo: again"
+        notes = [note.what for note in bodies(bot, NoteEntry)]
+        assert notes == ["error"]
+
+
+async def test_a_model_that_is_not_configured_is_a_clear_notice() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("one")
+        await bot.channel.pop()
+        await bot.journal.set_model("fake:1", "nowhere/model")
+        await bot.channel.push("two")
+        assert (await bot.channel.pop()).text == (
+            "I could not answer: there is no model nowhere/model"
+        )
+
+
+async def test_an_unexpected_failure_ends_only_that_run_with_a_word_to_the_person() -> None:
+    async with gateway(ScriptedProvider(RuntimeError("a bug"))) as bot:
+        await bot.channel.push("hello")
+        said = (await bot.channel.pop()).text
+        assert said.startswith("Something went wrong inside me (RuntimeError).")
+        await bot.channel.push("again")
+        assert (await bot.channel.pop()).text == "echo: again"
+
+
+class BrokenPersona(Persona):
+    def __init__(self) -> None:
+        super().__init__(Path("/nonexistent"))
+        self.broken = True
+
+    def snapshot(self, profile: ModelProfile, tools: tuple[ToolSpec, ...]) -> Snapshot:
+        if self.broken:
+            raise ZeroDivisionError
+        return super().snapshot(profile, tools)
+
+
+async def test_a_persona_that_fails_ends_only_that_run() -> None:
+    persona = BrokenPersona()
+    async with gateway(options=Options(persona=persona)) as bot:
+        await bot.channel.push("hello")
+        assert "(ZeroDivisionError)" in (await bot.channel.pop()).text
+        persona.broken = False
+        await bot.channel.push("again")
+        assert (await bot.channel.pop()).text == "echo: again"
+
+
+@pytest.mark.parametrize("text", ["half \ud83d an emoji", "nul \0 nul"])
+async def test_what_no_store_can_hold_is_replaced_in_what_the_model_says(text: str) -> None:
+    made = Recorder()
+    call = Completion(text=text, tool_calls=(ToolCall("\ud83d", "exec", f'{{"text":"{text}"}}'),))
+    async with gateway(ScriptedProvider(call, text), tools=[made.tool()]) as bot:
+        await bot.channel.push("hello")
+        assert "\ufffd" in (await bot.channel.pop()).text
+
+
+async def test_an_overflow_cuts_the_window_and_asks_again() -> None:
+    def strict(request: ModelRequest) -> ContextOverflow | str:
+        return ContextOverflow("too long") if len(request.messages) > 6 else "fits"
+
+    async with gateway(ScriptedProvider(otherwise=strict)) as bot:
+        for number in range(4):
+            await bot.channel.push(f"{number} " + "x" * 400)
+            assert (await bot.channel.pop()).text == "fits"
+        first, *_rest, last = bodies(bot, ModelCallEntry)
+        assert first.window_from == 1
+        assert last.window_from > 1
+        assert [note.what for note in bodies(bot, NoteEntry)] == ["overflow"]
+        assert len(bodies(bot, PromptEntry)) == 2
+
+
+async def test_a_prompt_that_never_fits_is_said_so_after_three_cuts() -> None:
+    async with gateway(ScriptedProvider(otherwise=lambda _: ContextOverflow("too long"))) as bot:
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text == "I could not answer: too long"
+        assert len(bot.provider.requests) == 4
+
+
+async def test_a_model_without_tools_is_offered_none() -> None:
+    profile = ModelProfile(name="small", provider="test", tools=False)
+    model = ScriptedProvider(model=profile)
+    async with gateway(model, tools=[Recorder().tool()]) as bot:
+        await bot.channel.push("hello")
+        await bot.channel.pop()
+        assert model.requests[0].tools == ()
+
+
+async def test_the_prompt_is_recorded_once_and_reused() -> None:
+    async with gateway() as bot:
+        for text in ("one", "two", "three"):
+            await bot.channel.push(text)
+            await bot.channel.pop()
+        (prompt,) = bodies(bot, PromptEntry)
+        assert {call.prompt for call in bodies(bot, ModelCallEntry)} == {prompt.digest}
+
+
+async def test_new_starts_a_conversation_that_sees_nothing_of_the_old_one() -> None:
+    model = ScriptedProvider()
+    async with gateway(model) as bot:
+        await bot.channel.push("my secret")
+        await bot.channel.pop()
+        await bot.channel.push("/new")
+        assert (await bot.channel.pop()).text.startswith("New conversation.")
+        await bot.channel.push("hello")
+        await bot.channel.pop()
+        assert "my secret" not in str(model.requests[-1])
+        assert [m.role for m in model.requests[-1].messages] == ["system", "user"]
+
+
+# Steering
+
+
+async def test_what_the_same_sender_says_meanwhile_is_taken_in_before_the_next_call() -> None:
+    made, gate = Recorder(), Gate()
+    model = ScriptedProvider(asks_for("exec"), "both")
+    async with gateway(model, tools=[made.tool(then=gate)]) as bot:
+        await bot.channel.push("one")
+        await gate.reached.wait()
+        await bot.channel.push("two")
+        await bot.channel.push("of another", sender=MEMBER)
+        gate.open.set()
+        assert (await bot.channel.pop()).text.startswith("both\n\n(This also takes in what you")
+        assert [e.steered for e in bodies(bot, UserEntry)][:2] == [False, True]
+        assert (await bot.channel.pop()).text == "echo: of another"
+        assert len(model.requests) == 3
+
+
+async def test_without_steering_what_comes_meanwhile_is_the_next_run() -> None:
+    made, gate = Recorder(), Gate()
+    model = ScriptedProvider(asks_for("exec"), "first")
+    options = Options(settings=RunSettings(steer=False))
+    async with gateway(model, tools=[made.tool(then=gate)], options=options) as bot:
+        await bot.channel.push("one")
+        await gate.reached.wait()
+        await bot.channel.push("two")
+        gate.open.set()
+        assert (await bot.channel.pop()).text == "first"
+        assert (await bot.channel.pop()).text == "echo: two"
+
+
+async def test_a_final_answer_goes_out_and_what_came_meanwhile_starts_the_next_run() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("one")
+        await held.reached.wait()
+        await bot.channel.push("two")
+        held.answer("first")
+        assert (await bot.channel.pop()).text == "first"
+        assert (await bot.channel.pop()).text == "echo: two"
+
+
+async def test_messages_that_wait_together_are_answered_together() -> None:
+    held = Held()
+    model = ScriptedProvider(held)
+    async with gateway(model) as bot:
+        await bot.channel.push("one")
+        await held.reached.wait()
+        for text in ("two", "three"):
+            await bot.channel.push(text)
+        held.answer("first")
+        await bot.channel.pop()
+        assert (await bot.channel.pop()).text == "echo: three"
+        assert [m.role for m in model.requests[-1].messages[-2:]] == ["user", "user"]
+
+
+# Stopping
+
+
+async def test_stop_ends_the_run_and_keeps_what_was_said() -> None:
+    held = Held("Once upon a time")
+    model = ScriptedProvider(held)
+    async with gateway(model) as bot:
+        await bot.channel.push("tell me")
+        await held.reached.wait()
+        await bot.channel.push("/stop")
+        assert (await bot.channel.pop()).text == "Stopped."
+        await bot.settle()
+        assert bot.loop.running == []
+        (partial,) = bodies(bot, ReplyEntry)
+        assert (partial.text, partial.partial) == ("Once upon a time", True)
+        assert len(bodies(bot, CancelEntry)) == 1
+        await bot.channel.push("go on")
+        assert (await bot.channel.pop()).text == "echo: go on"
+        assert "Once upon a time [stopped here]" in str(model.requests[-1].messages)
+
+
+async def test_stop_while_a_tool_runs_kills_it_and_says_nothing_twice() -> None:
+    made, gate = Recorder(), Gate()
+    model = ScriptedProvider(asks_for("exec", "Let me see."))
+    async with gateway(model, tools=[made.tool(then=gate)]) as bot:
+        await bot.channel.push("go")
+        await gate.reached.wait()
+        await bot.channel.push("/stop")
+        assert (await bot.channel.pop()).text == "Stopped."
+        await bot.channel.push("and?")
+        await bot.channel.pop()
+        assert str(model.requests[-1].messages).count("Let me see.") == 1
+        assert "interrupted, outcome unknown" in str(model.requests[-1].messages)
+
+
+async def test_stop_drops_what_its_sender_had_waiting_and_nobody_elses() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("one", sender=MEMBER)
+        await held.reached.wait()
+        await bot.channel.push("two", sender=MEMBER)
+        await bot.channel.push("of the owner")
+        await bot.channel.push("/stop", sender=MEMBER)
+        assert (await bot.channel.pop()).text == "Stopped."
+        assert (await bot.channel.pop()).text == "echo: of the owner"
+        await bot.settle()
+        assert len(bot.channel.sent) == 2
+
+
+async def test_watchers_are_told_what_happens_in_order_and_that_it_ended() -> None:
+    made = Recorder()
+    model = ScriptedProvider(asks_for("exec"), "the answer is long enough for two pieces")
+    async with gateway(model, tools=[made.tool()]) as bot:
+        watching = bot.bus.subscribe("fake:1")
+        await bot.channel.push("go")
+        seen = []
+        async with asyncio.timeout(5):
+            async for event in watching:
+                seen.append(event)
+                if event.kind is EventKind.END:
+                    break
+        assert [e.seq for e in seen] == list(range(1, len(seen) + 1))
+        order = [str(e.kind) for e in seen if e.kind is not EventKind.MODEL_DELTA]
+        assert order == [
+            "status",
+            "assistant_message",
+            "tool_call",
+            "tool_result",
+            "assistant_message",
+            "end",
+        ]
+        text = "".join(e.payload["text"] for e in seen if e.kind is EventKind.MODEL_DELTA)
+        assert text == "the answer is long enough for two pieces"
+        assert seen[-1].payload["state"] == "completed"
+
+
+async def test_a_run_resumed_after_a_crash_in_a_tool_is_told_that_it_was_interrupted() -> None:
+    made, gate = Recorder(), Gate()
+    model = ScriptedProvider(asks_for("exec"), "I will check.")
+    async with gateway(model, tools=[made.tool(then=gate)]) as first:
+        await first.channel.push("go")
+        await gate.reached.wait()
+        home = first.home
+        first.crash()
+        await first.settle()
+        async with gateway(model, tools=[made.tool()], home=home) as second:
+            assert (await second.channel.pop()).text == "I will check."
+            assert made.calls == ["exec"]
+            assert last_text(model.requests[1]) == INTERRUPTED
