@@ -231,7 +231,7 @@ class Journal(Protocol):
         ...
 
     async def renew(self) -> None:
-        """Extend every lease this process holds; raises Fenced when one was lost."""
+        """Extend every lease this process holds; one lost shows at its run's next verb (Fenced)."""
         ...
 
     async def post(self, session_key: str, message: OutboundMessage) -> None:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from nanobot.bus.events import OutboundKind, OutboundMessage
 from nanobot.journal import Admission, Admitted, Run
 from nanobot.store import inbox, log, outbox, runs, schema
+from nanobot.store.dialect import insert_ignore
 from nanobot.store.unit import Writer
 
 _c = schema.channels
@@ -23,13 +24,13 @@ _SEEN = sa.select(_i.c.id).where(
 _WAITING = sa.select(sa.func.count()).where(
     _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending"
 )
-_INSERT = sa.insert(_i)
+_CURSOR = sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n"))
 _MOVE_CURSOR = sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
 
 
 def cursor(connection: sa.Connection, channel: str) -> str | None:
     """Where a channel's intake stands."""
-    found: str | None = connection.scalar(sa.select(_c.c.cursor).where(_c.c.name == channel))
+    found: str | None = connection.scalar(_CURSOR, {"n": channel})
     return found
 
 
@@ -62,9 +63,10 @@ def _admit_one(
     address = message.address
     key = {"c": address.channel, "chat": address.chat_id, "d": message.dedupe_key}
     kind = inbox.kind_for(message.origin)
+    again = Admitted(inbound_id=0, session_key=one.session_key, kind=kind, fresh=False)
     if connection.execute(_SEEN, key).first() is not None:
-        return Admitted(inbound_id=0, session_key=one.session_key, kind=kind, fresh=False)
-    log.ensure_session(connection, writer, one.session_key, message.text[:60])
+        return again
+    log.ensure_session(connection, writer, one.session_key, message.text)
     answer = one.answer
     refused = False
     if answer is None and one.stop is None:
@@ -72,6 +74,8 @@ def _admit_one(
         refused = waiting >= lane_limit
         answer = _too_many(one, waiting) if refused else None
     identity = _insert(connection, writer, one, waits=answer is None and one.stop is None)
+    if identity is None:
+        return again  # another process took it in at this very moment
     stopped: Run | None = None
     if one.stop is not None:
         stopped = runs.stop(connection, writer, one)
@@ -89,7 +93,9 @@ def _admit_one(
     )
 
 
-def _insert(connection: sa.Connection, writer: Writer, one: Admission, *, waits: bool) -> int:
+def _insert(
+    connection: sa.Connection, writer: Writer, one: Admission, *, waits: bool
+) -> int | None:
     message = one.message
     values = {
         "session_key": one.session_key,
@@ -103,8 +109,8 @@ def _insert(connection: sa.Connection, writer: Writer, one: Admission, *, waits:
         "at": writer.clock.now(),
         "body": msgspec.json.encode(message),
     }
-    identity = connection.execute(_INSERT, values).inserted_primary_key
-    return 0 if identity is None else int(identity[0])
+    identity: int | None = connection.scalar(insert_ignore(connection, _i, _i.c.id), values)
+    return identity
 
 
 def _too_many(one: Admission, waiting: int) -> OutboundMessage:

@@ -1,76 +1,31 @@
 """One way into the database: a unit of work is one function, run in one hop, in one transaction.
 
-SQLite has one writer thread; what waits there together is committed together (each unit in its
-own savepoint), so a burst shares one fsync. PostgreSQL has a small pool of threads.
+SQLite is here: one writer thread; what waits there together is committed together (each unit in
+its own savepoint), so a burst shares one fsync.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import sqlite3
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.errors import ConfigError, NanobotError, StoreCorrupt, StoreError, StoreUnwritable
+from nanobot.errors import StoreUnwritable
+from nanobot.store.crash import Crasher
+from nanobot.store.trouble import as_store_error
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]
 
 _BATCH = 64
-
-
-class CrashPoint(msgspec.Struct, frozen=True):
-    """A test aid: kill this process (SIGKILL) at the nth time it reaches a verb of the Journal."""
-
-    verb: str
-    nth: int
-    after: bool
-
-    @classmethod
-    def parse(cls, text: str) -> CrashPoint | None:
-        """From `verb[:n][:before|after]`; empty means none."""
-        if not text:
-            return None
-        verb, *rest = text.split(":")
-        after = "after" in rest
-        counts = [part for part in rest if part.isdigit()]
-        if any(not part.isdigit() and part not in ("before", "after") for part in rest):
-            raise ConfigError(f"NANOBOT_CRASH_AT={text!r} is not verb[:n][:before|after]")
-        return cls(verb, int(counts[0]) if counts else 1, after)
-
-
-class Crasher:
-    """Counts the verbs and obeys the crash point."""
-
-    def __init__(self, point: CrashPoint | None = None) -> None:
-        self._point = point
-        self._seen = 0
-
-    def before(self, verb: str) -> None:
-        """Called before a verb's transaction begins."""
-        self._reach(verb, after=False)
-
-    def after(self, verb: str) -> None:
-        """Called once a verb is committed, before anybody has been told."""
-        self._reach(verb, after=True)
-
-    def _reach(self, verb: str, *, after: bool) -> None:
-        # Each side counts for itself: of verbs committed together, all come before the first after.
-        point = self._point
-        if point is not None and verb == point.verb and after == point.after:
-            self._seen += 1
-            if self._seen == point.nth:
-                os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Database(Protocol):
@@ -85,33 +40,26 @@ class Database(Protocol):
         """
         ...
 
+    async def scrub(self) -> None:
+        """Leave no trace of removed content in the database's files."""
+        ...
+
     async def close(self) -> None:
         """Finish what was handed in, then let go."""
         ...
 
 
-def as_store_error(error: DBAPIError) -> StoreError:
-    """The kind of trouble behind a driver's exception, in words a person can act on."""
-    text = str(error.orig)
-    if "full" in text:
-        return StoreUnwritable(f"the disk is full ({text}): free some space; nothing was lost")
-    if "readonly" in text or "unable to open" in text or "disk I/O" in text:
-        return StoreUnwritable(
-            f"the database cannot be written ({text}): check the folder's permissions"
-        )
-    if "malformed" in text or "not a database" in text:
-        return StoreCorrupt(f"the database is damaged ({text}): restore a backup (*.bak beside it)")
-    return StoreError(f"the database failed: {text}")
-
-
 class _Unit:
-    """One unit of work on its way through the writer thread."""
+    """One unit of work on its way through the writer thread. `afterwards` follows its commit."""
 
-    __slots__ = ("error", "future", "loop", "result", "verb", "work")
+    __slots__ = ("afterwards", "error", "future", "loop", "result", "verb", "work")
 
-    def __init__(self, work: Work[Any], verb: str) -> None:
+    def __init__(
+        self, work: Work[Any], verb: str, afterwards: Callable[[], None] | None = None
+    ) -> None:
         self.work = work
         self.verb = verb
+        self.afterwards = afterwards
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
         self.result: Any = None
@@ -164,7 +112,8 @@ class SqliteDatabase:
             ):
                 connection.exec_driver_sql(f"PRAGMA {pragma}").close()
         except DBAPIError as error:
-            raise as_store_error(error) from error
+            self._engine.dispose()
+            raise as_store_error(error.orig) from error
         return connection
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
@@ -176,19 +125,43 @@ class SqliteDatabase:
 
     def run_now(self, work: Work[T]) -> T:
         """Run `work` in a transaction on the calling thread; only before the first `transact`."""
-        self._command("BEGIN IMMEDIATE")
         try:
+            self._command("BEGIN IMMEDIATE")
             result = work(self._connection)
-        except BaseException:
-            self._command("ROLLBACK")
-            raise
-        self._command("COMMIT")
+            self._command("COMMIT")
+        except DBAPIError as error:
+            raise as_store_error(error.orig) from error
+        finally:
+            self._undo()
         return result
+
+    def back_up(self, target: Path) -> None:
+        """A consistent copy, in a file of its own; only before the first `transact`."""
+        try:
+            with closing(sqlite3.connect(target)) as copy:
+                self._driver.backup(copy)
+        except sqlite3.Error as error:
+            target.unlink(missing_ok=True)
+            raise StoreUnwritable(f"no copy could be made before migrating ({error})") from error
+
+    async def scrub(self) -> None:
+        """Write the file anew: secure_delete leaves what was moved between pages behind."""
+        unit = _Unit(lambda _: None, "", self._write_anew)
+        self._inbox.put(unit)
+        await unit.future
+
+    def _write_anew(self) -> None:
+        self._command("VACUUM")
+        self._command("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:
         """Commit what was handed in, end the thread, fold the WAL into the file."""
+        await asyncio.to_thread(self.shut)
+
+    def shut(self) -> None:
+        """As `close`, where no loop runs."""
         self._inbox.put(None)
-        await asyncio.to_thread(self._thread.join)
+        self._thread.join()
         self._connection.close()
         self._engine.dispose()
 
@@ -215,20 +188,33 @@ class SqliteDatabase:
                 self._deliver(batch)
 
     def _commit(self, batch: list[_Unit]) -> None:
-        """All units of the batch in one transaction, each able to fail alone."""
+        """All units of the batch in one transaction, each able to fail alone.
+
+        Trouble that ends the transaction under them (a full disk may) fails them all.
+        """
         for unit in batch:
             self._crasher.before(unit.verb)
         try:
             self._command("BEGIN IMMEDIATE")
             for unit in batch:
                 self._perform(unit, alone=len(batch) == 1)
-            self._command("COMMIT")
+            if self._driver.in_transaction:
+                self._command("COMMIT")
         except DBAPIError as error:
             self._undo()
             for unit in batch:
-                unit.error = unit.error or as_store_error(error)
+                unit.error = unit.error or as_store_error(error.orig)
         for unit in batch:
-            self._crasher.after(unit.verb)
+            if unit.error is None:
+                self._crasher.after(unit.verb)
+                self._follow_up(unit)
+
+    def _follow_up(self, unit: _Unit) -> None:
+        if unit.afterwards is not None:
+            try:
+                unit.afterwards()
+            except DBAPIError as error:
+                unit.error = as_store_error(error.orig)
 
     def _perform(self, unit: _Unit, *, alone: bool) -> None:
         if not alone:
@@ -236,16 +222,14 @@ class SqliteDatabase:
         try:
             unit.result = unit.work(self._connection)
         except DBAPIError as error:
-            unit.error = as_store_error(error)
-        except NanobotError as error:
-            unit.error = error
+            if not self._driver.in_transaction:
+                raise
+            unit.error = as_store_error(error.orig)
         except BaseException as error:  # noqa: BLE001 - handed to the caller, never swallowed
             unit.error = error
-        if unit.error is not None and self._in_transaction():
-            self._command("ROLLBACK TO unit" if not alone else "ROLLBACK")
-            if alone:
-                self._command("BEGIN IMMEDIATE")
-        if not alone and self._in_transaction():
+        if unit.error is not None:
+            self._command("ROLLBACK" if alone else "ROLLBACK TO unit")
+        if not alone:
             self._command("RELEASE unit")
 
     def _raw(self) -> sqlite3.Connection:
@@ -254,11 +238,8 @@ class SqliteDatabase:
             raise TypeError("not a SQLite connection")
         return driver
 
-    def _in_transaction(self) -> bool:
-        return self._driver.in_transaction
-
     def _undo(self) -> None:
-        if self._in_transaction():
+        if self._driver.in_transaction:
             self._command("ROLLBACK")
 
     @staticmethod
@@ -267,46 +248,10 @@ class SqliteDatabase:
         for unit in batch:
             by_loop.setdefault(unit.loop, []).append(unit)
         for loop, units in by_loop.items():
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # that loop is closed: nobody waits there any more
                 loop.call_soon_threadsafe(_settle_all, units)
 
 
 def _settle_all(units: list[_Unit]) -> None:
     for unit in units:
         unit.settle()
-
-
-class PostgresDatabase:
-    """PostgreSQL over psycopg: a pool of connections, one thread for each."""
-
-    dialect = "postgresql"
-
-    def __init__(self, url: str, crasher: Crasher | None = None, workers: int = 8) -> None:
-        address = sa.make_url(url).set(drivername="postgresql+psycopg")
-        self._engine = sa.create_engine(address, pool_size=workers, pool_pre_ping=True)
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="store")
-        self._crasher = crasher or Crasher()
-
-    async def transact(self, work: Work[T], verb: str = "") -> T:
-        """Run `work` on a pooled connection; see Database."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._perform, work, verb)
-
-    def run_now(self, work: Work[T]) -> T:
-        """Run `work` in a transaction on the calling thread."""
-        return self._perform(work, "")
-
-    def _perform(self, work: Work[T], verb: str) -> T:
-        self._crasher.before(verb)
-        try:
-            with self._engine.begin() as connection:
-                result = work(connection)
-        except DBAPIError as error:
-            raise as_store_error(error) from error
-        self._crasher.after(verb)
-        return result
-
-    async def close(self) -> None:
-        """Finish what runs, then close the pool."""
-        await asyncio.to_thread(self._threads.shutdown)
-        self._engine.dispose()

@@ -9,12 +9,17 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 
 @cache
-def _insert_ignore(dialect: str, table: sa.Table) -> sa.Executable:
+def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[int]) -> sa.Executable:
     if dialect == "postgresql":
-        return postgresql.insert(table).on_conflict_do_nothing()
-    return sqlite.insert(table).on_conflict_do_nothing()
+        once: sa.Insert = postgresql.insert(table).on_conflict_do_nothing()
+    else:
+        once = sqlite.insert(table).on_conflict_do_nothing()
+    return once.returning(*told) if told else once
 
 
-def insert_ignore(connection: sa.Connection, table: sa.Table) -> sa.Executable:
-    """An INSERT that does nothing where the row exists already."""
-    return _insert_ignore(connection.dialect.name, table)
+def insert_ignore(
+    connection: sa.Connection, table: sa.Table, *told: sa.Column[int]
+) -> sa.Executable:
+    """An INSERT that does nothing where the row exists already. It returns the columns `told` of
+    the row it made."""
+    return _insert_ignore(connection.dialect.name, table, *told)

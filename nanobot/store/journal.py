@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.agent.states import RunState
 from nanobot.bus.events import Address, OutboundMessage
 from nanobot.errors import StoreError
 from nanobot.journal import (
@@ -22,10 +23,9 @@ from nanobot.journal import (
     SessionRow,
     Snapshot,
 )
-from nanobot.agent.states import RunState
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, Entry
-from nanobot.store import admission, log, outbox, reads, runs, schema
+from nanobot.store import admission, erasing, log, outbox, reads, runs, schema
 from nanobot.store.database import Database
 from nanobot.store.unit import Writer
 
@@ -115,11 +115,12 @@ class SqlJournal:
         self, verb: str, lane: Lane, run: Run, bodies: Sequence[Body], state: RunState | None
     ) -> tuple[Entry, ...]:
         def work(connection: sa.Connection) -> tuple[Entry, ...]:
+            made = log.append(connection, self._writer, lane, run.id, bodies)
             if state is not None:
                 runs.transition(connection, run, state, progress=True)
             elif verb == "record_result":
                 runs.progressed(connection, run)
-            return log.append(connection, self._writer, lane, run.id, bodies)
+            return made
 
         return await self._do(verb, work)
 
@@ -154,6 +155,11 @@ class SqlJournal:
     async def set_model(self, session_key: str, model: str | None) -> None:
         """The model of a session's next calls."""
         await self._do("set_model", lambda c: log.set_model(c, self._writer, session_key, model))
+
+    async def erase(self, session_key: str, seq: int, by: str) -> None:
+        """Remove an entry's payload for good; see erasing.erase. Backups made before keep it."""
+        await self._do("erase", lambda c: erasing.erase(c, self._writer, session_key, seq, by))
+        await self._database.scrub()
 
     async def owed_chats(self, channel: str) -> list[Address]:
         """Chats with something unsent."""

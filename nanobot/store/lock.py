@@ -1,4 +1,4 @@
-"""One writer per home: a lock that names its holder and tells whether the last one ended cleanly."""
+"""One writer per database: a lock that names its holder and tells of an end that was not clean."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ class _Holder(msgspec.Struct):
 
 
 class HomeLock:
-    """The lock on a home. Raises StoreLocked naming the holder, StoreUnwritable when it cannot be taken.
+    """The lock on a home's database, a file beside it. Raises StoreLocked naming the holder, and
+    StoreUnwritable when it cannot be taken.
 
     `unclean` is True when the holder before us did not release it (it crashed, or power failed).
     """
 
-    def __init__(self, home: Path, command: str) -> None:
-        self._path = home / "state.lock"
+    def __init__(self, home: Path, command: str, name: str = "state.lock") -> None:
+        self._path = home / name
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -44,7 +45,11 @@ class HomeLock:
             os.close(self._fd)
             raise StoreLocked(str(home), holder.pid, holder.command) from None
         self.unclean = os.fstat(self._fd).st_size > 0
-        self._write(msgspec.json.encode(_Holder(os.getpid(), command)))
+        try:
+            self._write(msgspec.json.encode(_Holder(os.getpid(), command)))
+        except StoreUnwritable:
+            os.close(self._fd)
+            raise
 
     def _read(self) -> _Holder:
         try:
@@ -59,10 +64,13 @@ class HomeLock:
         except OSError as error:
             raise StoreUnwritable(f"{self._path} cannot be written: {error.strerror}") from error
 
-    def release(self) -> None:
-        """A clean end: the next holder need not check anything."""
-        self._write(b"")
-        os.close(self._fd)
+    def release(self, *, clean: bool = True) -> None:
+        """Let go. After a clean end the next holder need not check anything."""
+        try:
+            if clean:
+                self._write(b"")
+        finally:
+            os.close(self._fd)
 
     def __enter__(self) -> HomeLock:
         return self

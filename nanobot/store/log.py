@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,9 +17,15 @@ from nanobot.store.unit import Writer
 _s = schema.sessions
 _e = schema.entries
 
-_HEAD = sa.select(_s.c.head_seq, _s.c.head_hash, _s.c.token).where(_s.c.key == sa.bindparam("k"))
+# Locked: on PostgreSQL whoever appends holds the session's row first, so writers that are not its
+# owner (an order to stop, a post) and its driver wait for each other instead of clashing.
+_HEAD = (
+    sa.select(_s.c.head_seq, _s.c.head_hash, _s.c.token)
+    .where(_s.c.key == sa.bindparam("k"))
+    .with_for_update()
+)
 _EXISTS = sa.select(_s.c.key).where(_s.c.key == sa.bindparam("k"))
-_HEAD_LOCKED = _HEAD.with_for_update()
+_SET_MODEL = sa.update(_s).where(_s.c.key == sa.bindparam("k")).values(model=sa.bindparam("m"))
 _ADVANCE = (
     sa.update(_s)
     .where(
@@ -36,20 +43,31 @@ _RANGE = (
     .where(_e.c.session_key == sa.bindparam("k"), _e.c.seq >= sa.bindparam("start"))
     .order_by(_e.c.seq)
 )
+_WHOLE = (
+    sa.select(_e.c.seq, _e.c.run_id, _e.c.kind, _e.c.at, _e.c.salt, _e.c.payload)
+    .add_columns(_e.c.digest, _e.c.hash)
+    .where(_e.c.session_key == sa.bindparam("k"))
+    .order_by(_e.c.seq)
+)
 
 
-def ensure_session(connection: sa.Connection, writer: Writer, key: str, title: str) -> None:
-    """The session's row exists afterwards."""
+def ensure_session(connection: sa.Connection, writer: Writer, key: str, text: str) -> None:
+    """The session's row exists afterwards; a new one is called after `text`."""
     if connection.execute(_EXISTS, {"k": key}).first() is None:
         now = writer.clock.now()
         values = {
             "key": key,
-            "title": title,
+            "title": title_of(text),
             "created_at": now,
             "updated_at": now,
             "head_hash": log.GENESIS,
         }
         connection.execute(insert_ignore(connection, _s), values)
+
+
+def title_of(text: str) -> str:
+    """What a session is called after its first message."""
+    return text[:60]
 
 
 def exists(connection: sa.Connection, key: str) -> bool:
@@ -60,7 +78,15 @@ def exists(connection: sa.Connection, key: str) -> bool:
 def set_model(connection: sa.Connection, writer: Writer, key: str, model: str | None) -> None:
     """The model of a session's next calls."""
     ensure_session(connection, writer, key, "")
-    connection.execute(sa.update(_s).where(_s.c.key == key).values(model=model))
+    connection.execute(_SET_MODEL, {"k": key, "m": model})
+
+
+def fence(connection: sa.Connection, lane: Lane) -> sa.Row[*tuple[Any, ...]]:
+    """The head of the lane's log, locked; raises Fenced when the lane has another owner."""
+    head = connection.execute(_HEAD, {"k": lane.session_key}).first()
+    if head is None or head.token != lane.token:
+        raise Fenced(f"the lane of {lane.session_key} has another owner now")
+    return head
 
 
 def append(
@@ -72,11 +98,10 @@ def append(
 ) -> tuple[log.Entry, ...]:
     """Append to the session's chain, or raise Fenced when the lane has another owner.
 
-    Also the fence of verbs that append nothing: the token is checked all the same.
+    Also the fence of verbs that append nothing. It comes first in a verb: whatever else is written
+    is written under the session's lock.
     """
-    head = connection.execute(_HEAD, {"k": lane.session_key}).first()
-    if head is None or head.token != lane.token:
-        raise Fenced(f"the lane of {lane.session_key} has another owner now")
+    head = fence(connection, lane)
     now = writer.clock.now()
     seq, chain = int(head.head_seq), bytes(head.head_hash)
     rows, made = [], []
@@ -124,7 +149,7 @@ def append(
 
 def lane_of(connection: sa.Connection, key: str) -> Lane:
     """The lane as it stands, locked for this transaction: for writers who are not its owner."""
-    head = connection.execute(_HEAD_LOCKED, {"k": key}).first()
+    head = connection.execute(_HEAD, {"k": key}).first()
     if head is None:
         raise Fenced(f"there is no session {key}")
     return Lane(key, int(head.token))
@@ -139,25 +164,18 @@ def read(connection: sa.Connection, key: str, start: int) -> tuple[log.Entry, ..
     )
 
 
-def erase(connection: sa.Connection, writer: Writer, key: str, seq: int, by: str) -> None:
-    """Remove one payload for good and say so in the log; the chain still holds."""
-    lane = lane_of(connection, key)
-    where = sa.and_(_e.c.session_key == key, _e.c.seq == seq)
-    connection.execute(sa.update(_e).where(where).values(payload=None, salt=None))
-    append(connection, writer, lane, "", [log.ErasedEntry(seq=seq, by=by)])
-
-
 def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
     """Walk the chain and return its length; raises StoreCorrupt naming the first bad entry.
 
     With `head`, a hash noted earlier, it also proves that the log still contains that moment.
     """
     chain, count, seen_head = log.GENESIS, 0, head in (None, log.GENESIS)
-    columns = (_e.c.seq, _e.c.run_id, _e.c.kind, _e.c.at, _e.c.salt, _e.c.payload)
-    query = sa.select(*columns, _e.c.digest, _e.c.hash).where(_e.c.session_key == key)
-    for row in connection.execute(query.order_by(_e.c.seq)):
+    missing: set[int] = set()
+    for row in connection.execute(_WHOLE, {"k": key}):
         count += 1
-        if row.payload is not None and log.payload_digest(row.salt, row.payload) != row.digest:
+        if row.payload is None:
+            missing.add(row.seq)
+        elif log.payload_digest(row.salt or b"", row.payload) != row.digest:
             raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
         link = log.Link(
             session_key=key,
@@ -170,10 +188,20 @@ def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> in
         chain = log.link_hash(chain, link)
         if row.seq != count or chain != row.hash:
             raise StoreCorrupt(f"the log of {key} is broken at entry {row.seq}")
+        if row.kind == "erased":
+            missing -= _told(row.payload)
         seen_head = seen_head or chain == head
+    if missing:
+        raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
     kept = connection.execute(_HEAD, {"k": key}).first()
-    if kept is not None and bytes(kept.head_hash) != chain:
+    if chain != (log.GENESIS if kept is None else bytes(kept.head_hash)):
         raise StoreCorrupt(f"the log of {key} was cut: its last entry is missing")
     if not seen_head:
         raise StoreCorrupt(f"the log of {key} does not contain the given head: its tail was cut")
     return count
+
+
+def _told(payload: bytes | None) -> set[int]:
+    """Which entry an `erased` entry tells of."""
+    body = None if payload is None else log.decode(payload)
+    return {body.seq} if isinstance(body, log.ErasedEntry) else set()

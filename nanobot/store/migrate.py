@@ -4,29 +4,49 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreTooNew
 from nanobot.store import schema
 
-_REVISIONS = ("0001",)
-_VERSION = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.Text))
+_VERSION = sa.Table(
+    "alembic_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
-def current(connection: sa.Connection) -> str | None:
+class History(msgspec.Struct, frozen=True):
+    """The revisions a program knows, oldest first, and the folder of Alembic's scripts."""
+
+    revisions: tuple[str, ...]
+    folder: Path
+
+    @property
+    def head(self) -> str:
+        """The revision it writes."""
+        return self.revisions[-1]
+
+
+OURS = History(("0001",), Path(__file__).parent / "migrations")
+
+
+def current(connection: sa.Connection, history: History = OURS) -> str | None:
     """The revision of the database; None for an empty one. Raises StoreTooNew for a newer one."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     found: str | None = connection.scalar(sa.select(_VERSION.c.version_num))
-    if found is None or found in _REVISIONS:
+    if found is None or found in history.revisions:
         return found
     reader = connection.scalar(
         sa.select(schema.meta.c.value).where(schema.meta.c.key == "min_reader")
     )
     if reader is not None and reader.isdigit() and int(reader) <= schema.MIN_READER:
-        return schema.HEAD
+        return history.head
     raise StoreTooNew(
-        f"the database has revision {found}, newer than this nanobot ({schema.HEAD}): "
+        f"the database has revision {found}, newer than this nanobot ({history.head}): "
         "update nanobot, or restore the .bak copy made before the update"
     )
 
@@ -37,18 +57,19 @@ def create(connection: sa.Connection) -> None:
     A test compares the outcome with that of the revisions.
     """
     schema.metadata.create_all(connection)
-    connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
-    connection.execute(sa.insert(_VERSION), {"version_num": schema.HEAD})
+    _VERSION.create(connection)
+    connection.execute(sa.insert(_VERSION), {"version_num": OURS.head})
     _note_reader(connection)
 
 
-def upgrade(connection: sa.Connection) -> None:
+def upgrade(connection: sa.Connection, history: History = OURS) -> None:
     """Run the revisions that are missing."""
     from alembic import command  # noqa: PLC0415 - 0.3 s and 15 MB, needed after an update only
     from alembic.config import Config  # noqa: PLC0415
 
+    _alone(connection)
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(history.folder).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
     _note_reader(connection)
@@ -61,13 +82,17 @@ def _note_reader(connection: sa.Connection) -> None:
     )
 
 
-def prepare(connection: sa.Connection) -> bool:
+def prepare(connection: sa.Connection, history: History = OURS) -> bool:
     """Create the tables if there are none. True: revisions are missing, `upgrade` is due."""
-    if connection.dialect.name == "postgresql":
-        # Two processes starting together must not both create the tables.
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7306103)")
-    found = current(connection)
+    _alone(connection)
+    found = current(connection, history)
     if found is None:
         create(connection)
         return False
-    return found != schema.HEAD
+    return found != history.head
+
+
+def _alone(connection: sa.Connection) -> None:
+    """Of processes that start together on PostgreSQL, one after the other changes the tables."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7306103)")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from nanobot.errors import ConfigError, StoreCorrupt, StoreUnwritable
+from nanobot.errors import ConfigError, StoreCorrupt
 from nanobot.ports import Clock, Ids
 from nanobot.store import migrate
-from nanobot.store.database import CrashPoint, Crasher, Database, PostgresDatabase, SqliteDatabase
+from nanobot.store.crash import Crasher, CrashPoint
+from nanobot.store.database import Database, SqliteDatabase
 from nanobot.store.journal import SqlJournal
 from nanobot.store.lock import HomeLock
+from nanobot.store.postgres import PostgresDatabase
+from nanobot.store.trouble import as_store_error
 from nanobot.store.unit import Writer
 
 LEASE_SECONDS = 30.0
@@ -38,9 +42,9 @@ class Store:
             self._lock.release()
 
 
-def in_memory(clock: Clock, ids: Ids) -> Store:
+def in_memory(clock: Clock, ids: Ids, crasher: Crasher | None = None) -> Store:
     """A private store that ends with the process, under the same code."""
-    database = SqliteDatabase(None)
+    database = SqliteDatabase(None, crasher)
     database.run_now(migrate.prepare)
     writer = Writer(clock, ids, ids.run_id())
     return Store(SqlJournal(database, writer), database, None)
@@ -54,17 +58,21 @@ def open_store(home: Path, url: str, clock: Clock, ids: Ids, *, command: str, cr
     crasher = Crasher(CrashPoint.parse(crash))
     if url and not url.startswith("sqlite"):
         return _open_postgres(url, clock, ids, crasher)
-    lock = HomeLock(home, command)
     path = _sqlite_path(url) if url else home / "state.db"
+    if path is None:
+        return in_memory(clock, ids, crasher)
+    lock = HomeLock(path.parent, command, f"{path.stem}.lock")
     try:
         return _open_sqlite(path, lock, clock, ids, crasher)
     except BaseException:
-        lock.release()
+        lock.release(clean=not lock.unclean)  # what was to be checked still is
         raise
 
 
-def _sqlite_path(url: str) -> Path:
+def _sqlite_path(url: str) -> Path | None:
     database = sa.make_url(url).database
+    if database == ":memory:":
+        return None
     if not database:
         raise ConfigError('database_url must name a file: "sqlite:////var/lib/nanobot/state.db"')
     return Path(database)
@@ -74,17 +82,32 @@ def _open_sqlite(path: Path, lock: HomeLock, clock: Clock, ids: Ids, crasher: Cr
     if lock.unclean and path.exists():
         check(path)
     database = SqliteDatabase(path, crasher)
-    if database.run_now(migrate.prepare):
-        copy(path, path.with_name(f"{path.name}.{int(clock.now())}.bak"))
-        database.run_now(migrate.upgrade)
+    try:
+        bring_up_to_date(database, path.with_name(f"{path.name}.{int(clock.now())}.bak"))
+    except BaseException:
+        database.shut()
+        raise
     writer = Writer(clock, ids, ids.run_id())
     return Store(SqlJournal(database, writer), database, lock)
 
 
+def bring_up_to_date(
+    database: SqliteDatabase, copy: Path, history: migrate.History = migrate.OURS
+) -> None:
+    """Create the tables, or keep a copy of the database and run the revisions it lacks."""
+    if database.run_now(lambda connection: migrate.prepare(connection, history)):
+        database.back_up(copy)
+        database.run_now(lambda connection: migrate.upgrade(connection, history))
+
+
 def _open_postgres(url: str, clock: Clock, ids: Ids, crasher: Crasher) -> Store:
     database = PostgresDatabase(url, crasher)
-    if database.run_now(migrate.prepare):
-        database.run_now(migrate.upgrade)
+    try:
+        if database.run_now(migrate.prepare):
+            database.run_now(migrate.upgrade)
+    except BaseException:
+        database.shut()
+        raise
     writer = Writer(clock, ids, ids.run_id(), LEASE_SECONDS)
     return Store(SqlJournal(database, writer), database, None)
 
@@ -92,26 +115,13 @@ def _open_postgres(url: str, clock: Clock, ids: Ids, crasher: Crasher) -> Store:
 def check(path: Path) -> None:
     """SQLite's own integrity check; raises StoreCorrupt with what it found."""
     try:
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection:
             found = connection.execute("PRAGMA quick_check(3)").fetchall()
-    except sqlite3.DatabaseError as error:
-        raise StoreCorrupt(
-            f"{path} is damaged ({error}): move it away, and put a .bak copy in its place"
-        ) from error
-    finally:
-        connection.close()
+    except sqlite3.Error as error:
+        raise as_store_error(error) from error
     if found != [("ok",)]:
         problems = "; ".join(str(row[0]) for row in found)
-        raise StoreCorrupt(f"{path} is damaged ({problems}): put a .bak copy in its place")
-
-
-def copy(path: Path, target: Path) -> None:
-    """A consistent copy of a database file."""
-    try:
-        source, kept = sqlite3.connect(path), sqlite3.connect(target)
-        with kept:
-            source.backup(kept)
-        source.close()
-        kept.close()
-    except sqlite3.Error as error:
-        raise StoreUnwritable(f"no copy could be made before migrating ({error})") from error
+        raise StoreCorrupt(
+            f"{path} is damaged ({problems}): move it away and put a backup (*.bak beside it) "
+            "in its place"
+        )

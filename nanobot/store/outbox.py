@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -62,6 +63,23 @@ _DONE = (
     .values(state="sent", error=None, settled_at=sa.bindparam("now"))
 )
 _PART_INSERT = sa.insert(_p)
+_OWED = (
+    sa.select(_o.c.chat_id, sa.func.min(_o.c.id))
+    .where(_o.c.channel == sa.bindparam("c"), schema.OUTBOUND_OPEN)
+    .group_by(_o.c.chat_id)
+    .order_by(sa.func.min(_o.c.id))
+)
+_KNOWN = sa.select(_o.c.id).where(_o.c.key == sa.bindparam("key"))
+_LATER = (
+    sa.update(_o)
+    .where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
+    .values(state="pending", not_before=sa.bindparam("at"), error=sa.bindparam("e"))
+)
+_DEAD = (
+    sa.update(_o)
+    .where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
+    .values(state="dead", error=sa.bindparam("e"), settled_at=sa.bindparam("now"))
+)
 _PART_STATE = (
     sa.update(_p)
     .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
@@ -96,8 +114,10 @@ def owe(
 def post(
     connection: sa.Connection, writer: Writer, session_key: str, message: OutboundMessage
 ) -> None:
-    """See Journal.post."""
-    log.ensure_session(connection, writer, session_key, message.text[:60])
+    """See Journal.post. A key that was posted already is not said twice."""
+    if connection.execute(_KNOWN, {"key": message.key}).first() is not None:
+        return
+    log.ensure_session(connection, writer, session_key, message.text)
     lane = log.lane_of(connection, session_key)
     entry = PostEntry(text=message.text, key=message.key)
     log.append(connection, writer, lane, "", [entry])
@@ -106,13 +126,7 @@ def post(
 
 def owed_chats(connection: sa.Connection, channel: str) -> list[Address]:
     """See Journal.owed_chats."""
-    query = (
-        sa.select(_o.c.chat_id, sa.func.min(_o.c.id))
-        .where(_o.c.channel == channel, schema.OUTBOUND_OPEN)
-        .group_by(_o.c.chat_id)
-        .order_by(sa.func.min(_o.c.id))
-    )
-    return [Address(channel, chat) for chat, _first in connection.execute(query)]
+    return [Address(channel, chat) for chat, _ in connection.execute(_OWED, {"c": channel})]
 
 
 def next_outbound(connection: sa.Connection, channel: str, chat_id: str) -> OutboundRow | None:
@@ -140,19 +154,18 @@ def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
     )
 
 
-def _as_row(row: sa.Row[tuple[object, ...]], parts: tuple[PartRow, ...]) -> OutboundRow:
-    r = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for it
+def _as_row(row: sa.Row[*tuple[Any, ...]], parts: tuple[PartRow, ...]) -> OutboundRow:
     return OutboundRow(
-        id=r["id"],
-        session_key=r["session_key"],
-        run_id=r["run_id"],
-        state=r["state"],
-        message=_decoder.decode(r["body"]),
-        attempts=r["attempts"],
-        not_before=r["not_before"],
-        maybe_duplicate=bool(r["maybe_duplicate"]),
-        created_at=r["created_at"],
-        error=r["error"],
+        id=row.id,
+        session_key=row.session_key,
+        run_id=row.run_id,
+        state=row.state,
+        message=_decoder.decode(row.body),
+        attempts=row.attempts,
+        not_before=row.not_before,
+        maybe_duplicate=bool(row.maybe_duplicate),
+        created_at=row.created_at,
+        error=row.error,
         parts=parts,
     )
 
@@ -212,8 +225,7 @@ def defer(
     # What was in doubt before this attempt still is: this one was not applied, the other may be.
     if not any(part.idx == idx and part.state == "sending" for part in row.parts):
         connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "pending", "r": None})
-    later = sa.update(_o).where(_o.c.id == row.id, schema.OUTBOUND_OPEN)
-    connection.execute(later.values(state="pending", not_before=not_before, error=error))
+    connection.execute(_LATER, {"o": row.id, "at": not_before, "e": error})
 
 
 def bury(
@@ -228,17 +240,10 @@ def bury(
         query = query.where(_o.c.id == row.id)
     dead = connection.execute(query.order_by(_o.c.id)).all()
     for identity, session_key, run_id, body in dead:
-        gone = sa.update(_o).where(_o.c.id == identity, schema.OUTBOUND_OPEN)
-        now = writer.clock.now()
-        connection.execute(gone.values(state="dead", error=error, settled_at=now))
+        connection.execute(_DEAD, {"o": identity, "e": error, "now": writer.clock.now()})
         text = _decoder.decode(body).text
         note = NoteEntry(what="undelivered", text=f"This was not delivered ({error}): {text[:200]}")
-        if (
-            connection.execute(
-                sa.select(schema.sessions.c.key).where(schema.sessions.c.key == session_key)
-            ).first()
-            is not None
-        ):
+        if log.exists(connection, session_key):
             lane = log.lane_of(connection, session_key)
             log.append(connection, writer, lane, run_id, [note])
     return len(dead)
@@ -253,10 +258,12 @@ def listing(connection: sa.Connection, state: str | None, limit: int) -> list[Ou
     return [_as_row(row, _parts(connection, row.id)) for row in rows]
 
 
-def retry(connection: sa.Connection, identity: int) -> bool:
-    """A dead message becomes unsent again; False when it is not dead."""
+def retry(connection: sa.Connection, writer: Writer, identity: int) -> bool:
+    """A dead message becomes unsent again, with its whole time before it; False when it is not
+    dead."""
     again = sa.update(_o).where(_o.c.id == identity, _o.c.state == "dead")
-    moved = connection.execute(again.values(state="pending", not_before=0, settled_at=None))
+    fresh = {"state": "pending", "not_before": 0, "settled_at": None}
+    moved = connection.execute(again.values(**fresh, created_at=writer.clock.now()))
     if moved.rowcount:
         stuck = sa.update(_p).where(_p.c.outbound_id == identity, _p.c.state == "sending")
         connection.execute(stuck.values(state="pending"))

@@ -11,7 +11,7 @@ from nanobot.agent.states import PREDECESSORS, RunKind, RunState
 from nanobot.bus.events import Address, Origin, Role
 from nanobot.errors import Fenced
 from nanobot.journal import Admission, Claim, Ending, Lane, Ready, Run, Snapshot
-from nanobot.session.entries import Body, CancelEntry, Entry, PromptEntry
+from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.store import inbox, log, outbox, schema
 from nanobot.store.dialect import insert_ignore
 from nanobot.store.unit import Writer, store_now
@@ -37,10 +37,29 @@ _OWN = (
     .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("was"))
     .values(token=sa.bindparam("t"), owner=sa.bindparam("o"), lease_until=sa.bindparam("until"))
 )
+# The token moves on here too: who let go of a lane can write no more.
 _FREE = (
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("t"))
-    .values(owner=None, lease_until=None)
+    .values(token=_s.c.token + 1, owner=None, lease_until=None)
+)
+_RENEW = (
+    sa.update(_s).where(_s.c.owner == sa.bindparam("o")).values(lease_until=sa.bindparam("until"))
+)
+_PROMPT = (
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"))
+    .values(prompt=sa.bindparam("p"), flavour=sa.bindparam("f"), window_from=sa.bindparam("w"))
+)
+_NEW_WINDOW = (
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"))
+    .values(prompt=None, flavour=None, window_from=_s.c.head_seq + 1)
+)
+_ATTEMPTS = (
+    sa.update(_r)
+    .where(_r.c.id == sa.bindparam("i"))
+    .values(attempts=_r.c.attempts + sa.bindparam("n"))
 )
 
 
@@ -59,8 +78,6 @@ _ENDS = {
     )
     for state, move in _MOVES.items()
 }
-
-
 _PROGRESSED = (
     sa.update(_r)
     .where(_r.c.id == sa.bindparam("i"), schema.RUN_LIVE)
@@ -162,9 +179,8 @@ def claim(
 
 def _again(connection: sa.Connection, run: Run) -> Run:
     """A live run that nobody drives: its last attempt ended uncleanly, which counts."""
-    attempts = run.attempts + 1
-    connection.execute(sa.update(_r).where(_r.c.id == run.id).values(attempts=attempts))
-    return msgspec.structs.replace(run, attempts=attempts)
+    connection.execute(_ATTEMPTS, {"i": run.id, "n": 1})
+    return msgspec.structs.replace(run, attempts=run.attempts + 1)
 
 
 def _begin(
@@ -220,6 +236,7 @@ def take_pending(
     connection: sa.Connection, writer: Writer, lane: Lane, run: Run, zone: str
 ) -> tuple[Entry, ...]:
     """See Journal.take_pending."""
+    log.fence(connection, lane)
     steering = []
     for one in inbox.pending(connection, lane.session_key):
         message = one.message
@@ -244,19 +261,16 @@ def start_model(
     prompt: Snapshot | None,
 ) -> tuple[Entry, ...]:
     """See Journal.start_model."""
-    transition(connection, run, RunState.MODEL_RUNNING)
     made = log.append(connection, writer, lane, run.id, bodies)
+    transition(connection, run, RunState.MODEL_RUNNING)
     call = bodies[-1]
-    changes: dict[str, object] = {}
     for body in bodies:
-        if isinstance(body, PromptEntry) and prompt is not None:
-            row = {"digest": body.digest, "body": msgspec.json.encode(prompt)}
-            connection.execute(insert_ignore(connection, schema.snapshots), row)
-            changes |= {"prompt": body.digest, "flavour": body.flavour}
-    window = getattr(call, "window_from", None)
-    if changes and window is not None:
-        changes["window_from"] = window
-        connection.execute(sa.update(_s).where(_s.c.key == lane.session_key).values(**changes))
+        if isinstance(body, PromptEntry) and isinstance(call, ModelCallEntry):
+            now = {"p": body.digest, "f": body.flavour, "w": call.window_from}
+            connection.execute(_PROMPT, {"k": lane.session_key, **now})
+            if prompt is not None:
+                row = {"digest": body.digest, "body": msgspec.json.encode(prompt)}
+                connection.execute(insert_ignore(connection, schema.snapshots), row)
     return made
 
 
@@ -268,6 +282,7 @@ def finish(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, endi
 
 
 def _end(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending: Ending) -> None:
+    log.append(connection, writer, lane, run.id, ending.bodies)
     moved = connection.execute(
         _ENDS[ending.state],
         {
@@ -279,12 +294,10 @@ def _end(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending
     )
     if moved.rowcount != 1:
         raise Fenced(f"run {run.id} has ended already")
-    made = log.append(connection, writer, lane, run.id, ending.bodies)
     inbox.settle(connection, lane.session_key, run.id)
     outbox.owe(connection, writer, lane.session_key, run.id, ending.outbound)
-    if ending.new_window and made:
-        fresh = {"window_from": made[-1].seq + 1, "prompt": None, "flavour": None}
-        connection.execute(sa.update(_s).where(_s.c.key == lane.session_key).values(**fresh))
+    if ending.new_window:
+        connection.execute(_NEW_WINDOW, {"k": lane.session_key})
 
 
 def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | None:
@@ -311,8 +324,7 @@ def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | N
 def release(connection: sa.Connection, writer: Writer, lane: Lane, run: Run) -> None:
     """See Journal.release."""
     log.append(connection, writer, lane, run.id, ())
-    less = sa.update(_r).where(_r.c.id == run.id).values(attempts=_r.c.attempts - 1)
-    connection.execute(less)
+    connection.execute(_ATTEMPTS, {"i": run.id, "n": -1})
     connection.execute(_FREE, {"k": lane.session_key, "t": lane.token})
 
 
@@ -320,8 +332,7 @@ def renew(connection: sa.Connection, writer: Writer) -> None:
     """See Journal.renew."""
     if writer.lease is not None:
         until = store_now(connection, writer) + writer.lease
-        mine = sa.update(_s).where(_s.c.owner == writer.owner)
-        connection.execute(mine.values(lease_until=until))
+        connection.execute(_RENEW, {"o": writer.owner, "until": until})
 
 
 def progressed(connection: sa.Connection, run: Run) -> None:

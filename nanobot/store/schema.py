@@ -1,11 +1,8 @@
-"""The tables. A migration that changes them comes with the same change here; a test compares both."""
+"""The tables. A migration comes with the same change here; a test compares the two."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
-
-HEAD = "0001"
-"""The revision this code writes."""
 
 MIN_READER = 1
 """Older programs that know a smaller number must not open the store."""

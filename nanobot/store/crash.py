@@ -1,0 +1,55 @@
+"""A test aid: kill this process at a chosen verb of the Journal (NANOBOT_CRASH_AT)."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+
+import msgspec
+
+from nanobot.errors import ConfigError
+
+_TEXT = re.compile(r"(?P<verb>[a-z_]+)(:(?P<nth>[1-9][0-9]*))?(:(?P<when>before|after))?")
+
+
+class CrashPoint(msgspec.Struct, frozen=True):
+    """Kill this process (SIGKILL) at the nth time it reaches a verb."""
+
+    verb: str
+    nth: int
+    after: bool
+
+    @classmethod
+    def parse(cls, text: str) -> CrashPoint | None:
+        """From `verb[:n][:before|after]`; empty means none."""
+        if not text:
+            return None
+        found = _TEXT.fullmatch(text)
+        if found is None:
+            raise ConfigError(f"NANOBOT_CRASH_AT={text!r} is not verb[:n][:before|after]")
+        return cls(found["verb"], int(found["nth"] or 1), found["when"] == "after")
+
+
+class Crasher:
+    """Counts the verbs and obeys the crash point."""
+
+    def __init__(self, point: CrashPoint | None = None) -> None:
+        self._point = point
+        self._seen = 0
+
+    def before(self, verb: str) -> None:
+        """Called before a verb's transaction begins."""
+        self._reach(verb, after=False)
+
+    def after(self, verb: str) -> None:
+        """Called once a verb is committed, before anybody has been told."""
+        self._reach(verb, after=True)
+
+    def _reach(self, verb: str, *, after: bool) -> None:
+        # Each side counts for itself: of verbs committed together, all come before the first after.
+        point = self._point
+        if point is not None and verb == point.verb and after == point.after:
+            self._seen += 1
+            if self._seen == point.nth:
+                os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,102 @@
+"""A store under test: writers over one database, and what is really in its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+import sqlalchemy as sa
+
+from nanobot.session.entries import Body, Entry
+from nanobot.store import log, schema
+from nanobot.store.database import Database, Work
+from nanobot.store.journal import SqlJournal
+from nanobot.store.unit import Writer
+from nanobot.testing import CountingIds, ManualClock
+
+T = TypeVar("T")
+
+LEASE_SECONDS = 600.0
+
+in_file = pytest.mark.parametrize("home", ["file"], indirect=True)
+in_memory = pytest.mark.parametrize("home", ["memory"], indirect=True)
+on_sqlite = pytest.mark.parametrize("home", ["file", "memory"], indirect=True)
+on_postgres = pytest.mark.parametrize("home", ["postgres"], indirect=True)
+
+
+class Home:
+    """One database. `shared`: its lanes are held by leases. `durable`: it can be opened again."""
+
+    def __init__(self, opened: Callable[[], Database], *, shared: bool, durable: bool) -> None:
+        self.shared = shared
+        self.durable = durable
+        self.clock = ManualClock()
+        self.ids = CountingIds()
+        self._opened = opened
+        self.database = opened()
+
+    def journal(self, owner: str = "us", lease: float = LEASE_SECONDS) -> SqlJournal:
+        """What a process named `owner` works with."""
+        writer = Writer(self.clock, self.ids, owner, lease if self.shared else None)
+        return SqlJournal(self.database, writer)
+
+    def doomed(self) -> SqlJournal:
+        """A process whose lanes others may take at once, as if it had been killed."""
+        return self.journal(f"doomed-{self.ids.run_id()}", lease=-1.0)
+
+    async def reopen(self) -> None:
+        """End the process (where the store outlives it) and start the next."""
+        if self.durable:
+            await self.database.close()
+            self.database = self._opened()
+
+    async def do(self, work: Work[T]) -> T:
+        """Look, or reach, behind the port."""
+        return await self.database.transact(work)
+
+    async def execute(self, statement: str, **values: object) -> int:
+        """Change rows behind the store's back; returns how many."""
+        return await self.do(lambda c: c.execute(sa.text(statement), values).rowcount)
+
+    async def rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+        """Rows as they are."""
+        return await self.do(lambda c: [tuple(row) for row in c.execute(sa.text(query), values)])
+
+    async def column(self, query: str, **values: object) -> list[Any]:
+        """The only column of some rows."""
+        return [value for (value,) in await self.rows(query, **values)]
+
+    async def everything(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Every row of every table."""
+
+        def dump(connection: sa.Connection) -> dict[str, list[tuple[Any, ...]]]:
+            return {
+                table.name: sorted(
+                    (tuple(row) for row in connection.execute(table.select())), key=repr
+                )
+                for table in schema.metadata.sorted_tables
+            }
+
+        return await self.do(dump)
+
+    async def entries(self, session_key: str) -> list[Entry]:
+        """A session's whole log."""
+        return list(await self.do(lambda c: log.read(c, session_key, 0)))
+
+    async def bodies(self, session_key: str) -> list[Body | None]:
+        """What a session's log says."""
+        return [entry.body for entry in await self.entries(session_key)]
+
+    async def verify(self, session_key: str, head: bytes | None = None) -> int:
+        """Walk a session's chain."""
+        return await self.do(lambda c: log.verify(c, session_key, head))
+
+    async def close(self) -> None:
+        """Check that every chain holds, then let go."""
+        for key in await self.column("SELECT key FROM sessions"):
+            if key not in self.damaged:
+                await self.verify(key)
+        await self.database.close()
+
+    damaged: frozenset[str] = frozenset()

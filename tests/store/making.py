@@ -1,0 +1,169 @@
+"""Messages, entries and endings, as short as tests want them."""
+
+from __future__ import annotations
+
+from nanobot.agent.states import RunState
+from nanobot.bus.events import (
+    Address,
+    InboundMessage,
+    Origin,
+    OutboundKind,
+    OutboundMessage,
+    Role,
+    Sender,
+)
+from nanobot.journal import Admission, Admitted, Claim, Ending, Journal, Snapshot
+from nanobot.ports import OutboundPart
+from nanobot.providers.base import ModelProfile, ToolCall, ToolSpec
+from nanobot.session.entries import (
+    ModelCallEntry,
+    PromptEntry,
+    ReplyEntry,
+    ToolResultEntry,
+    ToolStartedEntry,
+)
+
+CHAT = Address("telegram", "7")
+KEY = "telegram:7"
+ANN, BEN = "1001", "2002"
+PROMPT = Snapshot(system="You are nanobot.", tools=(ToolSpec("clock", "Tells the time.", {}),))
+
+
+def said(
+    text: str,
+    sender: str = ANN,
+    address: Address = CHAT,
+    *,
+    key: str | None = None,
+    origin: Origin = Origin.USER,
+) -> InboundMessage:
+    """A message; its dedupe key is its text."""
+    return InboundMessage(
+        address=address,
+        message_id=f"id-{text}",
+        dedupe_key=text if key is None else key,
+        sender=Sender(sender, "Somebody"),
+        text=text,
+        sent_at=1_700_000_000.0,
+        origin=origin,
+    )
+
+
+def let_in(message: InboundMessage, session_key: str = KEY) -> Admission:
+    """A message that waits in its lane."""
+    return Admission(message=message, session_key=session_key, role=Role.MEMBER)
+
+
+def told(text: str, key: str, address: Address = CHAT) -> OutboundMessage:
+    """Something owed to a chat."""
+    return OutboundMessage(address=address, text=text, key=key)
+
+
+def stop_order(
+    sender: str = ANN,
+    *,
+    everyone: bool = False,
+    key: str = "/stop",
+    bodies: tuple[ReplyEntry, ...] = (),
+) -> Admission:
+    """An order to stop, with its notice."""
+    notice = OutboundMessage(
+        address=CHAT, text="Stopped.", kind=OutboundKind.NOTICE, key=f"notice:{key}:{sender}"
+    )
+    return Admission(
+        message=said("/stop", sender, key=key),
+        session_key=KEY,
+        role=Role.OWNER if everyone else Role.MEMBER,
+        stop=Ending(state=RunState.ABORTED, bodies=bodies, outbound=(notice,), error="stopped"),
+        everyone=everyone,
+    )
+
+
+async def admit(
+    journal: Journal,
+    *messages: InboundMessage | Admission,
+    channel: str = "telegram",
+    cursor: str | None = None,
+    lane_limit: int = 50,
+    session_key: str = KEY,
+) -> list[Admitted]:
+    """Let messages in."""
+    admissions = [
+        one if isinstance(one, Admission) else let_in(one, session_key) for one in messages
+    ]
+    return await journal.admit(channel, admissions, cursor, lane_limit)
+
+
+async def claim(journal: Journal, run_id: str = "run", session_key: str = KEY) -> Claim:
+    """Own a lane that somebody must be able to own."""
+    claimed = await journal.claim(session_key, run_id, "Europe/Berlin")
+    assert claimed is not None
+    return claimed
+
+
+async def begun(journal: Journal, run_id: str = "run", session_key: str = KEY) -> Claim:
+    """A run over one message."""
+    await admit(journal, said(f"for {run_id} in {session_key}"), session_key=session_key)
+    return await claim(journal, run_id, session_key)
+
+
+def call(number: int = 1, window_from: int = 1, prompt: str = "digest") -> ModelCallEntry:
+    """A model call about to be made."""
+    return ModelCallEntry(
+        call=number,
+        prompt=prompt,
+        window_from=window_from,
+        profile=ModelProfile(name="m", provider="p"),
+        estimate=10,
+        temperature=0.5,
+        max_tokens=100,
+    )
+
+
+def prompt(digest: str = "digest") -> PromptEntry:
+    """A new prompt."""
+    return PromptEntry(digest=digest, flavour="plain")
+
+
+def reply(text: str = "", number: int = 1) -> ReplyEntry:
+    """A reply that asks for a tool."""
+    calls = (ToolCall(id="c", name="clock", arguments="{}"),)
+    return ReplyEntry(call=number, text=text, tool_calls=calls, finish_reason="tool_calls")
+
+
+STARTED = ToolStartedEntry(call=1, index=0, name="clock")
+RESULT = ToolResultEntry(call=1, index=0, name="clock", text="noon")
+
+
+async def asked(journal: Journal, claimed: Claim, number: int = 1) -> None:
+    """The run's model call is recorded."""
+    await journal.start_model(claimed.lane, claimed.run, [prompt(), call(number)], PROMPT)
+
+
+def ending(
+    *texts: str,
+    run_id: str = "run",
+    state: RunState = RunState.COMPLETED,
+    address: Address = CHAT,
+    new_window: bool = False,
+) -> Ending:
+    """A run's end that owes some texts."""
+    return Ending(
+        state=state,
+        bodies=tuple(ReplyEntry(call=1, text=text) for text in texts),
+        outbound=tuple(told(text, f"{run_id}:{n}", address) for n, text in enumerate(texts)),
+        new_window=new_window,
+    )
+
+
+async def answered(journal: Journal, claimed: Claim, *texts: str, address: Address = CHAT) -> bool:
+    """The run says something and ends."""
+    run_id = claimed.run.id
+    return await journal.finish(
+        claimed.lane, claimed.run, ending(*texts, run_id=run_id, address=address)
+    )
+
+
+def rendered(*texts: str) -> list[OutboundPart]:
+    """The parts of a message."""
+    return [OutboundPart(text=text, payload=b"{}", key=f"part-{text}") for text in texts]

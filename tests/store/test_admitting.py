@@ -1,0 +1,260 @@
+"""Journal.admit: messages are taken in once each, with their channel's cursor, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanobot.agent.states import RunKind, RunState
+from nanobot.bus.events import Address, Origin, Role
+from nanobot.errors import Fenced
+from nanobot.journal import Admission, Ending
+from nanobot.session.entries import UserEntry
+from tests.store.home import Home, in_memory
+from tests.store.making import ANN, BEN, CHAT, KEY, admit, begun, claim, let_in, said, told
+
+
+async def test_a_message_is_waiting_once_it_was_let_in(home: Home) -> None:
+    journal = home.journal()
+    (one,) = await admit(journal, said("hello"))
+    assert (one.fresh, one.session_key, one.kind) == (True, KEY, RunKind.CHAT)
+    assert (one.refused, one.owes, one.stopped) == (False, None, None)
+    row = await journal.session(KEY)
+    assert row is not None
+    assert (row.title, row.waiting, row.entries, row.run) == ("hello", 1, 0, None)
+
+
+async def test_the_same_message_again_changes_nothing(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("hello"))
+    before = await home.everything()
+    (again,) = await admit(journal, said("hello"))
+    assert not again.fresh
+    assert await home.everything() == before
+
+
+async def test_the_same_message_twice_in_one_batch_is_taken_once(home: Home) -> None:
+    done = await admit(home.journal(), said("a"), said("b"), said("a"))
+    assert [one.fresh for one in done] == [True, True, False]
+    assert await home.column("SELECT dedupe_key FROM inbound ORDER BY id") == ["a", "b"]
+
+
+async def test_a_message_is_known_after_reopening(home: Home) -> None:
+    await admit(home.journal(), said("hello"))
+    await home.reopen()
+    (again,) = await admit(home.journal(), said("hello"))
+    assert not again.fresh
+
+
+async def test_a_message_is_known_after_its_run_has_ended(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("hello"))
+    claimed = await claim(journal)
+    await journal.finish(claimed.lane, claimed.run, Ending(state=RunState.COMPLETED))
+    (again,) = await admit(journal, said("hello"))
+    assert not again.fresh
+
+
+async def test_an_equal_key_in_another_chat_or_channel_is_another_message(home: Home) -> None:
+    done = await admit(
+        home.journal(),
+        said("x", address=Address("telegram", "7")),
+        said("x", address=Address("telegram", "8")),
+        said("x", address=Address("slack", "7")),
+    )
+    assert [one.fresh for one in done] == [True, True, True]
+
+
+async def test_the_thread_does_not_make_a_message_another_one(home: Home) -> None:
+    done = await admit(
+        home.journal(),
+        said("x", address=Address("telegram", "7", "1")),
+        said("x", address=Address("telegram", "7", "2")),
+    )
+    assert [one.fresh for one in done] == [True, False]
+
+
+async def test_an_answer_to_a_message_known_already_is_not_owed_again(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("/help"))
+    order = Admission(
+        message=said("/help"), session_key=KEY, role=Role.MEMBER, answer=told("Help.", "help")
+    )
+    (again,) = await admit(journal, order)
+    assert (again.fresh, again.owes) == (False, None)
+    assert await journal.next_outbound(CHAT) is None
+
+
+async def test_a_channel_has_no_cursor_at_first_and_each_has_its_own(home: Home) -> None:
+    journal = home.journal()
+    assert await journal.cursor("telegram") is None
+    await admit(journal, cursor="10")
+    await admit(journal, channel="slack", cursor="ts")
+    await admit(journal, said("a"), cursor="11")
+    await home.reopen()
+    assert await home.journal().cursor("telegram") == "11"
+    assert await home.journal().cursor("slack") == "ts"
+
+
+async def test_without_a_new_cursor_the_old_one_stays(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, cursor="10")
+    await admit(journal, said("a"), cursor=None)
+    assert await journal.cursor("telegram") == "10"
+
+
+async def test_an_admission_that_fails_moves_nothing_at_all(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("first"), cursor="10")
+    before = await home.everything()
+    unpaired = said("\ud800")  # no encoding of text can hold it
+    with pytest.raises(UnicodeEncodeError):
+        await admit(journal, said("second"), unpaired, cursor="11")
+    assert await home.everything() == before
+    done = await admit(journal, said("second"), cursor="11")
+    assert done[0].fresh
+
+
+async def test_text_with_zero_bytes_is_taken_in_like_any_other(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("a\0b", key="1"))
+    claimed = await claim(journal)
+    (body,) = [entry.body for entry in claimed.entries]
+    assert isinstance(body, UserEntry)
+    assert body.text == "a\0b"
+
+
+async def test_past_the_lane_limit_the_sender_is_told_and_nothing_waits(home: Home) -> None:
+    journal = home.journal()
+    done = await admit(journal, said("a"), said("b"), said("c"), lane_limit=2)
+    assert [one.refused for one in done] == [False, False, True]
+    assert done[2].fresh
+    assert done[2].owes == CHAT
+    row = await journal.next_outbound(CHAT)
+    assert row is not None
+    assert "2 are waiting" in row.message.text
+    assert row.message.reply_to == "id-c"
+    assert await home.column("SELECT state FROM inbound ORDER BY id") == [
+        "pending",
+        "pending",
+        "settled",
+    ]
+
+
+async def test_a_message_refused_once_is_refused_for_good_and_told_once(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("a"), said("b"), lane_limit=1)
+    await claim(journal)
+    (again,) = await admit(journal, said("b"), lane_limit=1)
+    assert not again.fresh
+    assert await home.column("SELECT count(*) FROM outbound") == [1]
+
+
+async def test_what_a_run_has_taken_does_not_count_against_the_limit(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("a"), said("b"), lane_limit=2)
+    await claim(journal)
+    (one,) = await admit(journal, said("c"), lane_limit=2)
+    assert not one.refused
+
+
+async def test_the_limit_is_each_lanes_own(home: Home) -> None:
+    journal = home.journal()
+    done = await admit(journal, let_in(said("a"), "s1"), let_in(said("b"), "s2"), lane_limit=1)
+    assert [one.refused for one in done] == [False, False]
+
+
+async def test_an_answered_message_is_settled_with_its_answer(home: Home) -> None:
+    journal = home.journal()
+    order = Admission(
+        message=said("/help"), session_key=KEY, role=Role.MEMBER, answer=told("Help.", "help")
+    )
+    (one,) = await admit(journal, order)
+    assert (one.fresh, one.owes) == (True, CHAT)
+    assert await home.column("SELECT state FROM inbound") == ["settled"]
+    row = await journal.next_outbound(CHAT)
+    assert row is not None
+    assert row.message.text == "Help."
+    assert await journal.claim(KEY, "run", "UTC") is None
+
+
+async def test_an_answered_message_leaves_the_run_of_its_lane_alone(home: Home) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    order = Admission(
+        message=said("/help"), session_key=KEY, role=Role.MEMBER, answer=told("Help.", "help")
+    )
+    await admit(journal, order)
+    await journal.finish(claimed.lane, claimed.run, Ending(state=RunState.COMPLETED))
+
+
+@pytest.mark.parametrize("origin", [Origin.USER, Origin.API])
+async def test_what_people_say_runs_as_chat(home: Home, origin: Origin) -> None:
+    (one,) = await admit(home.journal(), said("a", origin=origin))
+    assert one.kind is RunKind.CHAT
+
+
+@in_memory
+@pytest.mark.parametrize("origin", sorted(set(Origin) - {Origin.USER, Origin.API}))
+async def test_what_happens_by_itself_runs_in_the_background(home: Home, origin: Origin) -> None:
+    (one,) = await admit(home.journal(), said("a", origin=origin))
+    assert one.kind is RunKind.TASK
+
+
+async def test_every_lane_with_something_to_do_is_ready_in_order_of_arrival(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, let_in(said("a"), "s1"), let_in(said("b", BEN), "s2"))
+    await admit(journal, let_in(said("c", ANN, origin=Origin.CRON), "s3"))
+    ready = await journal.ready()
+    assert [(one.session_key, one.kind, one.attempts) for one in ready] == [
+        ("s1", RunKind.CHAT, 0),
+        ("s2", RunKind.CHAT, 0),
+        ("s3", RunKind.TASK, 0),
+    ]
+
+
+async def test_a_lane_that_is_held_is_not_ready_until_it_is_let_go(home: Home) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    await admit(journal, said("more"))
+    assert await journal.ready() == []
+    await journal.release(claimed.lane, claimed.run)
+    (ready,) = await journal.ready()
+    assert (ready.session_key, ready.attempts) == (KEY, 0)
+
+
+async def test_a_lane_with_nothing_to_do_is_not_ready(home: Home) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    await journal.finish(claimed.lane, claimed.run, Ending(state=RunState.COMPLETED))
+    assert await journal.ready() == []
+
+
+async def test_a_lane_left_by_a_process_that_is_gone_is_ready_with_its_attempts(home: Home) -> None:
+    await begun(home.doomed())
+    (ready,) = await home.journal().ready()
+    assert (ready.session_key, ready.kind, ready.attempts) == (KEY, RunKind.CHAT, 1)
+
+
+async def test_a_session_talks_to_the_model_it_was_given(home: Home) -> None:
+    journal = home.journal()
+    await journal.set_model(KEY, "p/m")
+    claimed = await begun(journal)
+    assert claimed.model == "p/m"
+    await journal.set_model(KEY, None)
+    row = await journal.session(KEY)
+    assert row is not None
+    assert row.model is None
+
+
+async def test_there_is_no_session_before_anybody_spoke(home: Home) -> None:
+    assert await home.journal().session("nobody") is None
+    assert await home.journal().claim("nobody", "run", "UTC") is None
+
+
+async def test_a_verb_on_a_lane_of_no_session_is_fenced(home: Home) -> None:
+    claimed = await begun(home.journal())
+    await home.execute("UPDATE sessions SET key = 'other'")
+    await home.execute("DELETE FROM entries")
+    home.damaged = frozenset({"other"})
+    with pytest.raises(Fenced):
+        await home.journal().release(claimed.lane, claimed.run)
