@@ -56,8 +56,7 @@ class Delivery:
 
     async def run(self) -> None:
         """Send what is owed until cancelled, beginning with what an earlier process left."""
-        for address in await self._journal.owed_chats(self._name):
-            self._bus.owed(address)
+        await self._recover()
         owed = self._bus.owed_chats(self._name)
         async with asyncio.TaskGroup() as tasks:
             while True:
@@ -70,6 +69,18 @@ class Delivery:
                 self._chats[chat] = asyncio.Event()
                 self._quiet.clear()
                 tasks.create_task(self._serve(chat), name=f"delivery {self._name}:{chat}")
+
+    async def _recover(self) -> None:
+        """Wake every chat that something is owed to, as soon as the store says which."""
+        while True:
+            try:
+                for address in await self._journal.owed_chats(self._name):
+                    self._bus.owed(address)
+            except StoreError as error:
+                logger.error("{}: delivery waits for the store: {}", self._name, error)
+                await self._clock.sleep(_STORE_RETRY_SECONDS)
+            else:
+                return
 
     async def flush(self, seconds: float) -> None:
         """Wait until nothing is being sent, at most `seconds`."""
@@ -142,7 +153,7 @@ class Delivery:
         must not eat the message: it goes out as plain text then."""
         with boundary(f"rendering {message.key}") as caught:
             rendered = self._channel.render(message)
-        if caught.error is not None:
+        if caught.error is not None or not rendered:
             rendered = [OutboundPart(text=message.text or "(empty message)")]
         return [
             msgspec.structs.replace(part, key=f"{message.key}:{number}")
@@ -167,6 +178,18 @@ class Delivery:
         return await self._journal.next_outbound(address)
 
     async def _one(self, address: Address, part: OutboundPart) -> str:
+        """Send one part. Whatever an adapter raises that is no DeliveryError leaves it unknown."""
+        failure: DeliveryError | None = None
+        with boundary(f"sending to {address}") as caught:
+            try:
+                return await self._formatted_or_plain(address, part)
+            except DeliveryError as error:
+                failure = error
+        if failure is not None:
+            raise failure
+        raise OutcomeUnknown(f"the channel failed inside ({type(caught.error).__name__})")
+
+    async def _formatted_or_plain(self, address: Address, part: OutboundPart) -> str:
         try:
             return await self._channel.send(address, part)
         except Refused as refused:
@@ -225,7 +248,7 @@ class Delivery:
         it is sent ahead on its own."""
         if len(parts) == 1:
             text = f"{message.text}\n\n{REPEAT_LINE}"
-            rendered = self._channel.render(msgspec.structs.replace(message, text=text))
+            rendered = self._render(msgspec.structs.replace(message, text=text))
             if len(rendered) == 1:
                 return msgspec.structs.replace(rendered[0], key=parts[idx].key)
         await self._one(message.address, OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r"))

@@ -165,6 +165,7 @@ class AgentLoop:
         except StoreError as error:
             logger.error("run {} waits for the store: {}", turn.run.id, error)
             await self._give_back(turn)
+            self._bus.owed(turn.address)  # what failed may have been committed all the same
             return True
         except asyncio.CancelledError:
             with suppress(StoreError):  # lost or unwritten: it ended, or counts as an unclean end

@@ -85,15 +85,18 @@ class MessageBus:
     ) -> list[Admitted]:
         """Commit messages with the channel's cursor, then wake whoever must act on them."""
         done = await self.journal.admit(channel, admissions, cursor, self._lane_limit)
-        for one in done:
+        for asked, one in zip(admissions, done, strict=True):
             if one.stopped is not None:
                 for stopped in self._on_stopped:
                     stopped(one.stopped)
             if one.owes is not None:
                 self.owed(one.owes)
-            elif one.fresh:
+                continue
+            if one.fresh:
                 self._mail[one.session_key] = one.inbound_id
-                self.wake(one.session_key, one.kind)
+            else:  # whoever brought it first may have died before this
+                self.owed(asked.message.address)
+            self.wake(one.session_key, one.kind)
         return done
 
     async def recover(self) -> list[Ready]:

@@ -82,7 +82,7 @@ class ScriptedProvider:
         self.requests: list[ModelRequest] = []
         self.script = deque(script)
         self.closed = False
-        self._otherwise = otherwise
+        self.otherwise = otherwise
         self._model = model or ModelProfile(name="scripted", provider="test")
         self._asked = asyncio.Event()
 
@@ -100,7 +100,7 @@ class ScriptedProvider:
         """Answer as scripted."""
         self.requests.append(request)
         self._asked.set()
-        scripted = self.script.popleft() if self.script else self._otherwise
+        scripted = self.script.popleft() if self.script else self.otherwise
         answer = scripted(request) if callable(scripted) else scripted
         if isinstance(answer, Held):
             if answer.said:
