@@ -145,7 +145,7 @@ class SqliteDatabase:
             raise StoreUnwritable(f"no copy could be made before migrating ({error})") from error
 
     async def scrub(self) -> None:
-        """Write the file anew: secure_delete leaves what was moved between pages behind."""
+        """Write the file anew: secure_delete would leave what was once moved between pages."""
         unit = _Unit(lambda _: None, "", self._write_anew)
         self._inbox.put(unit)
         await unit.future

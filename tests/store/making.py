@@ -37,11 +37,12 @@ def said(
     key: str | None = None,
     origin: Origin = Origin.USER,
 ) -> InboundMessage:
-    """A message; its dedupe key is its text."""
+    """A message; its dedupe key is its text, unless another is given."""
+    known_by = text if key is None else key
     return InboundMessage(
         address=address,
-        message_id=f"id-{text}",
-        dedupe_key=text if key is None else key,
+        message_id=f"id-{known_by}",
+        dedupe_key=known_by,
         sender=Sender(sender, "Somebody"),
         text=text,
         sent_at=1_700_000_000.0,
