@@ -232,6 +232,7 @@ async def gateway(
         async with asyncio.TaskGroup() as tasks:
             await made.loop.recover()
             made.start(tasks)
+            await made.settle()
             yield made
             made.stop()
     finally:

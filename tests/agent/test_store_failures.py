@@ -12,6 +12,7 @@ from nanobot.errors import ModelUnreachable, StoreUnwritable
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import ToolResultEntry
 from nanobot.testing import (
+    Answer,
     FakeChannel,
     FakeGateway,
     Held,
