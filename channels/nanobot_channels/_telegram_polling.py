@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any
 
-import httpx
 import msgspec
 from loguru import logger
 from telegram.error import TelegramError
@@ -14,7 +14,8 @@ from telegram.error import TelegramError
 from nanobot.bus.events import InboundMessage
 from nanobot.errors import BadCredentials
 from nanobot.ports import Clock, Intake
-from nanobot_channels._telegram_api import MALFORMED, ApiRefusal, BotApi
+from nanobot_channels._telegram_api import MALFORMED, BotApi
+from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_updates import (
     ALLOWED_UPDATES,
     BadUpdate,
@@ -27,6 +28,7 @@ from nanobot_channels._telegram_updates import (
 
 # A poll is given up when its answer is this much later than asked for.
 _GRACE = 1.3
+_FIRST_ANSWER_SECONDS = 10.0
 _ANSWER_SECONDS = 5.0
 
 
@@ -115,7 +117,10 @@ class Polling:
         if offset is not None:
             params["offset"] = offset
         self._answered = False
-        updates = await self._api.call("get_Updates", params, read_seconds=self._seconds * _GRACE)
+        patience = self._seconds * _GRACE
+        if not held:
+            patience = min(patience, _FIRST_ANSWER_SECONDS)
+        updates = await self._api.call("get_Updates", params, read_seconds=patience)
         if not isinstance(updates, list):
             raise TypeError(f"getUpdates answered with {type(updates).__name__}")
         self._answered = True
@@ -162,13 +167,13 @@ class Polling:
         await self._clock.sleep(delay)
 
     async def _after_refusal(self, error: ApiRefusal, delay: float) -> float:
-        if error.status in {httpx.codes.UNAUTHORIZED, httpx.codes.NOT_FOUND}:
+        if error.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
             raise BadCredentials(
                 f"Telegram refuses the token of channels.{self._name} ({error.status}). Ask "
                 f"@BotFather for the bot's token (/mybots, API Token), put it into channels."
                 f"{self._name}.token; with an api_root of your own, check that too."
             )
-        if error.status == httpx.codes.CONFLICT:
+        if error.status == HTTPStatus.CONFLICT:
             if "webhook" in error.message.lower():
                 await self._delete_webhook()
             else:

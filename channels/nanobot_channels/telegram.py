@@ -15,7 +15,8 @@ from nanobot.bus.events import Address, OutboundMessage
 from nanobot.errors import ConfigError
 from nanobot.ports import Capabilities, Clock, Intake, OutboundPart
 from nanobot_channels import _telegram_parts
-from nanobot_channels._telegram_api import MALFORMED, ApiRefusal, BotApi, delivery_error
+from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
+from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_parts import Payload, payload_of
 from nanobot_channels._telegram_polling import Polling
 
@@ -131,12 +132,17 @@ def _content(part: OutboundPart, payload: Payload, *, plain: bool) -> dict[str, 
     """The parameters that sendMessage and editMessageText have in common."""
     params: dict[str, Any] = {"text": part.text, "link_preview_options": {"is_disabled": True}}
     if payload.buttons:
-        params["reply_markup"] = {"inline_keyboard": msgspec.to_builtins(payload.buttons)}
+        params["reply_markup"] = _json({"inline_keyboard": payload.buttons})
     if not plain:
         params["text"] = part.text if payload.text is None else payload.text
         if payload.entities:
-            params["entities"] = msgspec.to_builtins(payload.entities)
+            params["entities"] = _json(payload.entities)
     return params
+
+
+def _json(value: object) -> str:
+    """What the Bot API calls JSON-serialized; PTB hands strings on without a look inside."""
+    return msgspec.json.encode(value).decode()
 
 
 def open_channel(name: str, settings: Mapping[str, object]) -> TelegramChannel:

@@ -9,6 +9,7 @@ import pytest
 
 from nanobot.bus.events import Address, OutboundMessage
 from nanobot.errors import BadCredentials, StoreUnwritable
+from nanobot.ports import OutboundPart
 from nanobot.testing import ManualClock
 from nanobot_channels._telegram_polling import Backoff
 from nanobot_channels.telegram import TelegramChannel
@@ -197,6 +198,32 @@ async def test_every_answered_poll_is_a_sign_of_life(
     async with running(intake):
         await intake.until(lambda: intake.signs_of_life > 0)
     assert intake.signs_of_life == 1
+
+
+async def test_a_quiet_bot_is_known_to_be_up_before_its_first_long_poll(
+    telegram: TelegramServer, running: Running
+) -> None:
+    intake = FakeIntake()
+    async with running(intake):
+        polls = await telegram.called("getUpdates", 2)
+    assert [poll.params["timeout"] for poll in polls] == ["0", "30"]
+    assert intake.signs_of_life == 1
+
+
+async def test_polling_goes_on_while_every_connection_for_sends_is_taken(
+    telegram: TelegramServer, running: Running, channel: TelegramChannel
+) -> None:
+    telegram.fail("sendMessage", delay=3600)
+    async with asyncio.TaskGroup() as sends:
+        tasks = [sends.create_task(channel.send(CHAT, OutboundPart(text="x"))) for _ in range(130)]
+        await telegram.called("sendMessage", 128)
+        telegram.say(1, "hi")
+        intake = FakeIntake()
+        async with running(intake):
+            await intake.received(1)
+        for task in tasks:
+            task.cancel()
+    assert len(telegram.calls_of("sendMessage")) == 128
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,203 @@
+"""python-telegram-bot's requests over aiohttp, and what their failures mean.
+
+PTB documents `telegram.request.BaseRequest` for this. Its own transport (httpx) spends four times
+the processor on a small call, and folds error statuses and broken connections into a few types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import aiohttp
+import msgspec
+from telegram.error import NetworkError, TelegramError
+from telegram.request import BaseRequest, RequestData
+from yarl import URL
+
+from nanobot_channels._net import proxy_for, trusted_authorities
+
+_CONNECT_SECONDS = 5.0
+_POOL_SECONDS = 10.0
+_WRITE_SECONDS = 20.0
+_KEEPALIVE_SECONDS = 30.0
+_FORM = {"content-type": "application/x-www-form-urlencoded"}
+_NOT_GIVEN = BaseRequest.DEFAULT_NONE
+_TOKEN = re.compile(r"/bot[^/\s]+")
+
+# aiohttp raises these only while it gets a connection (TCPConnector.connect); the request is
+# written after that. ServerDisconnectedError and ClientOSError come later: those say nothing.
+_BEFORE_WRITING = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.InvalidURL,
+    aiohttp.NonHttpUrlClientError,
+)
+
+
+class NothingSent(NetworkError):
+    """No byte of the request went out."""
+
+
+class NoAnswer(NetworkError):
+    """The request went out, at least in part, and no answer came back."""
+
+
+class ApiRefusal(TelegramError):
+    """The server answered with an HTTP error status, so nothing was applied.
+
+    `retry_after` is in seconds. Statuses and descriptions are those of the Bot API, or of
+    whatever stands in between.
+    """
+
+    def __init__(self, status: int, payload: bytes) -> None:
+        body = _error_body(payload)
+        super().__init__(body.description or f"HTTP status {status}")
+        self.status = status
+        self.retry_after = body.parameters.retry_after
+
+
+class _Parameters(msgspec.Struct):
+    retry_after: float | None = None
+
+
+class _ErrorBody(msgspec.Struct):
+    description: str = ""
+    parameters: _Parameters = msgspec.field(default_factory=_Parameters)
+
+
+def _error_body(payload: bytes) -> _ErrorBody:
+    try:
+        return msgspec.json.decode(payload, type=_ErrorBody, strict=False)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _ErrorBody()
+
+
+class AiohttpRequest(BaseRequest):
+    """Requests to one server through at most `connections`, opened at the first of them.
+
+    `read_seconds` may pass without a byte of the answer. Every request is sent once: aiohttp
+    repeats only idempotent methods when a kept connection turns out to be dead (RFC 9112, 9.3.1),
+    and the Bot API is called with POST. Redirects are not followed: they would be error statuses.
+    Proxies come from the environment, but never for loopback; no cookie is kept.
+    Raises NothingSent, NoAnswer or ApiRefusal, none of which shows the token.
+    """
+
+    def __init__(self, root: str, connections: int, read_seconds: float) -> None:
+        self._root = root
+        self._connections = connections
+        self._read_seconds = read_seconds
+        self._session: aiohttp.ClientSession | None = None
+        self._proxy: str | None = None
+        self._closed = False
+
+    @property
+    def read_timeout(self) -> float | None:
+        """Seconds of silence after which a request is given up."""
+        return self._read_seconds
+
+    async def initialize(self) -> None:
+        """Allow requests again after `shutdown`; the first one opens the session."""
+        self._closed = False
+
+    async def shutdown(self) -> None:
+        """Close every connection; requests after that fail as NothingSent."""
+        self._closed = True
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def do_request(  # noqa: PLR0913 - PTB's signature
+        self,
+        url: str,
+        method: str,
+        request_data: RequestData | None = None,
+        read_timeout: Any = _NOT_GIVEN,
+        write_timeout: Any = _NOT_GIVEN,
+        connect_timeout: Any = _NOT_GIVEN,
+        pool_timeout: Any = _NOT_GIVEN,
+    ) -> tuple[int, bytes]:
+        """The status, always a 2xx, and the body."""
+        if request_data is not None and request_data.contains_files:
+            raise NothingSent("this transport sends no files")
+        given = (read_timeout, write_timeout, connect_timeout, pool_timeout)
+        usual = (self._read_seconds, _WRITE_SECONDS, _CONNECT_SECONDS, _POOL_SECONDS)
+        patience = _patience(
+            *(u if g is _NOT_GIVEN else g for g, u in zip(given, usual, strict=True))
+        )
+        body = _form(request_data.json_parameters) if request_data else None
+        try:
+            async with self._opened().request(
+                method,
+                url,
+                data=body,
+                headers=_FORM,
+                timeout=patience,
+                allow_redirects=False,
+                proxy=self._proxy,
+            ) as response:
+                payload = await response.read()
+        except _BEFORE_WRITING as error:
+            raise NothingSent(_words(error)) from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise NoAnswer(_words(error)) from error
+        if not 200 <= response.status <= 299:
+            raise ApiRefusal(response.status, payload)
+        return response.status, payload
+
+    @staticmethod
+    def parse_json_payload(payload: bytes) -> Any:
+        """The body as JSON; lenient about its encoding, as PTB is. Raises TelegramError."""
+        try:
+            return msgspec.json.decode(payload)
+        except RecursionError as error:
+            raise TelegramError("Invalid server response") from error
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return BaseRequest.parse_json_payload(payload)
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise NothingSent("the connection was closed")
+        if self._session is None:
+            # Once and here: aiohttp's trust_env reads them at every request, in a thread.
+            self._proxy = proxy_for(self._root)
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=self._connections,
+                    keepalive_timeout=_KEEPALIVE_SECONDS,
+                    ssl=trusted_authorities(self._root),
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"user-agent": BaseRequest.USER_AGENT},
+            )
+        return self._session
+
+
+def _form(parameters: Mapping[str, str]) -> bytes:
+    """As urllib.parse.urlencode, but in C: that takes half a millisecond for a long text."""
+    return URL.build(query=parameters).raw_query_string.encode()
+
+
+@lru_cache
+def _patience(
+    read: float | None, write: float | None, connect: float | None, pool: float | None
+) -> aiohttp.ClientTimeout:
+    """`total` only ends what nothing else does: an upload that does not move, or a trickle."""
+    reach = pool + connect if pool is not None and connect is not None else None
+    total = None
+    if reach is not None and write is not None and read is not None:
+        total = reach + write + 2 * read
+    return aiohttp.ClientTimeout(
+        total=total,
+        connect=reach,
+        sock_connect=connect,
+        sock_read=read,
+    )
+
+
+def _words(error: BaseException) -> str:
+    """What aiohttp says, without the token, which is part of the URL."""
+    return _TOKEN.sub("/bot[token]", f"{type(error).__name__}: {error}".rstrip(": "))
