@@ -175,7 +175,7 @@ class EmbeddedProvider:
             return self._child
 
     async def _start(self) -> _Child:
-        # Here and not above: the client brings httpx, and importing this module must be cheap.
+        # Here and not above: the client brings aiohttp, and importing this module must be cheap.
         from nanobot.providers.openai_compat import (  # noqa: PLC0415
             CallPolicy,
             OpenAICompatProvider,

@@ -216,15 +216,16 @@ async def http_probe(url: str) -> tuple[str, ...] | None:
 
     None without an answer within PROBE_SECONDS. Proxies are never asked: this is for loopback.
     """
-    import httpx  # noqa: PLC0415  # 0.15 s that nobody with a configured model should pay
+    import aiohttp  # noqa: PLC0415  # 0.15 s that nobody with a configured model should pay
 
     try:
-        # Nothing here is https, and loading certificates takes longer than asking.
-        async with httpx.AsyncClient(trust_env=False, verify=False) as client:  # noqa: S501
-            async with asyncio.timeout(PROBE_SECONDS):
-                answer = await client.get(url)
-        listing = msgspec.json.decode(answer.content, type=_Listing)
-    except (httpx.HTTPError, TimeoutError, msgspec.DecodeError):
+        async with (
+            asyncio.timeout(PROBE_SECONDS),
+            aiohttp.ClientSession() as client,
+            client.get(url, allow_redirects=False) as answer,
+        ):
+            listing = msgspec.json.decode(await answer.read(), type=_Listing)
+    except (aiohttp.ClientError, OSError, msgspec.DecodeError):
         return None
     return tuple(row.id or row.name for row in (*listing.models, *listing.data))
 

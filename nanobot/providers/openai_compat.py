@@ -1,16 +1,17 @@
-"""The lean client: OpenAI-compatible /chat/completions, streamed over httpx."""
+"""The lean client: OpenAI-compatible /chat/completions, streamed over aiohttp."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-import httpx
+import aiohttp
 import msgspec
+from yarl import URL
 
 from nanobot.errors import ConfigError, ModelProtocolError, ModelRateLimited
 from nanobot.ports import Clock
@@ -22,7 +23,7 @@ from nanobot.providers.base import (
     Retrying,
     TextDelta,
 )
-from nanobot.providers.models import is_loopback, profile_for
+from nanobot.providers.models import profile_for
 from nanobot.providers.openai_errors import (
     Failure,
     Speaker,
@@ -31,6 +32,7 @@ from nanobot.providers.openai_errors import (
     failure_of_protocol,
     failure_of_status,
 )
+from nanobot.providers.openai_http import Line, may_pass, words
 from nanobot.providers.openai_request import Quirks, encode_request, learned
 from nanobot.providers.openai_stream import AnswerReader, StreamError
 
@@ -73,7 +75,7 @@ class OpenAICompatProvider:
     a stream cut half-way, an error object in it, an answer that cannot be read. Waits are 0.5 s
     doubling to 16 s, or what `retry-after` asks for; a wish of more than 60 s is raised at once
     as ModelRateLimited. Cancelling closes the connection. Proxies and certificates come from the
-    environment as httpx reads it, but never for loopback addresses.
+    environment, proxies never for loopback addresses.
     Raises ConfigError for an `api_base` or `api_key` that cannot work.
     """
 
@@ -93,7 +95,11 @@ class OpenAICompatProvider:
         self._clock = clock
         self._profiles = profiles
         self._policy = policy or CallPolicy()
-        self._client: httpx.AsyncClient | None = None
+        self._line = Line(
+            f"{self.api_base}/chat/completions",
+            _headers(self.api_base, self._api_key),
+            self._policy.connect_seconds,
+        )
         self._quirks: dict[str, Quirks] = {}
         # OpenAI's own newer models refuse `max_tokens`; most other servers know nothing else.
         self._first_quirks = Quirks(completion_tokens="//api.openai.com" in self.api_base)
@@ -133,9 +139,7 @@ class OpenAICompatProvider:
 
     async def close(self) -> None:
         """End every connection."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._line.close()
 
     def _delay(self, failed: int, failure: Failure) -> float:
         wish = failure.retry_after or 0.0
@@ -154,14 +158,13 @@ class OpenAICompatProvider:
                 async for delta in deltas:
                     shown = shown or isinstance(delta, TextDelta)
                     yield delta
-        except (httpx.TransportError, TimeoutError) as problem:
+        except (aiohttp.ClientError, OSError) as problem:
             if not reader.complete:
-                silent = isinstance(problem, TimeoutError)
-                why = "no answer in time" if silent else str(problem) or "the connection broke"
-                raise _AttemptFailed(failure_of_connection(speaker, why)) from problem
+                lost = failure_of_connection(speaker, words(problem), again=may_pass(problem))
+                raise _AttemptFailed(lost) from problem
         except StreamError as problem:
             raise _AttemptFailed(failure_in_stream(speaker, problem.body)) from problem
-        except (ModelProtocolError, httpx.DecodingError) as problem:
+        except ModelProtocolError as problem:
             raise _AttemptFailed(failure_of_protocol(speaker, str(problem))) from problem
         if not reader.complete:
             cut = failure_of_connection(speaker, "the answer was cut off half-way")
@@ -179,16 +182,15 @@ class OpenAICompatProvider:
         received = 0
         response = await self._send(request)
         try:
-            if not response.is_success:
+            if not 200 <= response.status <= 299:
                 raise _AttemptFailed(await self._status_failure(speaker, response))
-            pieces = response.aiter_bytes()
             patience = policy.first_byte_seconds
             while True:
                 if reader.done:
                     patience = _GOODBYE_SECONDS
                 async with asyncio.timeout(patience):
-                    piece = await anext(pieces, None)
-                if piece is None:
+                    piece = await response.content.readany()
+                if not piece:
                     break
                 received += len(piece)
                 if received > policy.max_bytes:
@@ -199,47 +201,21 @@ class OpenAICompatProvider:
             for delta in reader.end():
                 yield delta
         finally:
-            await response.aclose()
+            response.close()
 
-    async def _send(self, request: ModelRequest) -> httpx.Response:
-        if self._client is None:
-            self._client = self._open()
+    async def _send(self, request: ModelRequest) -> aiohttp.ClientResponse:
         body = encode_request(request, self._quirks_of(request.model))
-        ask = self._client.build_request("POST", f"{self.api_base}/chat/completions", content=body)
         async with asyncio.timeout(self._policy.first_byte_seconds):
-            return await self._client.send(ask, stream=True)
+            return await self._line.post(body)
 
-    def _open(self) -> httpx.AsyncClient:
-        headers = {
-            "content-type": "application/json",
-            "accept": "text/event-stream",
-            "accept-encoding": "identity",
-            "user-agent": "nanobot",
-        }
-        if self._api_key:
-            headers["authorization"] = f"Bearer {self._api_key}"
-        return httpx.AsyncClient(
-            headers=headers,
-            limits=httpx.Limits(
-                max_connections=256, max_keepalive_connections=64, keepalive_expiry=30.0
-            ),
-            # Reading is timed here, by the piece; httpx need not time it again.
-            timeout=httpx.Timeout(None, connect=self._policy.connect_seconds),
-            trust_env=not is_loopback(self.api_base),
-        )
-
-    async def _status_failure(self, speaker: Speaker, response: httpx.Response) -> Failure:
+    async def _status_failure(self, speaker: Speaker, response: aiohttp.ClientResponse) -> Failure:
         body = b""
-        try:
+        with suppress(aiohttp.ClientError, OSError):  # the status speaks for itself
             async with asyncio.timeout(self._policy.stall_seconds):
-                async for piece in response.aiter_bytes():
+                while len(body) <= _MAX_ERROR_BODY and (piece := await response.content.readany()):
                     body += piece
-                    if len(body) > _MAX_ERROR_BODY:
-                        break
-        except (httpx.TransportError, httpx.DecodingError, TimeoutError):
-            pass  # the status speaks for itself
         return failure_of_status(
-            speaker, response.status_code, response.headers, body, self._clock.now()
+            speaker, response.status, response.headers, body, self._clock.now()
         )
 
     def _quirks_of(self, model: str) -> Quirks:
@@ -253,6 +229,19 @@ class OpenAICompatProvider:
         return found != quirks
 
 
+def _headers(api_base: str, api_key: str) -> dict[str, str]:
+    headers = {
+        "content-type": "application/json",
+        "accept": "text/event-stream",
+        "accept-encoding": "identity",
+        "user-agent": "nanobot",
+    }
+    # A name and password within the address become the same header.
+    if api_key and "@" not in urlsplit(api_base).netloc:
+        headers["authorization"] = f"Bearer {api_key}"
+    return headers
+
+
 def _endless(speaker: Speaker, limit: int) -> Failure:
     failure = failure_of_protocol(speaker, f"more than {limit} bytes and still no end")
     return msgspec.structs.replace(failure, again=False)
@@ -263,8 +252,8 @@ def _checked_base(name: str, api_base: str) -> str:
     try:
         parts = urlsplit(base)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        httpx.URL(base)
-    except (ValueError, httpx.InvalidURL):
+        usable = usable and bool(URL(base).host)
+    except ValueError:
         usable = False
     if not usable:
         raise ConfigError(

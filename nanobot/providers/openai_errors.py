@@ -106,13 +106,13 @@ def failure_of_protocol(speaker: Speaker, problem: str) -> Failure:
     return Failure(ModelProtocolError(message), again=True, why="the answer could not be read")
 
 
-def failure_of_connection(speaker: Speaker, problem: str) -> Failure:
+def failure_of_connection(speaker: Speaker, problem: str, *, again: bool = True) -> Failure:
     """No connection, a broken one, or silence for too long."""
     message = (
         f"{speaker.provider} did not answer at {speaker.api_base}: {speaker.clean(problem)}. "
         f"Check the network and providers.{speaker.provider}.api_base."
     )
-    return Failure(ModelUnreachable(message), again=True, why=speaker.clean(problem))
+    return Failure(ModelUnreachable(message), again=again, why=speaker.clean(problem))
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -1,0 +1,118 @@
+"""The lean client's session: aiohttp, with proxies and certificates as the environment says."""
+
+from __future__ import annotations
+
+import io
+import ssl
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import certifi
+
+from nanobot.providers.models import is_loopback
+
+_CONNECTIONS = 256
+_KEEPALIVE_SECONDS = 30.0
+_PIECE = 1_000_000
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+
+
+class Line:
+    """Requests to one address. Opened at the first of them, in the running loop.
+
+    Redirects are not followed, so credentials go nowhere else; no cookie is kept. aiohttp repeats
+    only idempotent methods on its own when a kept connection turns out to be dead, so a POST is
+    sent once.
+    """
+
+    def __init__(self, url: str, headers: dict[str, str], connect_seconds: float) -> None:
+        self._url = url
+        self._headers = headers
+        # Reading is timed by the client, by the piece.
+        self._patience = aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds)
+        self._proxy: str | None = None
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, body: bytes) -> aiohttp.ClientResponse:
+        """The response once its head is there; raises what aiohttp raises."""
+        if self._session is None:
+            # Once and here: aiohttp's trust_env reads them at every request, in a thread.
+            self._proxy = proxy_for(self._url)
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=_CONNECTIONS,
+                    keepalive_timeout=_KEEPALIVE_SECONDS,
+                    ssl=trusted_authorities(self._url),
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=self._headers,
+                timeout=self._patience,
+            )
+        # In pieces, if it is large: that is what aiohttp asks for (and it warns of the rest).
+        data = io.BytesIO(body) if len(body) > _PIECE else body
+        return await self._session.post(
+            self._url, data=data, allow_redirects=False, proxy=self._proxy
+        )
+
+    async def close(self) -> None:
+        """End every connection."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy for an address by HTTP(S)_PROXY, ALL_PROXY and NO_PROXY; never for loopback."""
+    parts = urlsplit(url)
+    if is_loopback(url) or proxy_bypass(parts.hostname or ""):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+
+
+def trusted_authorities(url: str) -> ssl.SSLContext | bool:
+    """For aiohttp's `ssl`: True, the system's (or SSL_CERT_FILE's), where there are any.
+
+    Python builds that look for them in the wrong place get certifi's as well.
+    """
+    if urlsplit(url).scheme != "https" or _system_has_authorities():
+        return True
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+def _system_has_authorities() -> bool:
+    paths = ssl.get_default_verify_paths()
+    # OpenSSL finds a certificate in a folder by a name like 5ed36f99.0 only.
+    return bool(paths.cafile) or bool(paths.capath and any(Path(paths.capath).glob("*.0")))
+
+
+def words(problem: Exception) -> str:
+    """Why there is no answer, for the person who can do something about it."""
+    if isinstance(problem, aiohttp.ClientConnectorCertificateError):
+        reason = getattr(problem.certificate_error, "verify_message", "") or "unknown authority"
+        return (
+            f"its certificate is not trusted ({reason}); if somebody you trust signs the "
+            "certificates here, put theirs into a file and set SSL_CERT_FILE to it"
+        )
+    if _speaks_no_tls(problem):
+        return "it does not speak TLS there; write http:// instead of https://"
+    if isinstance(problem, TimeoutError):
+        return "no answer in time"
+    return str(problem) or "the connection broke"
+
+
+def may_pass(problem: Exception) -> bool:
+    """Whether asking again can help: not against a certificate or a wrong address."""
+    untrusted = isinstance(problem, aiohttp.ClientConnectorCertificateError)
+    return not untrusted and not _speaks_no_tls(problem)
+
+
+def _speaks_no_tls(problem: Exception) -> bool:
+    if not isinstance(problem, aiohttp.ClientConnectorSSLError):
+        return False
+    return any(sign in str(problem.os_error) for sign in _NO_TLS)
