@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.bus.events import OutboundKind, OutboundMessage
 from nanobot.journal import Admission, Admitted, Run
 from nanobot.store import inbox, log, outbox, runs, schema
-from nanobot.store.dialect import insert_ignore
+from nanobot.store.dialect import alone, insert_ignore
 from nanobot.store.unit import Writer
 
 _c = schema.channels
@@ -50,6 +50,9 @@ def admit(
     lane_limit: int,
 ) -> list[Admitted]:
     """See Journal.admit."""
+    if len(admissions) > 1:
+        # Two batches with the same messages in another order would wait for each other.
+        alone(connection, f"admit {channel}")
     done = [_admit_one(connection, writer, one, lane_limit) for one in admissions]
     if value is not None:
         set_cursor(connection, channel, value)

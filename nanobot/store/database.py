@@ -151,7 +151,9 @@ class SqliteDatabase:
         await unit.future
 
     def _write_anew(self) -> None:
+        self._command("PRAGMA temp_store=FILE")  # as much as the database itself, for a moment
         self._command("VACUUM")
+        self._command("PRAGMA temp_store=MEMORY")
         self._command("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:

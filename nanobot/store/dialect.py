@@ -7,6 +7,14 @@ from functools import cache
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+_ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtext(:n))")
+
+
+def alone(connection: sa.Connection, name: str) -> None:
+    """Wait until no other transaction is in this place; SQLite never has another."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(_ALONE, {"n": name})
+
 
 @cache
 def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[int]) -> sa.Executable:

@@ -9,6 +9,9 @@ import sqlalchemy as sa
 
 from nanobot.errors import StoreTooNew
 from nanobot.store import schema
+from nanobot.store.dialect import alone
+
+_TABLES = "tables"  # processes that start together change them one after the other
 
 _VERSION = sa.Table(
     "alembic_version",
@@ -67,7 +70,7 @@ def upgrade(connection: sa.Connection, history: History = OURS) -> None:
     from alembic import command  # noqa: PLC0415 - 0.3 s and 15 MB, needed after an update only
     from alembic.config import Config  # noqa: PLC0415
 
-    _alone(connection)
+    alone(connection, _TABLES)
     config = Config()
     config.set_main_option("script_location", str(history.folder).replace("%", "%%"))
     config.attributes["connection"] = connection
@@ -84,15 +87,9 @@ def _note_reader(connection: sa.Connection) -> None:
 
 def prepare(connection: sa.Connection, history: History = OURS) -> bool:
     """Create the tables if there are none. True: revisions are missing, `upgrade` is due."""
-    _alone(connection)
+    alone(connection, _TABLES)
     found = current(connection, history)
     if found is None:
         create(connection)
         return False
     return found != history.head
-
-
-def _alone(connection: sa.Connection) -> None:
-    """Of processes that start together on PostgreSQL, one after the other changes the tables."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7306103)")

@@ -15,7 +15,6 @@ from nanobot.store.trouble import as_store_error, code_of
 
 T = TypeVar("T")
 
-_TRIES = 5
 # A deadlock or a serialization failure: the transaction was undone and may be run again.
 _AGAIN = frozenset({"40P01", "40001"})
 
@@ -32,16 +31,20 @@ def _leave_out_zero_bytes(connection: Any, _record: object) -> None:
 
 
 class PostgresDatabase:
-    """PostgreSQL over psycopg: a pool of connections, one thread for each."""
+    """PostgreSQL over psycopg: a pool of connections, one thread for each. A unit of work that it
+    gives up in favour of another is done again, until it was tried `tries` times."""
 
     dialect = "postgresql"
 
-    def __init__(self, url: str, crasher: Crasher | None = None, workers: int = 8) -> None:
+    def __init__(
+        self, url: str, crasher: Crasher | None = None, *, workers: int = 8, tries: int = 5
+    ) -> None:
         address = sa.make_url(url).set(drivername="postgresql+psycopg")
         self._engine = sa.create_engine(address, pool_size=workers, pool_pre_ping=True)
         sa.event.listen(self._engine, "connect", _leave_out_zero_bytes)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="store")
         self._crasher = crasher or Crasher()
+        self._tries = tries
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """Run `work` on a pooled connection; see Database."""
@@ -54,7 +57,7 @@ class PostgresDatabase:
 
     def _perform(self, work: Work[T], verb: str) -> T:
         self._crasher.before(verb)
-        result = self._committed(work, _TRIES)
+        result = self._committed(work, self._tries)
         self._crasher.after(verb)
         return result
 

@@ -46,6 +46,7 @@ def postgres() -> Iterator[Postgres]:
         with psycopg.connect(server.get_uri(), autocommit=True) as admin:
             for hurry in ("fsync", "synchronous_commit", "full_page_writes"):
                 admin.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(hurry)))
+            admin.execute("ALTER SYSTEM SET deadlock_timeout = '50ms'")
             admin.execute("SELECT pg_reload_conf()")
             yield Postgres(server, admin)
         server.cleanup()
