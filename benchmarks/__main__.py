@@ -1,0 +1,125 @@
+"""`python -m benchmarks [NAME ...]`: measure, show a table, and with --json keep everything."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.figures import Result, Scenario, table
+from benchmarks.scenarios import SCENARIOS
+from benchmarks.stage import QUICK, BenchmarkError, Effort, Stage, open_stage
+
+SCENARIO_SECONDS = 900.0
+INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    chosen = _arguments()
+    results: list[Result] = []
+    failed: dict[str, str] = {}
+    try:
+        asyncio.run(_measure(chosen, results, failed))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        say("interrupted; what was measured:")
+        failed["interrupted"] = "not everything was measured"
+    print(table(results))
+    for name, why in failed.items():
+        say(f"{name} failed: {why}")
+    if chosen.json is not None:
+        report = _report(chosen, results, failed)
+        chosen.json.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+    if "interrupted" in failed:
+        return INTERRUPTED
+    return 1 if failed else 0
+
+
+def say(text: str) -> None:
+    """Progress, on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _arguments() -> argparse.Namespace:
+    about = "\n".join(f"  {name:10}{one.about}" for name, one in SCENARIOS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure nanobot, and beside it the smallest gateway there could be.",
+        epilog=f"names:\n{about}\n\ndocs/benchmarks.md says how to read the figures.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure (all)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every value there")
+    parser.add_argument("--runs", type=int, default=3, help="how often; medians are shown (3)")
+    parser.add_argument("--quick", action="store_true", help="a few turns each: to try it, only")
+    parser.add_argument("--folder", type=Path, help="where to put files: a real disk, not memory")
+    chosen = parser.parse_args()
+    if unknown := [name for name in chosen.names if name not in SCENARIOS]:
+        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(SCENARIOS)}")
+    if chosen.runs < 1:
+        parser.error("--runs must be at least 1")
+    return chosen
+
+
+async def _measure(
+    chosen: argparse.Namespace, results: list[Result], failed: dict[str, str]
+) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    # SIGINT does the same by itself: either way, what was started is ended.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=chosen.folder))
+    async with open_stage(folder, QUICK if chosen.quick else Effort(), say) as stage:
+        for name in chosen.names or SCENARIOS:
+            result = Result(SCENARIOS[name])
+            results.append(result)
+            begin = time.monotonic()
+            try:
+                async with asyncio.timeout(SCENARIO_SECONDS):
+                    await _sample(stage, result, chosen.runs)
+            except (BenchmarkError, TimeoutError) as error:
+                failed[name] = str(error) or f"took longer than {SCENARIO_SECONDS:g} s"
+            say(f"{name}: {time.monotonic() - begin:.1f} s")
+
+
+async def _sample(stage: Stage, result: Result, runs: int) -> None:
+    """Every subject in every run, by turns, so that what disturbs one disturbs the other."""
+    scenario: Scenario = result.scenario
+    stage.notes = result.notes
+    for run in range(1 if scenario.once else runs):
+        for subject in scenario.subjects:
+            say(f"{scenario.name}: run {run + 1}, {subject}")
+            sample = await scenario.sample(stage, subject)
+            result.samples.setdefault(subject, []).append(sample)
+
+
+def _report(
+    chosen: argparse.Namespace, results: Sequence[Result], failed: dict[str, str]
+) -> dict[str, Any]:
+    return {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": {
+            "python": platform.python_version(),
+            "system": platform.system(),
+            "cores": os.cpu_count(),
+            "load": os.getloadavg()[0],
+        },
+        "runs": chosen.runs,
+        "quick": chosen.quick,
+        "scenarios": {result.scenario.name: result.as_json() for result in results},
+        "failed": failed,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+"""All scenarios by name, in the order in which they are run and shown."""
+
+from __future__ import annotations
+
+from benchmarks.figures import Scenario
+from benchmarks.scenarios import alone, history, life, store, talking
+
+SCENARIOS: dict[str, Scenario] = {
+    scenario.name: scenario
+    for scenario in (
+        talking.TURN,
+        talking.TOOLS,
+        talking.MANY,
+        talking.FLOOD,
+        life.START,
+        life.MEMORY,
+        history.HISTORY,
+        alone.COMMANDS,
+        store.STORE,
+        alone.SIZE,
+        talking.DOUBLES,
+    )
+}
