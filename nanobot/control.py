@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -112,6 +112,9 @@ class _Attached:
         if not self._writer.is_closing():
             self._writer.write(line(answer))
 
+    async def drain(self) -> None:
+        await self._writer.drain()
+
     async def show(self, shown: Shown) -> bool:
         if self._gone:
             return False
@@ -195,9 +198,11 @@ class Control:
         try:
             async with asyncio.TaskGroup() as tasks:
                 telling = tasks.create_task(self._tell(watching, attached), name="control: events")
-                while raw := await _read(reader):
-                    await self._obey(raw, attached)
-                    await writer.drain()
+                # Within the group, which would wrap it: that a client goes away is no failure.
+                with suppress(ConnectionError):
+                    while raw := await _read(reader):
+                        await self._obey(raw, attached)
+                        await writer.drain()
                 telling.cancel()
         finally:
             self._bus.unsubscribe(watching)
@@ -225,8 +230,11 @@ class Control:
 
     @staticmethod
     async def _tell(watching: Subscription, attached: _Attached) -> None:
-        async for event in watching:
-            attached.write(Event(event))
+        """A client that reads slowly loses old events (see Subscription) and takes no memory."""
+        with suppress(ConnectionError):
+            async for event in watching:
+                attached.write(Event(event))
+                await attached.drain()
 
     async def _obey(self, raw: bytes, attached: _Attached) -> None:
         try:

@@ -70,10 +70,10 @@ class Operations:
         """The operation a message asks for, with its argument; None for ordinary text."""
         if not text.startswith("/"):
             return None
-        head, _, rest = text.partition(" ")
+        head, *rest = text.split(maxsplit=1)
         name = head[1:].split("@", 1)[0].lower()
         operation = _BY_NAME.get(name)
-        return None if operation is None else (operation, rest.strip())
+        return None if operation is None else (operation, "".join(rest).strip())
 
     async def admission(self, operation: Operation, asked: Asked) -> Admission:
         """The message with its answer, to be committed as one."""
@@ -83,6 +83,9 @@ class Operations:
         if operation.name == "stop":
             return self._stop(asked)
         if operation.answer is None:
+            # Whatever spelling was used, the lane knows one.
+            plain = f"/{operation.name} {asked.argument}".strip()
+            message = msgspec.structs.replace(message, text=plain)
             return Admission(message=message, session_key=asked.session_key, role=asked.role)
         try:
             text = await operation.answer(self, asked)
@@ -101,8 +104,13 @@ class Operations:
     def _stop(self, asked: Asked) -> Admission:
         """/stop reaches the sender's own run and messages, an owner's all of the session."""
         partial = self.engine.partial(asked.session_key)
-        running = [run for run in self.engine.running() if run.session_key == asked.session_key]
-        text = "Stopped." if running else "Nothing was running here; what waited is dropped."
+        everyone = asked.role is Role.OWNER
+        running = any(
+            run.session_key == asked.session_key
+            and (everyone or run.sender_id == asked.message.sender.id)
+            for run in self.engine.running()
+        )
+        text = "Stopped." if running else _NOTHING_RUNS[everyone]
         ending = Ending(
             state=RunState.ABORTED,
             bodies=() if partial is None else (partial,),
@@ -114,7 +122,7 @@ class Operations:
             session_key=asked.session_key,
             role=asked.role,
             stop=ending,
-            everyone=asked.role is Role.OWNER,
+            everyone=everyone,
         )
 
 
@@ -127,6 +135,12 @@ def notice(message: InboundMessage, text: str) -> OutboundMessage:
         kind=OutboundKind.NOTICE,
         key=f"notice:{address.channel}:{address.chat_id}:{message.dedupe_key}",
     )
+
+
+_NOTHING_RUNS = {
+    True: "Nothing was running here; what waited is dropped.",
+    False: "Nothing of yours was running here; what you had waiting is dropped.",
+}
 
 
 async def _help(_operations: Operations, asked: Asked) -> str:
