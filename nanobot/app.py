@@ -126,11 +126,15 @@ class Gateway:
                 hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
                 if self._with_channels:
                     hosting += self._channels(tasks)
-                tasks.create_task(self._warm_up(), name="model")
-                tasks.create_task(self._announce(ready), name="readiness")
+                starting = [
+                    tasks.create_task(self._warm_up(), name="model"),
+                    tasks.create_task(self._announce(ready), name="readiness"),
+                ]
                 try:
                     yield
                 finally:
+                    for task in starting:
+                        task.cancel()
                     await self._drain(agent, hosting)
 
     def _assemble(self, store: Store) -> None:

@@ -11,6 +11,7 @@ Chats 1 to 99 belong to owners, 100 to 199 to members, all others to strangers.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sqlite3
@@ -18,8 +19,9 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import psutil
 import sqlalchemy as sa
 
 from nanobot.delivery import REPEAT_LINE
@@ -28,7 +30,7 @@ from nanobot.store import log
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.telegram_server import TelegramServer
 
-PATIENCE = 30.0
+PATIENCE = 20.0
 COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
 OWNERS = range(1, 100)
 MEMBERS = range(100, 200)
@@ -85,6 +87,14 @@ class Nanobot:
         return self._process.returncode is None
 
 
+class Ended(NamedTuple):
+    """A process that has ended."""
+
+    code: int
+    output: str
+    errors: str
+
+
 class World:
     """A home, a Telegram, a model, and the processes that were started between them."""
 
@@ -139,9 +149,30 @@ members = {members}
         await made.ready()
         return made
 
+    async def run(self, *arguments: str, stdin: bytes | None = None, **environ: str) -> Ended:
+        """Run a command to its end. Without `stdin` there is nothing to read."""
+        self._start_log(arguments, "")
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            *arguments,
+            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=self.environ(**environ),
+            cwd=self.home.parent,
+        )
+        self._started.append(Nanobot(process))
+        async with asyncio.timeout(PATIENCE):
+            output, errors = await process.communicate(stdin)
+        with self._stderr.open("ab") as kept:
+            kept.write(errors)
+        return Ended(process.returncode or 0, output.decode(), errors.decode())
+
     def environ(self, **more: str) -> dict[str, str]:
-        """What a process of this world is started with; nothing of ours but the path."""
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        """What a process of this world is started with; nothing of ours but the paths."""
+        kept = {
+            name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ
+        }
         return kept | {"NANOBOT_HOME": str(self.home), "TZ": "UTC"} | more
 
     async def close(self) -> None:
@@ -171,7 +202,7 @@ members = {members}
         try:
             await self.telegram.until(lambda: self.texts(chat) == list(texts), PATIENCE)
         except TimeoutError:
-            assert self.texts(chat) == list(texts)
+            assert self.texts(chat) == list(texts), f"said {self.texts(chat)}"
 
     async def answered(self, chat: int, count: int = 1) -> list[str]:
         """Wait until the bot has said so much in a chat; what it said."""
@@ -193,6 +224,26 @@ members = {members}
         async with asyncio.timeout(PATIENCE):
             while not holds():  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.02)
+
+    async def acknowledged(self, update: dict[str, Any]) -> None:
+        """Wait until the bot has told Telegram that it has this update."""
+        number = update["update_id"]
+        await self.telegram.until(lambda: number in self.telegram.acknowledged, PATIENCE)
+
+    async def say_during_a_command(self, chat: int, text: str, first: str) -> None:
+        """Say `first` with a command, and `text` while that command runs."""
+        running, go = self.workspace / f"running{chat}", self.workspace / f"go{chat}"
+        wait = f"touch {running.name}; until [ -e {go.name} ]; do sleep 0.02; done"
+        self.telegram.say(chat, f"tool:exec:{json.dumps({'command': wait})}\n{first}")
+        await self.eventually(running.exists)
+        await self.acknowledged(self.telegram.say(chat, text))
+        go.touch()
+
+    @staticmethod
+    def processes(*command: str) -> list[int]:
+        """The processes of the whole machine with this command line."""
+        found = psutil.process_iter(["pid", "cmdline"])
+        return [process.pid for process in found if process.info["cmdline"] == [*command]]
 
     # The store, once no process has it.
 
