@@ -22,7 +22,7 @@ from nanobot.cli.logs import to_stderr
 from nanobot.cli.screen import JsonScreen, PlainScreen, Screen
 from nanobot.config import Config, load
 from nanobot.control import Answer, Event, Message, Refusal, Taken
-from nanobot.errors import ModelError, NanobotError, StoreLocked, UsageError
+from nanobot.errors import ConfigError, ModelError, NanobotError, StoreLocked, UsageError
 
 _CONNECT_SECONDS = 5.0
 _DRAIN_SECONDS = 2.0
@@ -230,7 +230,8 @@ class Wanted:
 def _exit_code(payload: dict[str, object]) -> int:
     if payload.get("state") == "completed":
         return 0
-    names = {kind.__name__: kind.exit_code for kind in ModelError.__subclasses__()}
+    kinds: list[type[NanobotError]] = [ConfigError, *ModelError.__subclasses__()]
+    names = {kind.__name__: kind.exit_code for kind in kinds}
     return names.get(str(payload.get("error")), 1)
 
 
