@@ -122,6 +122,10 @@ class TelegramServer:
         """The person blocks the bot: 403 from now on."""
         self._blocked.add(chat)
 
+    def unblock(self, chat: int) -> None:
+        """The person lets the bot in again."""
+        self._blocked.discard(chat)
+
     def _message(self, chat: int, sender: int | None, **fields: Any) -> dict[str, Any]:
         self._groups |= {chat} if chat < 0 else set()
         about = (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import itertools
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from tests.process.harness import World, open_world
 
@@ -14,3 +16,25 @@ from tests.process.harness import World, open_world
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     async with open_world(tmp_path) as made:
         yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    """A world whose gateway serves the whole module, and at its end drains with nothing left."""
+    async with open_world(tmp_path_factory.mktemp("shared")) as made:
+        made.configure(more='[providers.dead]\napi_base = "http://127.0.0.1:9/v1"')
+        gateway = await made.start()
+        yield made
+        assert await gateway.stop() == 0
+        made.verify()
+
+
+@pytest.fixture(scope="module")
+def chats() -> Iterator[int]:
+    return itertools.count(1)
+
+
+@pytest.fixture
+def chat(chats: Iterator[int]) -> int:
+    """A chat of an owner's that no other test of the module uses."""
+    return next(chats)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def talk(world: World) -> None:
 
 def steer(world: World) -> None:
     """Let more be said in a chat while the model works on its first message."""
-    said = []
+    said: list[dict[str, Any]] = []
 
     def script(body: Body) -> None:
         if not said and "say:slow" in body["messages"][-1]["content"]:

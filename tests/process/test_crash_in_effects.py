@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 
-import psutil
 import pytest
 
 from nanobot.delivery import REPEAT_LINE
@@ -61,13 +60,9 @@ async def test_a_crash_leaves_no_command_running(world: World) -> None:
     gateway = await world.start()
     world.telegram.say(1, f"tool:exec:{command}")
     await world.eventually((world.workspace / "pid").exists)
-    assert sleeping("300.125")
+    assert world.processes("sleep", "300.125")
     await gateway.kill()
-    await world.eventually(lambda: not sleeping("300.125"))
-
-
-def sleeping(seconds: str) -> bool:
-    return any(p.info["cmdline"] == ["sleep", seconds] for p in psutil.process_iter(["cmdline"]))
+    await world.eventually(lambda: not world.processes("sleep", "300.125"))
 
 
 async def test_calls_before_the_cut_one_are_not_made_again(world: World) -> None:

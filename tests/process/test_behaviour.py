@@ -1,0 +1,326 @@
+"""What people see of one gateway that serves them all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nanobot.bus.events import EventKind
+from nanobot.cli.client import Client
+from nanobot.control import Event
+from tests.doubles.openai_server import Answer, Body, Fault
+from tests.process.harness import PATIENCE, STEERED, World
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+OWNER_CHAT, MEMBER_CHAT, STRANGER = 90, 150, 500
+
+
+@pytest.fixture(autouse=True)
+def _fresh(shared: World) -> None:
+    shared.model.requests.clear()
+    shared.model.script = None
+
+
+# Busy
+
+
+async def test_what_is_said_during_a_command_steers_and_one_answer_says_so(
+    shared: World, chat: int
+) -> None:
+    await shared.say_during_a_command(chat, "say:both", "say:first")
+    await shared.said(chat, f"both\n\n{STEERED}")
+
+
+async def test_what_is_said_during_a_plain_answer_waits_for_its_turn(
+    shared: World, chat: int
+) -> None:
+    said: list[dict[str, Any]] = []
+
+    def script(body: Body) -> None:
+        if not said:
+            said.append(shared.telegram.say(chat, "say:second"))
+
+    shared.model.script = script
+    shared.telegram.say(chat, "wait:0.2\nsay:first")
+    await shared.said(chat, "first", "second")
+
+
+async def test_a_hanging_model_call_keeps_no_other_chat_waiting(
+    shared: World, chat: int, chats: Iterator[int]
+) -> None:
+    shared.model.fail_with(Fault(hang=True))
+    shared.telegram.say(chat, "say:stuck")
+    await shared.asked()
+    other = next(chats)
+    shared.telegram.say(other, "say:free")
+    await shared.said(other, "free")
+    shared.telegram.say(chat, "/stop")
+    await shared.said(chat, "Stopped.")
+
+
+async def test_fifty_messages_in_one_chat_are_each_taken_once_and_in_order(
+    shared: World, chat: int
+) -> None:
+    def script(body: Body) -> Answer:
+        new: list[str] = []
+        for message in body["messages"]:
+            new = [] if message["role"] == "assistant" else [*new, message["content"]]
+        return Answer(" ".join(text.rpartition("\n")[2] for text in new if "number-" in text))
+
+    shared.model.script = script
+    for number in range(50):
+        shared.telegram.say(chat, f"number-{number}")
+    wanted = [f"number-{number}" for number in range(50)]
+    await shared.telegram.until(
+        lambda: " ".join(shared.texts(chat)).split()[-1:] == wanted[-1:], PATIENCE
+    )
+    assert " ".join(shared.texts(chat)).replace(STEERED, "").split() == wanted
+
+
+# Orders
+
+
+async def test_stop_in_a_model_call_keeps_what_was_said_and_then_there_is_silence(
+    shared: World, chat: int
+) -> None:
+    words = Answer("half of an answer", chunks=("half ", "of ", "an ", "answer"))
+    shared.model.fail_with(Fault(hang_after=3, answer=words))
+    client = await Client.connect(shared.home / "control.sock")
+    assert client is not None
+    await client.attach(f"telegram:{chat}")
+    shared.telegram.say(chat, "go")
+    heard = ""
+    async with asyncio.timeout(PATIENCE):
+        async for answer in client.answers():
+            if isinstance(answer, Event) and answer.event.kind is EventKind.MODEL_DELTA:
+                heard += answer.event.payload["text"]
+            if heard == "half of ":
+                break
+    await client.close()
+    shared.telegram.say(chat, "/stop")
+    await shared.said(chat, "Stopped.")
+
+    shared.telegram.say(chat, "say:and on")
+    await shared.said(chat, "Stopped.", "and on")
+    said = [m["content"] for m in shared.model.requests[-1]["messages"] if m["role"] == "assistant"]
+    assert said == ["half of [stopped here]"]
+
+
+async def test_stop_in_a_command_ends_all_its_processes(shared: World, chat: int) -> None:
+    seconds = f"300.{chat:03}1"
+    command = json.dumps({"command": f"(sleep {seconds} & sleep {seconds}; wait)"})
+    shared.telegram.say(chat, f"tool:exec:{command}")
+    await shared.eventually(lambda: len(shared.processes("sleep", seconds)) == 2)
+    shared.telegram.say(chat, "/stop")
+    await shared.said(chat, "Stopped.")
+    await shared.eventually(lambda: not shared.processes("sleep", seconds))
+
+    shared.telegram.say(chat, "say:and on")
+    await shared.said(chat, "Stopped.", "and on")
+    results = [m["content"] for m in shared.model.requests[-1]["messages"] if m["role"] == "tool"]
+    assert results == ["interrupted, outcome unknown"]
+
+
+async def test_stop_drops_what_the_sender_has_waiting_with_one_notice(
+    shared: World, chat: int
+) -> None:
+    shared.model.fail_with(Fault(hang=True))
+    shared.telegram.say(chat, "say:one")
+    await shared.asked()
+    shared.telegram.say(chat, "say:two")
+    shared.telegram.say(chat, "/stop")
+    await shared.said(chat, "Stopped.")
+    shared.telegram.say(chat, "say:three")
+    await shared.said(chat, "Stopped.", "three")
+
+
+async def test_stop_with_nothing_running_says_so(shared: World, chat: int) -> None:
+    shared.telegram.say(chat, "/stop")
+    (text,) = await shared.answered(chat)
+    assert text.startswith("Nothing was running here")
+
+
+async def test_new_hides_what_was_said_before_from_the_model(shared: World, chat: int) -> None:
+    shared.telegram.say(chat, "say:secret")
+    await shared.said(chat, "secret")
+    shared.telegram.say(chat, "/new")
+    text = (await shared.answered(chat, 2))[1]
+    assert text.startswith("New conversation.")
+    shared.telegram.say(chat, "say:fresh")
+    await shared.said(chat, "secret", text, "fresh")
+    assert "secret" not in json.dumps(shared.model.requests[-1]["messages"])
+
+
+async def test_status_is_answered_while_a_run_is_busy(shared: World, chat: int) -> None:
+    shared.model.fail_with(Fault(hang=True))
+    shared.telegram.say(chat, "say:stuck")
+    await shared.asked()
+    shared.telegram.say(chat, "/status")
+    (text,) = await shared.answered(chat)
+    assert "Model: test/scripted" in text
+    assert f"Session: telegram:{chat}" in text
+    assert "Now: running" in text
+    shared.telegram.say(chat, "/stop")
+    await shared.said(chat, text, "Stopped.")
+
+
+async def test_help_lists_every_order(shared: World, chat: int) -> None:
+    shared.telegram.say(chat, "/help")
+    (text,) = await shared.answered(chat)
+    assert all(f"/{name}" in text for name in ("help", "new", "stop", "status", "model"))
+    assert shared.model.requests == []
+
+
+async def test_model_shows_and_changes_the_model_of_this_session_only(
+    shared: World, chat: int, chats: Iterator[int]
+) -> None:
+    shared.telegram.say(chat, "/model")
+    (shown,) = await shared.answered(chat)
+    assert shown.startswith("test/scripted answers here.")
+    shared.telegram.say(chat, "/model test/other")
+    changed = (await shared.answered(chat, 2))[1]
+    shared.telegram.say(chat, "say:other")
+    await shared.said(chat, shown, changed, "other")
+    assert shared.model.requests[-1]["model"] == "other"
+    elsewhere = next(chats)
+    shared.telegram.say(elsewhere, "say:same")
+    await shared.said(elsewhere, "same")
+    assert shared.model.requests[-1]["model"] == "scripted"
+
+
+async def test_a_model_nobody_knows_is_refused_and_nothing_changes(
+    shared: World, chat: int
+) -> None:
+    shared.telegram.say(chat, "/model nosuchprovider/x")
+    (refused,) = await shared.answered(chat)
+    assert "nosuchprovider" in refused
+    shared.telegram.say(chat, "say:as before")
+    await shared.said(chat, refused, "as before")
+
+
+async def test_members_talk_but_run_no_commands_and_change_no_model(shared: World) -> None:
+    shared.telegram.say(MEMBER_CHAT, "/model test/other")
+    await shared.said(MEMBER_CHAT, "Only owners change the model.")
+    command = json.dumps({"command": "echo x > member"})
+    shared.telegram.say(MEMBER_CHAT, f"tool:exec:{command}\nsay:talked")
+    await shared.said(MEMBER_CHAT, "Only owners change the model.", "talked")
+    assert not (shared.workspace / "member").exists()
+
+
+async def test_a_stranger_gets_one_word_a_day_and_the_model_never_hears_them(
+    shared: World,
+) -> None:
+    texts = ("hello", "/status", "/stop", "are you there?")
+    updates = [shared.telegram.say(STRANGER, text) for text in texts]
+    await shared.acknowledged(updates[-1])
+    shared.telegram.say(OWNER_CHAT, "say:meanwhile")
+    await shared.said(OWNER_CHAT, "meanwhile")
+    (told,) = shared.texts(STRANGER)
+    assert told.startswith("This assistant is private.")
+    assert str(STRANGER) in told
+    assert len(shared.model.requests) == 1
+
+
+# Tools that the model gets wrong
+
+
+def results(body: Body) -> list[str]:
+    return [message["content"] for message in body["messages"] if message["role"] == "tool"]
+
+
+async def test_an_unknown_tool_is_answered_with_those_there_are(shared: World, chat: int) -> None:
+    shared.telegram.say(chat, 'tool:read_fil:{"path": "x"}\nsay:done')
+    await shared.said(chat, "done")
+    (told,) = results(shared.model.requests[-1])
+    assert "there is no tool" in told
+    assert "read_file" in told
+
+
+@pytest.mark.parametrize(
+    "arguments", ["{not json", '{"path": 7}', '{"nothing": "known"}', "[]", '"text"', "null"]
+)
+async def test_arguments_that_do_not_fit_are_told_to_the_model(
+    shared: World, chat: int, arguments: str
+) -> None:
+    shared.telegram.say(chat, f"tool:read_file:{arguments}\nsay:done")
+    await shared.said(chat, "done")
+    (told,) = results(shared.model.requests[-1])
+    assert told.startswith("error: ")
+
+
+async def test_a_call_that_was_cut_off_is_never_executed(shared: World, chat: int) -> None:
+    whole = json.dumps({"command": f"echo x > cut{chat}"})
+    cut = Answer(tool_calls=[("exec", whole)], finish_reason="length")
+    shared.model.fail_with(Fault(answer=cut))
+    shared.telegram.say(chat, "say:unused")
+    await shared.answered(chat)
+    (told,) = results(shared.model.requests[-1])
+    assert told.startswith("not executed: your answer was cut off")
+    assert not (shared.workspace / f"cut{chat}").exists()
+
+
+async def test_the_same_call_with_the_same_result_is_stopped_with_a_hint(
+    shared: World, chat: int
+) -> None:
+    call = json.dumps({"command": f"echo x >> same{chat}"})
+
+    def script(body: Body) -> Answer:
+        if results(body) and results(body)[-1].startswith("not executed"):
+            return Answer("understood")
+        return Answer(tool_calls=[("exec", call)])
+
+    shared.model.script = script
+    shared.telegram.say(chat, "go")
+    await shared.said(chat, "understood")
+    assert (shared.workspace / f"same{chat}").read_text() == "x\n" * 3
+    assert "you have made this very call 3 times" in results(shared.model.requests[-1])[-1]
+
+
+# Text
+
+
+async def test_a_message_of_a_million_characters_is_answered(shared: World, chat: int) -> None:
+    shared.telegram.say(chat, "x" * 999_980 + "\nsay:read")
+    await shared.said(chat, "read")
+
+
+async def test_a_longer_message_is_refused_with_what_to_do(shared: World, chat: int) -> None:
+    shared.telegram.say(chat, "x" * 1_000_001)
+    (text,) = await shared.answered(chat)
+    assert text.startswith("This message has 1,000,001 characters; I take at most 1,000,000.")
+
+
+@pytest.mark.parametrize("text", [" ", "\n\n", "\x00\x01\x7f"])
+async def test_a_message_of_nothing_is_passed_over_and_the_chat_goes_on(
+    shared: World, chat: int, text: str
+) -> None:
+    shared.telegram.say(chat, text)
+    shared.telegram.say(chat, "say:something")
+    await shared.said(chat, "something")
+    assert len(shared.model.requests) == 1
+
+
+async def test_control_characters_and_broken_surrogates_do_not_reach_the_model(
+    shared: World, chat: int
+) -> None:
+    shared.telegram.say(chat, "say:a\x00b\x1b[31m\ud83d c \ud83d\ude00 e\u0301")
+    await shared.said(chat, "ab[31m\ufffd c \U0001f600 e\u0301")
+
+
+async def test_a_long_answer_comes_whole_and_in_order(shared: World, chat: int) -> None:
+    words = " ".join(f"w{number}" for number in range(2_000))
+    shared.telegram.say(chat, f"say:{words}")
+    await shared.telegram.until(lambda: "w1999" in " ".join(shared.texts(chat)), PATIENCE)
+    assert " ".join(shared.texts(chat)).split() == words.split()
+
+
+async def test_an_edited_message_is_a_message_of_its_own(shared: World, chat: int) -> None:
+    update = shared.telegram.say(chat, "say:one")
+    await shared.said(chat, "one")
+    shared.telegram.edit(chat, update["message"]["message_id"], "say:two")
+    await shared.said(chat, "one", "two")

@@ -1,0 +1,93 @@
+"""A model in trouble: people get the answer after all, or a clear word on why there is none."""
+
+from __future__ import annotations
+
+import pytest
+import pytest_asyncio
+
+from tests.doubles.openai_server import Answer, Fault, error_in_stream, error_status
+from tests.process.harness import World
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+DEAD = 90
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
+async def dead(shared: World) -> None:
+    """A question to a model that cannot be reached: it takes its time, beside the other tests."""
+    shared.telegram.say(DEAD, "/model dead/any")
+    await shared.answered(DEAD)
+    shared.telegram.say(DEAD, "say:never said")
+
+
+@pytest.fixture(autouse=True)
+def _fresh(shared: World) -> None:
+    shared.model.requests.clear()
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [error_status(500), error_status(503)],
+        [error_status(429, retry_after="1")],
+        [Fault(cut_after=2, answer=Answer("half an answer"))],
+        [error_in_stream("overloaded", 503)],
+        [Fault(raw=b"data: {not json}\n\n")],
+        [Fault(raw=b"")],
+    ],
+    ids=["5xx", "429", "cut", "error-in-stream", "garbage", "nothing"],
+)
+async def test_a_model_that_recovers_gives_one_whole_answer(
+    shared: World, chat: int, faults: list[Fault]
+) -> None:
+    shared.model.fail_with(*faults)
+    shared.telegram.say(chat, "say:whole and only once")
+    await shared.said(chat, "whole and only once")
+    assert len(shared.model.requests) == len(faults) + 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "remedy"),
+    [
+        (error_status(401, "invalid key"), "Check providers.test.api_key."),
+        (error_status(404, "no such model"), "Check the model's name in agent.model"),
+        (error_status(429, "insufficient_quota"), "Add credit with test"),
+        (error_status(429, "slow", retry_after="3600"), "set agent.model to another model"),
+    ],
+    ids=["401", "404", "quota", "429-for-an-hour"],
+)
+async def test_a_model_that_refuses_is_told_with_a_remedy_and_the_chat_goes_on(
+    shared: World, chat: int, fault: Fault, remedy: str
+) -> None:
+    shared.model.fail_with(fault)
+    shared.telegram.say(chat, "say:never said")
+    (told,) = await shared.answered(chat)
+    assert told.startswith("I could not answer: test answered")
+    assert remedy in told
+    shared.telegram.say(chat, "say:but this")
+    await shared.said(chat, told, "but this")
+
+
+async def test_an_empty_answer_is_not_sent_as_silence(shared: World, chat: int) -> None:
+    shared.model.fail_with(Fault(answer=Answer("")))
+    shared.telegram.say(chat, "say:unused")
+    (told,) = await shared.answered(chat)
+    assert "empty answer" in told
+
+
+async def test_an_answer_cut_at_the_token_limit_says_so(shared: World, chat: int) -> None:
+    shared.model.fail_with(Fault(answer=Answer("as far as", finish_reason="length")))
+    shared.telegram.say(chat, "say:unused")
+    await shared.said(chat, "as far as\n\n(the answer was cut off at max_tokens)")
+
+
+async def test_a_model_that_cannot_be_reached_is_told_with_what_to_check(shared: World) -> None:
+    changed, told = await shared.answered(DEAD, 2)
+    assert told.startswith("I could not answer: dead did not answer at http://127.0.0.1:9/v1")
+    assert "Check the network and providers.dead.api_base." in told
+    shared.telegram.say(DEAD, "/model default")
+    default = (await shared.answered(DEAD, 3))[2]
+    shared.telegram.say(DEAD, "say:back")
+    await shared.said(DEAD, changed, told, default, "back")
