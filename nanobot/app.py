@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 
 from loguru import logger
 
-from nanobot import workspace
+from nanobot import __version__, workspace
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller
 from nanobot.agent.loop import AgentLoop, Capacity
@@ -27,10 +27,11 @@ from nanobot.errors import ConfigError, NanobotError
 from nanobot.host import ChannelHost
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Journal, Run
-from nanobot.operations import Operations
+from nanobot.operations import Facts, Operations
 from nanobot.ports import Channel, Clock, Ids
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.roster import Roster
+from nanobot.records import Records
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.opening import Store, open_store
 from nanobot.system import RandomIds, SystemClock
@@ -92,11 +93,49 @@ class Gateway:
         """The model behind a label."""
         return (await self.roster.pick(label))[1]
 
+    def facts(self) -> Facts:
+        """What it is and where."""
+        config = self.config
+        states = {name: "off" for name, one in config.channels.items() if one.enabled}
+        states |= {host.name: host.state for host in self.hosts if host.name != NAME}
+        return Facts(
+            version=__version__,
+            home=str(config.home),
+            pid=os.getpid(),
+            serving=bool(self.hosts),
+            channels=states,
+        )
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return self._clock.now()
+
     def uptime(self) -> float:
         """Seconds since the start."""
         return self._clock.monotonic() - self._began
 
     # Life
+
+    @asynccontextmanager
+    async def at_rest(self, command: str) -> AsyncIterator[Operations]:
+        """The operations over the store alone: within, no run starts, no channel is served and
+        nobody else can open a SQLite store. Raises StoreError."""
+        async with AsyncExitStack() as stack:
+            await self._open(stack, command)
+            yield self._operations
+
+    async def _open(self, stack: AsyncExitStack, command: str) -> None:
+        store = open_store(
+            self.config.home,
+            self.config.database_url,
+            self._clock,
+            self._ids,
+            command=command,
+            crash=self._environ.get("NANOBOT_CRASH_AT", ""),
+        )
+        stack.push_async_callback(store.close)
+        stack.push_async_callback(self.roster.close)
+        self._assemble(store)
 
     @asynccontextmanager
     async def serving(self, command: str, ready: Callable[[str], None]) -> AsyncIterator[None]:
@@ -106,18 +145,8 @@ class Gateway:
         channel's first success or failure. Raises ConfigError or StoreError.
         """
         workspace.prepare(self.config.workspace)
-        store = open_store(
-            self.config.home,
-            self.config.database_url,
-            self._clock,
-            self._ids,
-            command=command,
-            crash=self._environ.get("NANOBOT_CRASH_AT", ""),
-        )
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(store.close)
-            stack.push_async_callback(self.roster.close)
-            self._assemble(store)
+            await self._open(stack, command)
             await self.loop.recover()
             control, terminal = self._terminal()
             await stack.enter_async_context(control.serving())
@@ -140,7 +169,8 @@ class Gateway:
     def _assemble(self, store: Store) -> None:
         config = self.config.agent
         self.bus = MessageBus(store.journal, config.lane_limit)
-        tools = self._tools()
+        self.records: Records = store.records
+        self.tools = tools = self._tools()
         settings = RunSettings(
             limits=Limits(
                 max_iterations=config.max_iterations,

@@ -1,8 +1,8 @@
 """The control socket: how a terminal, or any program of the owner, talks to a running nanobot.
 
 `NANOBOT_HOME/control.sock`, mode 0600, one JSON object a line each way. Whoever can open it is the
-owner. Requests are `attach`, `say` and `shown`; answers are `hello`, `taken`, `event`, `message`
-and `refused`.
+owner. Requests are `attach`, `say`, `shown` and `call`; answers are `hello`, `taken`, `event`,
+`message`, `result` and `refused`. Calls need no attaching.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from loguru import logger
@@ -50,6 +50,14 @@ class WasShown(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):
     key: str
 
 
+class Call(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
+    """Perform an operation (see nanobot.operations). `key` comes back with what it gave."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+    key: str = ""
+
+
 class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="op"):
     """Attached. `model` is a line on who answers, or on what is wrong."""
 
@@ -81,14 +89,25 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
     text: str
 
 
+class Result(msgspec.Struct, frozen=True, tag="result", tag_field="op"):
+    """What an operation gave."""
+
+    name: str
+    result: msgspec.Raw
+    key: str = ""
+
+
 class Refusal(msgspec.Struct, frozen=True, tag="refused", tag_field="op"):
-    """The request was not understood, or could not be done."""
+    """The request was not understood, or could not be done. `key`: the message it was about.
+    `code` is what a command that asked for it exits with."""
 
     text: str
+    key: str = ""
+    code: int = 1
 
 
-Request: TypeAlias = Attach | Say | WasShown
-Answer: TypeAlias = Hello | Taken | Event | Message | Refusal
+Request: TypeAlias = Attach | Say | WasShown | Call
+Answer: TypeAlias = Hello | Taken | Event | Message | Result | Refusal
 
 _requests = msgspec.json.Decoder(Request)
 
@@ -109,8 +128,11 @@ class _Attached:
         self._gone = False
 
     def write(self, answer: Answer) -> None:
+        self.write_line(line(answer))
+
+    def write_line(self, data: bytes) -> None:
         if not self._writer.is_closing():
-            self._writer.write(line(answer))
+            self._writer.write(data)
 
     async def drain(self) -> None:
         await self._writer.drain()
@@ -212,12 +234,17 @@ class Control:
     async def _attach(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> _Attached | None:
-        raw = await _read(reader)
-        try:
-            wanted = _requests.decode(raw)
-        except msgspec.DecodeError as error:
-            writer.write(line(Refusal(f"not a request: {error}")))
-            return None
+        while True:
+            raw = await _read(reader)
+            try:
+                wanted = _requests.decode(raw)
+            except msgspec.DecodeError as error:
+                writer.write(line(Refusal(f"not a request: {error}")))
+                return None
+            if not isinstance(wanted, Call):
+                break
+            writer.write(await self._call(wanted))
+            await writer.drain()
         if not isinstance(wanted, Attach) or not wanted.session:
             writer.write(line(Refusal("attach to a session first")))
             return None
@@ -247,8 +274,25 @@ class Control:
                 attached.was_shown(key)
             case Say():
                 await self._say(request, attached)
+            case Call():
+                attached.write_line(await self._call(request))
             case Attach():
                 attached.write(Refusal("this connection is attached already"))
+
+    async def _call(self, asked: Call) -> bytes:
+        """The answer to a call as it goes over the socket."""
+        answer: Result | Refusal
+        with boundary(f"operation {asked.name}") as caught:
+            try:
+                given = await self._intake.operations.call(asked.name, asked.arguments)
+                answer = Result(asked.name, msgspec.Raw(msgspec.json.encode(given)), asked.key)
+                if len(answer.result) > LINE_LIMIT - 1_000:
+                    answer = Refusal("that is too much for one answer: ask for less", asked.key)
+            except NanobotError as error:
+                answer = Refusal(str(error), asked.key, error.exit_code)
+        if caught.error is not None:
+            answer = Refusal(f"{asked.name} failed inside; the log says why", asked.key)
+        return line(answer)
 
     async def _say(self, said: Say, attached: _Attached) -> None:
         message = InboundMessage(
@@ -262,7 +306,7 @@ class Control:
         try:
             (taken,) = await self._intake.take([message], session=attached.session)
         except NanobotError as error:
-            attached.write(Refusal(str(error)))
+            attached.write(Refusal(str(error), said.key))
             return
         stopped = taken.stopped is not None
         answered = taken.owes is not None

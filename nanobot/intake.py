@@ -15,7 +15,8 @@ from nanobot.operations import Asked, Operations, notice
 
 
 class ChannelIntake:
-    """See ports.Intake. `alive_hook` is called whenever the platform has answered."""
+    """See ports.Intake. `operations` are what its people may ask for; `alive_hook` is called
+    whenever the platform has answered."""
 
     def __init__(
         self,
@@ -29,7 +30,7 @@ class ChannelIntake:
         self._name = name
         self._gate = gate
         self._bus = bus
-        self._operations = operations
+        self.operations = operations
         self._policy: SessionPolicy = policy
         self.alive = alive_hook
 
@@ -63,11 +64,11 @@ class ChannelIntake:
             return self._refusal(asked, _too_long(len(text)))
         if not text.strip() and not message.attachments:
             return self._refusal(asked, "Your message was empty: there is nothing to answer.")
-        found = self._operations.find(text)
+        found = self.operations.find(text)
         if found is None:
             return Admission(message=message, session_key=key, role=role)
         operation, argument = found
-        return await self._operations.admission(
+        return await self.operations.admission(
             operation, msgspec.structs.replace(asked, argument=argument)
         )
 

@@ -87,8 +87,7 @@ class MessageBus:
         done = await self.journal.admit(channel, admissions, cursor, self._lane_limit)
         for asked, one in zip(admissions, done, strict=True):
             if one.stopped is not None:
-                for stopped in self._on_stopped:
-                    stopped(one.stopped)
+                self.stopped(one.stopped)
             if one.owes is not None:
                 self.owed(one.owes)
                 continue
@@ -122,6 +121,11 @@ class MessageBus:
         """Everything up to this message is in the hands of a run: it need not look for it."""
         if self._mail.get(session_key, inbound_id + 1) <= inbound_id:
             del self._mail[session_key]
+
+    def stopped(self, run: Run) -> None:
+        """A run was ended over the head of whoever drives it: they are to let go at once."""
+        for call in self._on_stopped:
+            call(run)
 
     def on_stopped(self, call: Callable[[Run], None]) -> None:
         """`call` is told of every run that an order stopped, after the commit."""

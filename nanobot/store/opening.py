@@ -16,6 +16,7 @@ from nanobot.store.database import Database, SqliteDatabase
 from nanobot.store.journal import SqlJournal
 from nanobot.store.lock import HomeLock
 from nanobot.store.postgres import PostgresDatabase
+from nanobot.store.records import SqlRecords
 from nanobot.store.trouble import as_store_error
 from nanobot.store.unit import Writer
 
@@ -25,8 +26,9 @@ LEASE_SECONDS = 30.0
 class Store:
     """An open store. `shared`: other processes may work on it too, so leases must be renewed."""
 
-    def __init__(self, journal: SqlJournal, database: Database, lock: HomeLock | None) -> None:
-        self.journal = journal
+    def __init__(self, database: Database, writer: Writer, lock: HomeLock | None) -> None:
+        self.journal = SqlJournal(database, writer)
+        self.records = SqlRecords(database, writer)
         self._database = database
         self._lock = lock
 
@@ -47,7 +49,7 @@ def in_memory(clock: Clock, ids: Ids, crasher: Crasher | None = None) -> Store:
     database = SqliteDatabase(None, crasher)
     database.run_now(migrate.prepare)
     writer = Writer(clock, ids, ids.run_id())
-    return Store(SqlJournal(database, writer), database, None)
+    return Store(database, writer, None)
 
 
 def open_store(home: Path, url: str, clock: Clock, ids: Ids, *, command: str, crash: str) -> Store:
@@ -88,7 +90,7 @@ def _open_sqlite(path: Path, lock: HomeLock, clock: Clock, ids: Ids, crasher: Cr
         database.shut()
         raise
     writer = Writer(clock, ids, ids.run_id())
-    return Store(SqlJournal(database, writer), database, lock)
+    return Store(database, writer, lock)
 
 
 def bring_up_to_date(
@@ -109,7 +111,7 @@ def _open_postgres(url: str, clock: Clock, ids: Ids, crasher: Crasher) -> Store:
         database.shut()
         raise
     writer = Writer(clock, ids, ids.run_id(), LEASE_SECONDS)
-    return Store(SqlJournal(database, writer), database, None)
+    return Store(database, writer, None)
 
 
 def check(path: Path) -> None:

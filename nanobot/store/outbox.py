@@ -249,11 +249,15 @@ def bury(
     return len(dead)
 
 
-def listing(connection: sa.Connection, state: str | None, limit: int) -> list[OutboundRow]:
-    """Messages by state, the newest first."""
+def listing(
+    connection: sa.Connection, state: str | None, limit: int, identity: int | None = None
+) -> list[OutboundRow]:
+    """Messages by state or by id, the newest first."""
     query = sa.select(*_COLUMNS).order_by(_o.c.id.desc()).limit(limit)
     if state is not None:
         query = query.where(_o.c.state == state)
+    if identity is not None:
+        query = query.where(_o.c.id == identity)
     rows = connection.execute(query).all()
     return [_as_row(row, _parts(connection, row.id)) for row in rows]
 

@@ -313,12 +313,33 @@ def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | N
     if run is None:
         outbox.owe(connection, writer, key, "", ending.outbound)
         return None
-    lane = Lane(key, session.token + 1)
-    fencing = {"k": key, "was": session.token, "t": lane.token, "o": None, "until": None}
-    connection.execute(_OWN, fencing)
-    bodies = (*ending.bodies, CancelEntry(by=sender_id))
-    _end(connection, writer, lane, run, msgspec.structs.replace(ending, bodies=bodies))
+    _abort(connection, writer, session.token, run, ending, sender_id)
     return run
+
+
+def cancel(
+    connection: sa.Connection, writer: Writer, run_id: str, ending: Ending, by: str
+) -> Run | None:
+    """See Records.cancel."""
+    key = connection.scalar(sa.select(_r.c.session_key).where(_r.c.id == run_id))
+    session = connection.execute(_SESSION_LOCKED, {"k": key}).first()
+    live = connection.execute(_LIVE, {"k": key}).first()
+    if session is None or live is None or live.id != run_id:
+        return None
+    run = as_run(live)
+    _abort(connection, writer, session.token, run, ending, by)
+    return run
+
+
+def _abort(
+    connection: sa.Connection, writer: Writer, token: int, run: Run, ending: Ending, by: str
+) -> None:
+    """End a run over the head of whoever drives it: the lane's token moves on first."""
+    lane = Lane(run.session_key, token + 1)
+    fencing = {"k": run.session_key, "was": token, "t": lane.token, "o": None, "until": None}
+    connection.execute(_OWN, fencing)
+    bodies = (*ending.bodies, CancelEntry(by=by))
+    _end(connection, writer, lane, run, msgspec.structs.replace(ending, bodies=bodies))
 
 
 def release(connection: sa.Connection, writer: Writer, lane: Lane, run: Run) -> None:

@@ -22,13 +22,15 @@ from nanobot.errors import StoreError
 from nanobot.host import ChannelHost
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Journal, Run
-from nanobot.operations import Operations
+from nanobot.operations import Facts, Operations
 from nanobot.ports import Clock, Ids
 from nanobot.providers.base import ModelProfile
+from nanobot.records import Records
 from nanobot.session.entries import Entry, ReplyEntry
 from nanobot.store import log, migrate
 from nanobot.store.database import SqliteDatabase, Work
 from nanobot.store.journal import SqlJournal
+from nanobot.store.records import SqlRecords
 from nanobot.store.unit import Writer
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.testing.model import ScriptedProvider
@@ -92,7 +94,9 @@ class Process:
         self.verbs: list[str] = []
         self.dead = False
         self._home = home
-        self.journal: Journal = SqlJournal(self, Writer(home.clock, home.ids, home.ids.run_id()))
+        writer = Writer(home.clock, home.ids, home.ids.run_id())
+        self.journal: Journal = SqlJournal(self, writer)
+        self.records: Records = SqlRecords(self, writer)
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """Run `work`; see Database."""
@@ -144,9 +148,9 @@ class FakeGateway:
     ) -> None:
         self.process, self.home = process, home
         self.provider, self.channel = provider, channel
-        self.journal = process.journal
+        self.journal, self.records = process.journal, process.records
         self.bus = MessageBus(self.journal, options.lane_limit)
-        registry = ToolRegistry()
+        self.tools = registry = ToolRegistry()
         for tool in tools:
             registry.register(tool)
         settings, clock = options.settings, home.clock
@@ -200,6 +204,15 @@ class FakeGateway:
     async def describe_model(self, label: str | None) -> ModelProfile:
         """The model behind a label."""
         return (await self.provider.pick(label))[1]
+
+    def facts(self) -> Facts:
+        """What it is and where."""
+        channels = {self.host.name: self.host.state}
+        return Facts(version="test", home="memory", pid=1, serving=True, channels=channels)
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return self.home.clock.now()
 
     def uptime(self) -> float:
         """Seconds since the start."""

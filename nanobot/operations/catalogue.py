@@ -1,0 +1,10 @@
+"""The one list of operations."""
+
+from __future__ import annotations
+
+from nanobot.operations.operation import Operation
+from nanobot.operations.runs import STORED
+from nanobot.operations.sessions import SESSIONS
+from nanobot.operations.talking import TALKING
+
+OPERATIONS: tuple[Operation, ...] = (*TALKING, *SESSIONS, *STORED)

@@ -1,0 +1,220 @@
+"""An operation: its name, its typed arguments, who may, what it returns, how that reads in a chat.
+
+The faces are made from this alone: commands of the command line, /commands of every chat, calls of
+the control socket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.bus.events import Address, Role
+from nanobot.errors import UsageError
+from nanobot.operations.showing import as_text
+
+if TYPE_CHECKING:
+    from nanobot.bus.queue import MessageBus
+    from nanobot.journal import Journal, Run
+    from nanobot.operations.desk import Operations
+    from nanobot.providers.base import ModelProfile
+    from nanobot.records import Records
+    from nanobot.session.entries import ReplyEntry
+    from nanobot.tools.registry import ToolRegistry
+
+TERMINAL = "cli"
+"""The channel of the command line and of the control socket."""
+
+Here: TypeAlias = Annotated[
+    str, Meta(description="The session; in a chat, the chat's own.", extra={"here": True})
+]
+"""The type of an argument that names a session; empty: where it is asked. Only owners may name
+another one."""
+HereFirst: TypeAlias = Annotated[Here, Meta(extra={"positional": True})]
+First: TypeAlias = Annotated[str, Meta(extra={"positional": True})]
+"""The type of an argument that is given without its name. One named `text` takes all that follows.
+Arguments without a default are given so too."""
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="How many at most.")]
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an operation is given. Every field has a description (msgspec.Meta)."""
+
+
+class Nothing(Arguments, frozen=True, kw_only=True):
+    """An operation without arguments."""
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks, as what, where. `address` None: through the control socket, not from a chat.
+    `key` is the same when a chat brings the same order again."""
+
+    role: Role
+    session_key: str
+    by: str
+    address: Address | None = None
+    key: str = ""
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gateway says of itself. `serving` False: the store is open, but nothing runs."""
+
+    version: str
+    home: str
+    pid: int
+    serving: bool
+    channels: Mapping[str, str]
+
+
+class Engine(Protocol):
+    """What operations need of the gateway."""
+
+    bus: MessageBus
+
+    @property
+    def journal(self) -> Journal:
+        """The store's verbs."""
+        ...
+
+    @property
+    def records(self) -> Records:
+        """The store as people see it."""
+        ...
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """What the model may do."""
+        ...
+
+    def running(self) -> list[Run]:
+        """The runs driven now."""
+        ...
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        """What the session's run has said so far."""
+        ...
+
+    async def describe_model(self, label: str | None) -> ModelProfile:
+        """The model that a session with that label talks to; raises ConfigError or ModelError."""
+        ...
+
+    def facts(self) -> Facts:
+        """What it is and where."""
+        ...
+
+    def now(self) -> float:
+        """Unix seconds."""
+        ...
+
+    def uptime(self) -> float:
+        """Seconds since the start."""
+        ...
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
+    """One argument as the faces need it. `kind` is int, float, bool or str."""
+
+    name: str
+    kind: type
+    description: str
+    positional: bool
+    here: bool
+    required: bool
+    default: Any
+
+    @property
+    def rest(self) -> bool:
+        """Whether it takes all the text that follows."""
+        return self.positional and self.name == "text"
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to do.
+
+    `run` gets arguments of that type and returns what `returns` says, or raises NanobotError for
+    the person who asked. `text` makes a chat message of it, given the time. `role` is the least
+    that may. `command` is its name on the command line where that differs. `in_lane`: in a chat it
+    keeps its place among the messages. `confirm`: what the command line asks before.
+    """
+
+    name: str
+    help: str
+    run: Callable[[Operations, Caller, Any], Awaitable[Any]]
+    returns: Any
+    arguments: type[Arguments] = Nothing
+    text: Callable[[Any, float], str] = as_text
+    role: Role = Role.OWNER
+    command: str = ""
+    in_lane: bool = False
+    confirm: str = ""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its arguments, one by one."""
+        return tuple(_parameter(field) for field in msgspec.structs.fields(self.arguments))
+
+    @property
+    def usage(self) -> str:
+        """How it is written in a chat."""
+        words = [f"/{self.name}"]
+        for one in self.parameters:
+            shown = one.name.upper()
+            if one.positional:
+                words.append(shown if one.required else f"[{shown}]")
+            elif not one.here:
+                words.append(f"[{one.name}=yes]" if one.kind is bool else f"[{one.name}={shown}]")
+        return " ".join(words)
+
+    def may(self, role: Role) -> bool:
+        """Whether somebody in this role may."""
+        return role is Role.OWNER or role is self.role
+
+    def parsed(self, text: str) -> dict[str, str]:
+        """The arguments in what stands behind a command: `name=value` by name, others in order."""
+        named = {one.name for one in self.parameters if not one.rest}
+        waiting = [one for one in self.parameters if one.positional]
+        found: dict[str, str] = {}
+        while text:
+            word, *after = text.split(maxsplit=1)
+            name, equals, value = word.partition("=")
+            if equals and name in named:
+                found[name] = value
+            elif waiting and waiting[0].rest:
+                found[waiting[0].name] = text
+                break
+            elif waiting:
+                found[waiting.pop(0).name] = word
+            elif not all(one.here for one in self.parameters):
+                raise UsageError(f"{word!r} is too much. Write: {self.usage}")
+            text = "".join(after)
+        return found
+
+    def converted(self, given: Mapping[str, Any], *, strict: bool) -> Arguments:
+        """The typed arguments. Raises UsageError that says what was expected."""
+        try:
+            return msgspec.convert(given, self.arguments, strict=strict)
+        except msgspec.ValidationError as error:
+            reason = str(error).replace("`$.", "`").replace("Object ", "It ")
+            raise UsageError(f"{reason}. Write: {self.usage}") from None
+
+
+def _parameter(field: msgspec.structs.FieldInfo) -> Parameter:
+    hint, description = field.type, ""
+    extra: dict[str, Any] = {}
+    for meta in getattr(hint, "__metadata__", ()):
+        if isinstance(meta, Meta):
+            extra |= meta.extra or {}
+            description = meta.description or description
+    kind = getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
+    return Parameter(
+        name=field.name,
+        kind=kind if kind in {int, float, bool} else str,
+        description=description,
+        positional=field.required or bool(extra.get("positional")),
+        here=bool(extra.get("here")),
+        required=field.required,
+        default=None if field.required else field.default,
+    )

@@ -1,0 +1,245 @@
+"""Operations on runs, messages owed, tool calls and chains as they are stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.agent.states import RunKind, RunState
+from nanobot.errors import NanobotError
+from nanobot.journal import Ending
+from nanobot.operations.operation import Arguments, Caller, First, Limit, Nothing, Operation
+from nanobot.operations.sessions import page_text
+from nanobot.operations.talking import told
+from nanobot.records import AuditView, OutboxView, RunPage, RunView, ToolCallView
+
+if TYPE_CHECKING:
+    from nanobot.operations.desk import Operations
+
+_OfSession = Annotated[str, Meta(description="Only of this session.")]
+
+
+# Runs
+
+
+class _ListRuns(Arguments, frozen=True, kw_only=True):
+    session: _OfSession = ""
+    state: Annotated[
+        Literal[
+            "",
+            "live",
+            "queued",
+            "preparing",
+            "model_running",
+            "tool_running",
+            "awaiting_human",
+            "completed",
+            "failed",
+            "aborted",
+        ],
+        Meta(description="Only in this state: live, completed, failed, aborted ..."),
+    ] = ""
+    limit: Limit = 20
+
+
+class _Run(Arguments, frozen=True, kw_only=True):
+    id: Annotated[First, Meta(description="The run.")]
+
+
+async def _runs(operations: Operations, _: Caller, asked: _ListRuns) -> list[RunView]:
+    records = operations.engine.records
+    return await records.runs(session=asked.session, state=asked.state, limit=asked.limit)
+
+
+async def _run_of(operations: Operations, run_id: str) -> RunView:
+    found = await operations.engine.records.run(run_id)
+    if found is None:
+        raise NanobotError(f"There is no run {run_id}; `runs list` shows those there are.")
+    return found
+
+
+async def _show_run(operations: Operations, _: Caller, asked: _Run) -> RunPage:
+    found = await _run_of(operations, asked.id)
+    return RunPage(run=found, entries=await operations.engine.records.run_entries(asked.id))
+
+
+async def _cancel(operations: Operations, caller: Caller, asked: _Run) -> RunView:
+    engine = operations.engine
+    found = await _run_of(operations, asked.id)
+    row = await engine.journal.session(found.session_key)
+    live = None if row is None else row.run
+    if live is None or live.id != asked.id:
+        raise NanobotError(f"Run {asked.id} has ended already.")
+    word = told(live.id, live.address, "This was cancelled.")
+    partial = engine.partial(live.session_key)
+    ending = Ending(
+        state=RunState.ABORTED,
+        bodies=() if partial is None else (partial,),
+        outbound=(word,) if live.kind is RunKind.CHAT else (),
+        error="cancelled",
+    )
+    ended = await engine.records.cancel(asked.id, ending, caller.by)
+    if ended is None:
+        raise NanobotError(f"Run {asked.id} has ended already.")
+    engine.bus.stopped(ended)
+    engine.bus.owed(ended.address)
+    engine.bus.wake(ended.session_key, ended.kind)
+    return await _run_of(operations, asked.id)
+
+
+# The outbox
+
+
+class _ListOutbox(Arguments, frozen=True, kw_only=True):
+    state: Annotated[
+        Literal["", "pending", "sending", "sent", "dead", "dropped"],
+        Meta(description="Only in this state: pending, sending, sent, dead, dropped."),
+    ] = ""
+    limit: Limit = 20
+
+
+class _Owed(Arguments, frozen=True, kw_only=True):
+    id: Annotated[int, Meta(ge=1, description="The message.")]
+
+
+async def _outbox(operations: Operations, _: Caller, asked: _ListOutbox) -> list[OutboxView]:
+    return await operations.engine.records.outbox(state=asked.state, limit=asked.limit)
+
+
+async def _owed(operations: Operations, number: int) -> OutboxView:
+    found = await operations.engine.records.owed(number)
+    if found is None:
+        raise NanobotError(f"There is no message {number}; `outbox list` shows those there are.")
+    return found
+
+
+async def _retry(operations: Operations, _: Caller, asked: _Owed) -> OutboxView:
+    engine = operations.engine
+    address = await engine.records.retry(asked.id)
+    found = await _owed(operations, asked.id)
+    if address is None:
+        raise NanobotError(f"Message {asked.id} is {found.state}: only dead ones are sent again.")
+    engine.bus.owed(address)
+    return found
+
+
+async def _drop(operations: Operations, _: Caller, asked: _Owed) -> OutboxView:
+    dropped = await operations.engine.records.drop(asked.id)
+    found = await _owed(operations, asked.id)
+    if not dropped:
+        raise NanobotError(f"Message {asked.id} is {found.state}: it cannot be dropped now.")
+    return found
+
+
+# Tools and chains
+
+
+class ToolView(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that the model may use; `effect` is none, store or world."""
+
+    name: str
+    effect: str
+    description: str
+    parameters: dict[str, Any]
+
+
+async def _tools(operations: Operations, _: Caller, __: Nothing) -> list[ToolView]:
+    tools = operations.engine.tools
+    return [
+        ToolView(
+            name=spec.name,
+            effect=str(tools.effect(spec.name) or ""),
+            description=spec.description,
+            parameters=spec.parameters,
+        )
+        for spec in tools.specs()
+    ]
+
+
+class _History(Arguments, frozen=True, kw_only=True):
+    session: _OfSession = ""
+    tool: Annotated[str, Meta(description="Only of this tool.")] = ""
+    limit: Limit = 20
+
+
+async def _history(operations: Operations, _: Caller, asked: _History) -> list[ToolCallView]:
+    calls = operations.engine.records.tool_calls
+    return await calls(session=asked.session, name=asked.tool, limit=asked.limit)
+
+
+class _Audit(Arguments, frozen=True, kw_only=True):
+    session: _OfSession = ""
+    head: Annotated[str, Meta(description="A head noted earlier: some log must contain it.")] = ""
+
+
+async def _audit(operations: Operations, _: Caller, asked: _Audit) -> list[AuditView]:
+    return await operations.engine.records.audit(asked.session, asked.head)
+
+
+STORED: tuple[Operation, ...] = (
+    Operation(
+        name="runs list",
+        help="lists runs, the newest first",
+        run=_runs,
+        arguments=_ListRuns,
+        returns=list[RunView],
+    ),
+    Operation(
+        name="runs show",
+        help="shows a run step by step",
+        run=_show_run,
+        arguments=_Run,
+        returns=RunPage,
+        text=page_text,
+    ),
+    Operation(
+        name="runs cancel",
+        help="ends a run, and nothing else",
+        run=_cancel,
+        arguments=_Run,
+        returns=RunView,
+    ),
+    Operation(
+        name="outbox list",
+        help="lists messages to chats and how their delivery stands",
+        run=_outbox,
+        arguments=_ListOutbox,
+        returns=list[OutboxView],
+    ),
+    Operation(
+        name="outbox retry",
+        help="sends a dead message again",
+        run=_retry,
+        arguments=_Owed,
+        returns=OutboxView,
+    ),
+    Operation(
+        name="outbox drop",
+        help="gives an unsent message up",
+        run=_drop,
+        arguments=_Owed,
+        returns=OutboxView,
+    ),
+    Operation(
+        name="tools list",
+        help="lists what the model may do",
+        run=_tools,
+        returns=list[ToolView],
+    ),
+    Operation(
+        name="tools history",
+        help="lists the tool calls that were made",
+        run=_history,
+        arguments=_History,
+        returns=list[ToolCallView],
+    ),
+    Operation(
+        name="audit verify",
+        help="checks that no log was changed or cut",
+        run=_audit,
+        arguments=_Audit,
+        returns=list[AuditView],
+    ),
+)

@@ -1,0 +1,104 @@
+"""How results read: as rows of short cells, for tables and for chats alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from nanobot.agent.states import RunState, as_people_see
+from nanobot.records import OutboxView, RunView, SessionView, ToolCallView
+
+# What a list shows of each row; everything else is in its `show` and in JSON.
+_SHOWN: dict[type, tuple[str, ...]] = {
+    SessionView: ("key", "title", "has_unread", "updated_at", "run"),
+    RunView: ("id", "session_key", "state", "created_at", "error"),
+    OutboxView: ("id", "address", "state", "created_at", "text", "error"),
+    ToolCallView: ("at", "name", "ok", "arguments", "text"),
+}
+_HEADINGS = {
+    "session_key": "session",
+    "updated_at": "changed",
+    "created_at": "since",
+    "at": "when",
+    "has_unread": "unread",
+}
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def fields_of(row: Any) -> tuple[str, ...]:
+    """The names of what a list shows of a row."""
+    return _SHOWN.get(type(row), tuple(row.__struct_fields__))
+
+
+def heading(field: str) -> str:
+    """The name of a column."""
+    return _HEADINGS.get(field, field.replace("_", " "))
+
+
+def cell(field: str, value: Any, now: float) -> str:
+    """A value in one line. Times are how long ago it was, or the day."""
+    if value is None or value == "":
+        return "-"
+    if (field == "at" or field.endswith("_at")) and isinstance(value, int | float):
+        return age(now - value)
+    if isinstance(value, list | tuple):
+        return ", ".join(cell("", one, now) for one in value) or "-"
+    if isinstance(value, dict | msgspec.Struct):
+        pairs = value if isinstance(value, dict) else msgspec.structs.asdict(value)
+        return ", ".join(f"{name} {cell(name, one, now)}" for name, one in pairs.items()) or "-"
+    return _word(value)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, RunState):
+        return as_people_see(value)
+    if isinstance(value, Enum):
+        return str(value.value)
+    return " ".join(str(value).split())
+
+
+def age(seconds: float) -> str:
+    """How long ago, in one word or two."""
+    if seconds < _MINUTE:
+        return "just now"
+    if seconds < _HOUR:
+        return f"{seconds / _MINUTE:.0f} min ago"
+    if seconds < 2 * _DAY:
+        return f"{seconds / _HOUR:.0f} h ago"
+    return f"{seconds / _DAY:.0f} days ago"
+
+
+def as_text(result: Any, now: float) -> str:
+    """A result in a chat: a list line by line, anything else field by field."""
+    if isinstance(result, str):
+        return result
+    if isinstance(result, list | tuple):
+        return "\n".join(_line(row, now) for row in result) or "There is nothing."
+    return "\n".join(f"{name}: {value}" for name, value in pairs(result, now))
+
+
+def pairs(result: Any, now: float) -> Sequence[tuple[str, str]]:
+    """Field by field, without what is empty."""
+    found = [(name, getattr(result, name)) for name in result.__struct_fields__]
+    return [
+        (name.replace("_", " ").capitalize(), cell(name, value, now))
+        for name, value in found
+        if value not in (None, "", (), [], {})
+    ]
+
+
+def _line(row: Any, now: float) -> str:
+    first, *others = fields_of(row)
+    told = [
+        f"{heading(field)} {shown}" if isinstance(value, bool) else shown
+        for field in others
+        if (value := getattr(row, field)) not in (None, "")
+        for shown in [cell(field, value, now)]
+    ]
+    text = ", ".join(one if len(one) <= 100 else f"{one[:100]}…" for one in told)
+    return f"- `{cell(first, getattr(row, first), now)}` {text}"

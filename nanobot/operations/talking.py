@@ -1,0 +1,292 @@
+"""Operations around a conversation: what is said, to whom, and how to end it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.agent.states import RunState, as_people_see
+from nanobot.bus.events import Address, InboundMessage, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.bus.gate import MAX_TEXT, clean
+from nanobot.errors import NanobotError, UsageError
+from nanobot.journal import Admission, Admitted, Ending
+from nanobot.operations.operation import TERMINAL, Arguments, Caller, First, Here, Operation
+
+if TYPE_CHECKING:
+    from nanobot.operations.desk import Operations
+
+
+class Command(msgspec.Struct, frozen=True):
+    """An operation as help lists it."""
+
+    usage: str
+    help: str
+
+
+async def _help(operations: Operations, caller: Caller, _: Arguments) -> list[Command]:
+    return [Command(o.usage, o.help) for o in operations.listed if o.may(caller.role)]
+
+
+def _help_text(listed: list[Command], _: float) -> str:
+    lines = [f"- `{one.usage}` {one.help}" for one in listed]
+    return "Write to me as you would to a person. Besides that:\n\n" + "\n".join(lines)
+
+
+class _InSession(Arguments, frozen=True, kw_only=True):
+    session: Here = ""
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that is on disk. `fresh` False: it was there already, by its key."""
+
+    session_key: str
+    inbound_id: int
+    key: str
+    fresh: bool
+
+
+class _Send(Arguments, frozen=True, kw_only=True):
+    text: Annotated[First, Meta(description="What to say.")]
+    session: Here = ""
+    key: Annotated[str, Meta(description="Taken only once with the same key.")] = ""
+
+
+async def _send(operations: Operations, caller: Caller, asked: _Send) -> Sent:
+    text = clean(asked.text)
+    if not text.strip() or len(text) > MAX_TEXT:
+        raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
+    key = asked.key or caller.key or os.urandom(12).hex()
+    admission = _said(operations, caller, asked.session, text, key)
+    taken = await _admitted(operations, admission)
+    return Sent(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=taken.fresh)
+
+
+def _said(operations: Operations, caller: Caller, session: str, text: str, key: str) -> Admission:
+    """A message of the caller's. Asked by a call, its answer goes to the terminal's chat."""
+    chat = session.removeprefix(f"{TERMINAL}:")
+    message = InboundMessage(
+        address=caller.address or Address(TERMINAL, chat),
+        message_id=key,
+        dedupe_key=key,
+        sender=Sender(caller.by, "you"),
+        text=text,
+        sent_at=operations.engine.now(),
+    )
+    return Admission(message=message, session_key=session, role=caller.role)
+
+
+async def _admitted(operations: Operations, admission: Admission) -> Admitted:
+    bus = operations.engine.bus
+    (taken,) = await bus.publish_inbound(admission.message.address.channel, [admission])
+    if taken.refused:
+        raise NanobotError("too much is waiting in that session already; it was not taken")
+    return taken
+
+
+async def _new(operations: Operations, caller: Caller, asked: _InSession) -> Sent:
+    key = os.urandom(12).hex()
+    admission = _said(operations, caller, asked.session, "/new", key)
+    taken = await _admitted(operations, admission)
+    return Sent(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=True)
+
+
+class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    """What an order to stop ended; `run` is None when nothing ran."""
+
+    session_key: str
+    run: str | None
+
+
+async def _stop(operations: Operations, caller: Caller, asked: _InSession) -> Stopped:
+    """By a call; in a chat the message itself is the order (Operations.admission)."""
+    engine = operations.engine
+    row = await engine.journal.session(asked.session)
+    if row is None:
+        raise UsageError(f"there is no session {asked.session}")
+    live, partial = row.run, engine.partial(asked.session)
+    word = () if live is None else (told(live.id, live.address, "Stopped."),)
+    ending = Ending(
+        state=RunState.ABORTED,
+        bodies=() if partial is None else (partial,),
+        outbound=word,
+        error="stopped",
+    )
+    order = _said(operations, caller, asked.session, "/stop", os.urandom(12).hex())
+    order = msgspec.structs.replace(order, stop=ending, everyone=True)
+    taken = await _admitted(operations, order)
+    if live is not None:
+        engine.bus.owed(live.address)
+    stopped = taken.stopped
+    return Stopped(session_key=asked.session, run=None if stopped is None else stopped.id)
+
+
+def told(run_id: str, address: Address, text: str) -> OutboundMessage:
+    """A word to the chat of a run that somebody ended."""
+    key = f"{run_id}:stopped"
+    return OutboundMessage(address=address, text=text, kind=OutboundKind.NOTICE, key=key)
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """How things stand. `serving` False: no nanobot runs in this home; `run` is the session's."""
+
+    version: str
+    home: str
+    serving: bool
+    pid: int
+    uptime: float
+    channels: dict[str, str]
+    model: str
+    session_key: str
+    entries: int
+    run: str | None
+    run_state: RunState | None
+    waiting: int
+    running: int
+    owed: int
+    dead: int
+
+
+async def _status(operations: Operations, _: Caller, asked: _InSession) -> Status:
+    engine = operations.engine
+    row = await engine.journal.session(asked.session)
+    facts, counts = engine.facts(), await engine.records.counts()
+    try:
+        model = (await engine.describe_model(row.model if row else None)).label
+    except NanobotError as error:
+        model = f"none: {error}"
+    live = row.run if row else None
+    return Status(
+        version=facts.version,
+        home=facts.home,
+        serving=facts.serving,
+        pid=facts.pid,
+        uptime=engine.uptime() if facts.serving else 0.0,
+        channels=dict(facts.channels),
+        model=model,
+        session_key=asked.session,
+        entries=row.entries if row else 0,
+        run=live.id if live else None,
+        run_state=live.state if live else None,
+        waiting=row.waiting if row else 0,
+        running=len(engine.running()),
+        owed=counts.owed,
+        dead=counts.dead,
+    )
+
+
+def _status_text(status: Status, _: float) -> str:
+    now = "idle"
+    if status.run_state is not None:
+        now = f"{as_people_see(status.run_state)} ({status.run})"
+    lines = [
+        f"Model: {status.model}",
+        f"Session: {status.session_key}",
+        f"Log: {status.entries} entries",
+        f"Now: {now}, {status.waiting} waiting",
+    ]
+    if status.serving:
+        lines.append(f"Gateway: up {status.uptime / 60:.0f} min, {status.running} running")
+    else:
+        lines.append("Gateway: not running")
+    if status.channels:
+        states = ", ".join(f"{name} {state}" for name, state in status.channels.items())
+        lines.append(f"Channels: {states}")
+    if status.dead:
+        lines.append(f"Undelivered: {status.dead} (see /outbox state=dead)")
+    return "\n".join(lines)
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    """The model that answers in a session; `changed` by this call."""
+
+    session_key: str
+    model: str
+    changed: bool
+
+
+class _ChangeModel(Arguments, frozen=True, kw_only=True):
+    name: Annotated[First, Meta(description="PROVIDER/MODEL, or default; nothing: show it.")] = ""
+    session: Here = ""
+
+
+async def _model(operations: Operations, caller: Caller, asked: _ChangeModel) -> Model:
+    engine = operations.engine
+    row = await engine.journal.session(asked.session)
+    if not asked.name:
+        profile = await engine.describe_model(row.model if row else None)
+        return Model(session_key=asked.session, model=profile.label, changed=False)
+    if caller.role is not Role.OWNER:
+        raise UsageError("Only owners change the model.")
+    label = None if asked.name == "default" else asked.name
+    profile = await engine.describe_model(label)
+    await engine.journal.set_model(asked.session, label)
+    return Model(session_key=asked.session, model=profile.label, changed=True)
+
+
+def _model_text(model: Model, _: float) -> str:
+    if model.changed:
+        return f"From the next model call on, {model.model} answers in this session."
+    return (
+        f"{model.model} answers here. `/model PROVIDER/MODEL` changes it for this session, "
+        "`/model default` goes back to the configured one."
+    )
+
+
+TALKING: tuple[Operation, ...] = (
+    Operation(
+        name="help",
+        help="shows this list",
+        run=_help,
+        returns=list[Command],
+        text=_help_text,
+        role=Role.MEMBER,
+    ),
+    Operation(
+        name="new",
+        help="starts a new conversation",
+        run=_new,
+        arguments=_InSession,
+        returns=Sent,
+        role=Role.MEMBER,
+        command="sessions new",
+        in_lane=True,
+    ),
+    Operation(
+        name="stop",
+        help="stops what I am doing for you and drops what you have waiting",
+        run=_stop,
+        arguments=_InSession,
+        returns=Stopped,
+        role=Role.MEMBER,
+        command="sessions stop",
+    ),
+    Operation(
+        name="status",
+        help="shows the model, the session and what runs",
+        run=_status,
+        arguments=_InSession,
+        returns=Status,
+        text=_status_text,
+        role=Role.MEMBER,
+    ),
+    Operation(
+        name="model",
+        help="shows or changes the model",
+        run=_model,
+        arguments=_ChangeModel,
+        returns=Model,
+        text=_model_text,
+        role=Role.MEMBER,
+        command="sessions model",
+    ),
+    Operation(
+        name="send",
+        help="puts a message into a session and does not wait for the answer",
+        run=_send,
+        arguments=_Send,
+        returns=Sent,
+    ),
+)
