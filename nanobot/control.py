@@ -82,11 +82,12 @@ class Event(msgspec.Struct, frozen=True, tag="event", tag_field="op"):
 
 
 class Message(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
-    """Something to show, and then to say so."""
+    """Something to show, and then to say so. `choices` are answers the person may give."""
 
     key: str
     kind: OutboundKind
     text: str
+    choices: tuple[str, ...] = ()
 
 
 class Result(msgspec.Struct, frozen=True, tag="result", tag_field="op"):
@@ -141,7 +142,7 @@ class _Attached:
         if self._gone:
             return False
         answer = self._waiting.setdefault(shown.key, asyncio.get_running_loop().create_future())
-        self.write(Message(shown.key, shown.kind, shown.text))
+        self.write(Message(shown.key, shown.kind, shown.text, shown.choices))
         try:
             async with asyncio.timeout(_SHOW_SECONDS):
                 return await asyncio.shield(answer)

@@ -20,6 +20,7 @@ class Shown(msgspec.Struct, frozen=True):
     key: str
     kind: OutboundKind
     text: str
+    choices: tuple[str, ...] = ()
 
 
 class Client(Protocol):
@@ -57,7 +58,8 @@ class Terminal:
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """One part, Markdown as it is; the client draws it."""
-        shown = Shown(message.key, message.kind, message.text or "(empty message)")
+        text = message.text or "(empty message)"
+        shown = Shown(message.key, message.kind, text, message.choices)
         return [OutboundPart(text=shown.text, payload=msgspec.json.encode(shown))]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from loguru import logger
 
@@ -15,3 +16,17 @@ def to_stderr(environ: Mapping[str, str], level: str) -> None:
     logger.remove()
     wanted = environ.get("NANOBOT_LOG", level).upper()
     logger.add(sys.stderr, level=wanted, format=_FORMAT, diagnose=False, backtrace=False)
+
+
+@contextmanager
+def to_function(
+    environ: Mapping[str, str], level: str, write: Callable[[str], None]
+) -> Iterator[None]:
+    """Within, the log goes to a function (of any thread); standard error is somebody's screen."""
+    logger.remove()
+    wanted = environ.get("NANOBOT_LOG", level).upper()
+    logger.add(write, level=wanted, format="{level}: {message}", diagnose=False, backtrace=False)
+    try:
+        yield
+    finally:
+        to_stderr(environ, level)

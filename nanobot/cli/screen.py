@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Protocol
 
@@ -11,6 +12,14 @@ from nanobot.bus.events import EventKind, RunEvent
 from nanobot.control import Message
 
 _PROMPT = "> "
+_SEQUENCE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+# Controls but for tab and newline, marks that turn the direction of writing, broken surrogates.
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str) -> str:
+    """The text without anything that a terminal would obey instead of show."""
+    return _UNWANTED.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
 
 
 class Screen(Protocol):
@@ -71,7 +80,7 @@ class PlainScreen:
 
     def message(self, message: Message, *, earlier: bool) -> None:
         """The whole text, or what of it has not been streamed."""
-        text = message.text
+        text = _with_choices(message)
         if earlier:
             self.say("(an answer from before)")
         if self._streamed and text.startswith(self._streamed.strip()):
@@ -89,12 +98,21 @@ class PlainScreen:
 
     @staticmethod
     def _write(text: str) -> None:
-        sys.stdout.write(text)
+        sys.stdout.write(harmless(text))
         sys.stdout.flush()
 
 
+def _with_choices(message: Message) -> str:
+    lines = [f"{number}. {choice}" for number, choice in enumerate(message.choices, 1)]
+    return "\n".join([message.text, *lines])
+
+
 class JsonScreen:
-    """One RunEvent a line on standard output."""
+    """One RunEvent a line on standard output; what no run of now says as a line of kind `message`.
+
+    Such a line has `key`, `why` (reply, notice, approval or post), `text`, `choices` and `earlier`:
+    whether it answers something from before.
+    """
 
     def say(self, text: str) -> None:
         """A line of the program itself, on standard error."""
@@ -111,4 +129,13 @@ class JsonScreen:
     def message(self, message: Message, *, earlier: bool) -> None:
         """Messages are in the events of their runs; only what no run said is told here."""
         if message.key.startswith("notice:") or earlier:
-            self.say(message.text)
+            told = {
+                "kind": "message",
+                "key": message.key,
+                "why": message.kind,
+                "text": message.text,
+                "choices": message.choices,
+                "earlier": earlier,
+            }
+            sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
+            sys.stdout.flush()

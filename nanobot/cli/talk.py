@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,7 @@ from nanobot.errors import ConfigError, ModelError, NanobotError, StoreLocked, U
 
 _CONNECT_SECONDS = 5.0
 _DRAIN_SECONDS = 2.0
+_MODEL_SECONDS = 1.0
 
 
 def talk(environ: Mapping[str, str], message: str | None, session: str, *, json: bool) -> int:
@@ -33,12 +34,15 @@ def talk(environ: Mapping[str, str], message: str | None, session: str, *, json:
     to_stderr(environ, "ERROR" if message is None else "WARNING")
     if message is not None and not message.strip():
         raise UsageError("there is nothing to say: the message is empty")
+    plain = json or message is not None or not _on_a_terminal(environ)
     config = load(environ)
     for warning in config.warnings:
         print(f"nanobot: {warning}", file=sys.stderr)
     screen: Screen = JsonScreen() if json else PlainScreen(streaming=message is None)
     try:
-        return asyncio.run(_talk(config, environ, message, session, screen))
+        if plain:
+            return asyncio.run(_talk(config, environ, message, session, screen))
+        return asyncio.run(_talk_on_a_terminal(config, environ, session))
     except BaseExceptionGroup as group:
         inner: BaseException = group
         while isinstance(inner, BaseExceptionGroup):
@@ -50,7 +54,9 @@ async def _talk(
     config: Config, environ: Mapping[str, str], message: str | None, session: str, screen: Screen
 ) -> int:
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(_connected(config, environ))
+        client = await stack.enter_async_context(
+            _connected(config, environ, greets=message is None)
+        )
         hello = await client.attach(session)
         conversation = Conversation(client, screen)
         if message is not None:
@@ -60,9 +66,25 @@ async def _talk(
         return await conversation.repl()
 
 
+async def _talk_on_a_terminal(config: Config, environ: Mapping[str, str], session: str) -> int:
+    from nanobot.cli.repl import Repl  # noqa: PLC0415 - loads what draws on terminals
+
+    async with _connected(config, environ, greets=True) as client:
+        return await Repl(config, environ, session).run(client)
+
+
+def _on_a_terminal(environ: Mapping[str, str]) -> bool:
+    """Whether a terminal is at both ends, and one that can move its cursor."""
+    moves = environ.get("TERM", "") not in ("", "dumb", "unknown")
+    return moves and sys.stdin.isatty() and sys.stdout.isatty()
+
+
 @asynccontextmanager
-async def _connected(config: Config, environ: Mapping[str, str]) -> AsyncIterator[Client]:
-    """A client of whoever serves this home; of ourselves if nobody does."""
+async def _connected(
+    config: Config, environ: Mapping[str, str], *, greets: bool
+) -> AsyncIterator[Client]:
+    """A client of whoever serves this home; of ourselves if nobody does. One that `greets` may
+    wait a moment until it is known which model answers."""
     path = config.home / "control.sock"
     client = await Client.connect(path)
     if client is not None:
@@ -76,11 +98,20 @@ async def _connected(config: Config, environ: Mapping[str, str]) -> AsyncIterato
         except StoreLocked as locked:
             client = await _soon(path, locked)
         else:
+            if greets:
+                await _know_the_model(own)
             client = await Client.connect(path)
         if client is None:
             raise NanobotError(f"{path} does not answer")
         yield client
         await client.close()
+
+
+async def _know_the_model(own: Gateway) -> None:
+    """What is wrong with it is told by the first answer, and in the log."""
+    with suppress(TimeoutError, NanobotError):
+        async with asyncio.timeout(_MODEL_SECONDS):
+            await own.describe_model(None)
 
 
 async def _soon(path: Path, locked: StoreLocked) -> Client:
