@@ -11,6 +11,7 @@ from nanobot.bus.events import OutboundKind, OutboundMessage
 from nanobot.journal import Admission, Admitted, Run
 from nanobot.store import inbox, log, outbox, runs, schema
 from nanobot.store.dialect import alone, insert_ignore
+from nanobot.store.hot import hot
 from nanobot.store.unit import Writer
 
 _c = schema.channels
@@ -26,6 +27,7 @@ _WAITING = sa.select(sa.func.count()).where(
 )
 _CURSOR = sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n"))
 _MOVE_CURSOR = sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
+hot(_SEEN, _WAITING, _CURSOR, _MOVE_CURSOR)
 
 
 def cursor(connection: sa.Connection, channel: str) -> str | None:

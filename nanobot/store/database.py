@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from nanobot.errors import StoreUnwritable
 from nanobot.store.crash import Crasher
+from nanobot.store.hot import HotConnection
 from nanobot.store.trouble import as_store_error
 
 T = TypeVar("T")
@@ -95,12 +96,13 @@ class SqliteDatabase:
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
         self._connection = self._open()
         self._driver = self._raw()
+        self._connection.prepare(self._driver)
         self._thread = threading.Thread(target=self._serve, name="store", daemon=True)
         self._thread.start()
 
-    def _open(self) -> sa.Connection:
+    def _open(self) -> HotConnection:
         try:
-            connection = self._engine.connect()
+            connection = HotConnection(self._engine)
             for pragma in (
                 "page_size=1024",
                 "journal_mode=WAL",

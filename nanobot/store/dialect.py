@@ -7,6 +7,8 @@ from functools import cache
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from nanobot.store.hot import hot
+
 _ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtext(:n))")
 
 
@@ -22,7 +24,9 @@ def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[int]) -> sa.E
         once: sa.Insert = postgresql.insert(table).on_conflict_do_nothing()
     else:
         once = sqlite.insert(table).on_conflict_do_nothing()
-    return once.returning(*told) if told else once
+    made = once.returning(*told) if told else once
+    hot(made)
+    return made
 
 
 def insert_ignore(

@@ -11,6 +11,7 @@ from nanobot.agent.states import RunKind
 from nanobot.bus.events import InboundMessage, Origin, Role
 from nanobot.session.entries import UserEntry
 from nanobot.store import schema
+from nanobot.store.hot import hot
 
 _i = schema.inbound
 _decoder = msgspec.json.Decoder(InboundMessage)
@@ -38,6 +39,7 @@ _SETTLE = (
     )
     .values(state="settled")
 )
+hot(_NEXT, _ANY, _TAKE, _SETTLE)
 
 
 class Pending(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from nanobot.journal import Lane
 from nanobot.session import entries as log
 from nanobot.store import schema
 from nanobot.store.dialect import insert_ignore
+from nanobot.store.hot import hot
 from nanobot.store.unit import Writer
 
 _s = schema.sessions
@@ -49,6 +50,7 @@ _WHOLE = (
     .where(_e.c.session_key == sa.bindparam("k"))
     .order_by(_e.c.seq)
 )
+hot(_HEAD, _EXISTS, _SET_MODEL, _ADVANCE, _INSERT, _RANGE, _WHOLE)
 
 
 def ensure_session(connection: sa.Connection, writer: Writer, key: str, text: str) -> None:

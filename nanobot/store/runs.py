@@ -14,6 +14,7 @@ from nanobot.journal import Admission, Claim, Ending, Lane, Ready, Run, Snapshot
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.store import inbox, log, outbox, schema
 from nanobot.store.dialect import insert_ignore
+from nanobot.store.hot import hot
 from nanobot.store.unit import Writer, store_now
 
 _s = schema.sessions
@@ -83,6 +84,20 @@ _PROGRESSED = (
     .where(_r.c.id == sa.bindparam("i"), schema.RUN_LIVE)
     .values(progress=_r.c.progress + 1, attempts=1)
 )
+hot(
+    _RUN_INSERT,
+    _LIVE,
+    _SESSION,
+    _SESSION_LOCKED,
+    _OWN,
+    _FREE,
+    _RENEW,
+    _PROMPT,
+    _NEW_WINDOW,
+    _ATTEMPTS,
+    _PROGRESSED,
+)
+hot(*_MOVES.values(), *_PROGRESS.values(), *_ENDS.values())
 
 
 def transition(
