@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import msgspec
 from loguru import logger
@@ -33,6 +35,8 @@ MAX_AGE_SECONDS = 24 * 3600.0
 _FIRST_BACKOFF = 0.5
 _LAST_BACKOFF = 30.0
 _STORE_RETRY_SECONDS = 2.0
+
+T = TypeVar("T")
 
 REPEAT_LINE = "(This may be a repeat: I could not tell whether it had arrived.)"
 
@@ -172,7 +176,7 @@ class Delivery:
             except DeliveryError as error:
                 return await self._trouble(row, idx, error)
             following = idx + 1 if idx < last else None
-            after = await self._journal.receipt(row, idx, receipt, begin=following)
+            after = await self._receipt(row, idx, receipt, following)
             if following is None:
                 return after
         return await self._journal.next_outbound(address)
@@ -205,17 +209,18 @@ class Delivery:
             await self._clock.sleep(self._backoff(row.attempts))
             return await self._journal.next_outbound(address)
         if isinstance(error, NobodyThere):
-            await self._journal.defer(row, idx, 0.0, str(error))
+            await self._insist(lambda: self._journal.defer(row, idx, 0.0, str(error)))
             raise error
         if isinstance(error, ChatGone | Refused):
             whole = isinstance(error, ChatGone)
-            dead = await self._journal.bury(row, str(error), whole_chat=whole)
+            dead = await self._insist(lambda: self._journal.bury(row, str(error), whole_chat=whole))
             logger.error("{}: {} message(s) undeliverable: {}", address, dead, error)
             return await self._journal.next_outbound(address)
         told = error.retry_after if isinstance(error, NotSent) else None
         delay = told if told is not None else self._backoff(row.attempts)
         logger.warning("{}: not sent ({}), again in {:.1f} s", address, error, delay)
-        await self._journal.defer(row, idx, self._clock.now() + delay, str(error))
+        again = self._clock.now() + delay
+        await self._insist(lambda: self._journal.defer(row, idx, again, str(error)))
         return await self._journal.next_outbound(address)
 
     async def _reconcile(self, row: OutboundRow, idx: int) -> OutboundRow | None:
@@ -230,7 +235,7 @@ class Delivery:
                 return await self._trouble(row, idx, OutcomeUnknown(str(error)))
             if receipt is not None:
                 following = idx + 1 if idx + 1 < len(parts) else None
-                after = await self._journal.receipt(row, idx, receipt, begin=following)
+                after = await self._receipt(row, idx, receipt, following)
                 return after if following is None else await self._parts(row, parts, following)
             await self._journal.begin_send(row, (), idx, duplicate=False)
             return await self._parts(row, parts, idx)
@@ -253,6 +258,23 @@ class Delivery:
                 return msgspec.structs.replace(rendered[0], key=parts[idx].key)
         await self._one(message.address, OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r"))
         return parts[idx]
+
+    async def _receipt(
+        self, row: OutboundRow, idx: int, receipt: str, begin: int | None
+    ) -> OutboundRow | None:
+        return await self._insist(lambda: self._journal.receipt(row, idx, receipt, begin=begin))
+
+    async def _insist(self, write: Callable[[], Awaitable[T]]) -> T:
+        """Write what came of a send, until the store takes it: only this process knows it, and
+        without it the message would have to be repeated."""
+        while True:
+            try:
+                return await write()
+            except Fenced:
+                raise
+            except StoreError as error:
+                logger.error("{}: what came of a send waits for the store: {}", self._name, error)
+                await self._clock.sleep(_STORE_RETRY_SECONDS)
 
     def _backoff(self, attempts: int) -> float:
         delay = min(_FIRST_BACKOFF * 2.0 ** min(attempts, 10), _LAST_BACKOFF)
