@@ -180,7 +180,7 @@ class Conversation:
 
     async def _keep_showing(self) -> None:
         async for answer in self._client.answers():
-            self._show(answer, mine=True)
+            self._show(answer, mine=self._count > 0)
             if isinstance(answer, Message | Refusal):
                 self.busy = False
                 self._screen.prompt()
