@@ -87,7 +87,7 @@ class _Prepared:
 def _row_type(names: list[str]) -> Any:
     base = namedtuple("Row", names, rename=True)  # type: ignore[misc]
 
-    class Row(base):  # type: ignore[misc]
+    class Row(base):
         __slots__ = ()
 
         @property

@@ -15,6 +15,7 @@ from nanobot.ports import OutboundPart
 from nanobot.session.entries import NoteEntry, PostEntry
 from nanobot.store import log, schema
 from nanobot.store.dialect import insert_ignore
+from nanobot.store.hot import hot
 from nanobot.store.unit import Writer
 
 _o = schema.outbound
@@ -85,6 +86,7 @@ _PART_STATE = (
     .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
     .values(state=sa.bindparam("s"), receipt=sa.bindparam("r"))
 )
+hot(_NEXT, _PARTS, _SENDING, _DONE, _PART_INSERT, _OWED, _KNOWN, _LATER, _DEAD, _PART_STATE)
 
 
 def owe(
