@@ -125,6 +125,7 @@ class Gateway:
             yield self._operations
 
     async def _open(self, stack: AsyncExitStack, command: str) -> None:
+        workspace.prepare(self.config.workspace)
         store = open_store(
             self.config.home,
             self.config.database_url,
@@ -144,7 +145,6 @@ class Gateway:
         `ready` is called once, with the line that says so, after recovery and after every
         channel's first success or failure. Raises ConfigError or StoreError.
         """
-        workspace.prepare(self.config.workspace)
         async with AsyncExitStack() as stack:
             await self._open(stack, command)
             await self.loop.recover()

@@ -8,7 +8,8 @@ is only a warning. Secrets appear in no repr and in no error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from math import nan
 from pathlib import Path
@@ -23,6 +24,7 @@ from nanobot.config_source import (
     from_text,
     ids,
     parse,
+    parse_bytes,
     quoted,
     shown,
 )
@@ -46,10 +48,13 @@ __all__ = [
     "ProviderSettings",
     "ToolsSettings",
     "WebSettings",
+    "home_of",
     "load",
+    "survey",
 ]
 
 T = TypeVar("T", bound=Settings)
+V = TypeVar("V")
 
 _PREFIX = "NANOBOT_"
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
@@ -92,18 +97,36 @@ def load(environ: Mapping[str, str]) -> Config:
 
     Raises ConfigError; reads nothing but `config.toml` and the files that its secrets refer to.
     """
-    home = _home(environ)
+    home = home_of(environ)
     file = home / "config.toml"
-    tree = parse(file)
-    reader = _Reader(home, file, environ)
+    return _config(_Reader(home, file, environ), parse(file))
+
+
+def survey(
+    environ: Mapping[str, str], text: bytes | None = None
+) -> tuple[list[str], Config | None]:
+    """Everything that is wrong with the configuration, each a sentence with its place and key, and
+    what could be read all the same (None: nothing). `text`: instead of what `config.toml` holds."""
+    found: list[str] = []
+    try:
+        home = home_of(environ)
+        file = home / "config.toml"
+        tree = parse(file) if text is None else parse_bytes(file, text)
+        return found, _config(_Reader(home, file, environ, found), tree)
+    except ConfigError as error:
+        return [*found, str(error)], None
+
+
+def _config(reader: _Reader, tree: dict[str, Any]) -> Config:
     reader.overlay(tree)
     try:
         return reader.config(tree)
     except RecursionError:
-        raise ConfigError(f"{file}: nested too deeply. No key needs that.") from None
+        raise ConfigError(f"{reader.file}: nested too deeply. No key needs that.") from None
 
 
-def _home(environ: Mapping[str, str]) -> Path:
+def home_of(environ: Mapping[str, str]) -> Path:
+    """The home: what NANOBOT_HOME names, else `~/.nanobot`. Raises ConfigError."""
     try:
         return Path(environ.get("NANOBOT_HOME") or "~/.nanobot").expanduser().absolute()
     except RuntimeError as error:
@@ -111,37 +134,62 @@ def _home(environ: Mapping[str, str]) -> Path:
 
 
 class _Reader:
-    """One load: turns the tree of a file, overlaid with the environment, into settings."""
+    """One load: turns the tree of a file, overlaid with the environment, into settings.
 
-    def __init__(self, home: Path, file: Path, environ: Mapping[str, str]) -> None:
+    What is wrong is raised, or noted in `problems` and left out."""
+
+    def __init__(
+        self,
+        home: Path,
+        file: Path,
+        environ: Mapping[str, str],
+        problems: list[str] | None = None,
+    ) -> None:
         self._home = home
-        self._file = file
+        self.file = self._file = file
         self._environ = environ
+        self._problems = problems
         self._warnings: list[str] = []
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
+        except ConfigError as error:
+            if self._problems is None:
+                raise
+            self._problems.append(str(error))
+
+    def _or(self, otherwise: V, made: Callable[[], V]) -> V:
+        """What was made; `otherwise` if it could not be, and that is noted."""
+        with self._noting():
+            return made()
+        return otherwise
 
     def config(self, tree: dict[str, Any]) -> Config:
         tables = {name: tree.pop(name, {}) for name in _TABLES}
-        top = self._table(Top, tree, "")
-        web = self._table(WebSettings, tables["web"], "web")
+        top = self._or(Top(), lambda: self._table(Top, tree, ""))
+        web = self._or(WebSettings(), lambda: self._table(WebSettings, tables["web"], "web"))
         if web.enabled:
             self._warnings.append(f"{self._file}: web.enabled: the web page is not served yet.")
         return Config(
             home=self._home,
             file=self._file,
-            database_url=self._database_url(tree.get("database_url"), top.database_url),
-            workspace=self._workspace(tree.get("workspace"), top.workspace),
+            database_url=self._or(
+                "", lambda: self._database_url(tree.get("database_url"), top.database_url)
+            ),
+            workspace=self._or(
+                self._home / "workspace",
+                lambda: self._workspace(tree.get("workspace"), top.workspace),
+            ),
             drain_seconds=top.drain_seconds,
-            agent=self._table(AgentSettings, tables["agent"], "agent"),
-            providers={
-                name: self._provider(found, f"providers.{name}")
-                for name, found in self._named(tables["providers"], "providers")
-            },
-            channels={
-                name: self._channel(found, name)
-                for name, found in self._named(tables["channels"], "channels")
-            },
+            agent=self._or(
+                AgentSettings(), lambda: self._table(AgentSettings, tables["agent"], "agent")
+            ),
+            providers=self._each(tables["providers"], "providers", self._provider),
+            channels=self._each(tables["channels"], "channels", self._channel),
             web=web,
-            tools=self._tools(tables["tools"]),
+            tools=self._or(ToolsSettings(), lambda: self._tools(tables["tools"])),
             warnings=tuple(self._warnings),
         )
 
@@ -152,7 +200,8 @@ class _Reader:
             if variable.startswith(_PREFIX) and variable not in _NOT_KEYS and text:
                 parts = variable.removeprefix(_PREFIX).lower().split("__")
                 if len(parts) == _DEPTH.get(parts[0], 2 if len(parts) > 1 else 0):
-                    self._put(tree, parts, _Text(text, variable))
+                    with self._noting():
+                        self._put(tree, parts, _Text(text, variable))
                 elif len(parts) > 1 or get_close_matches(parts[0], Top.__struct_fields__):
                     self._unknown(".".join(parts), _every_key(), _Text("", variable))
 
@@ -172,7 +221,8 @@ class _Reader:
         values = {}
         for key, value in self._items(found, path):
             if key in fields:
-                values[key] = self._value(fields[key], value, prefix + key)
+                with self._noting():
+                    values[key] = self._value(fields[key], value, prefix + key)
             else:
                 known = [prefix + name for name in fields]
                 self._unknown(prefix + key, known if path else [*known, *_TABLES], value)
@@ -183,16 +233,25 @@ class _Reader:
             raise self._wrong(path, found, f"a table: write [{path}] and its keys below it")
         return list(found.items())
 
-    def _named(self, found: Any, path: str) -> Iterator[tuple[str, Any]]:
-        for name, table in self._items(found, path):
-            if not _NAME.fullmatch(name) or (path == "channels" and name in _RESERVED):
-                raise ConfigError(
-                    f"{self._file}: [{path}.{quoted(name)}] cannot be a name here. Use letters, "
-                    "digits, - and _, at most 64; no channel may be called 'cli'."
-                )
-            yield name, table
+    def _each(self, found: Any, path: str, made: Callable[[Any, str], V]) -> dict[str, V]:
+        """The tables below [path], by name."""
+        tables: dict[str, V] = {}
+        with self._noting():
+            for name, table in self._items(found, path):
+                with self._noting():
+                    tables[name] = made(table, self._named(name, path))
+        return tables
 
-    def _provider(self, found: Any, path: str) -> ProviderSettings:
+    def _named(self, name: str, path: str) -> str:
+        if not _NAME.fullmatch(name) or (path == "channels" and name in _RESERVED):
+            raise ConfigError(
+                f"{self._file}: [{path}.{quoted(name)}] cannot be a name here. Use letters, "
+                "digits, - and _, at most 64; no channel may be called 'cli'."
+            )
+        return name
+
+    def _provider(self, found: Any, name: str) -> ProviderSettings:
+        path = f"providers.{name}"
         provider = self._table(ProviderSettings, found, path)
         if provider.api_base and not provider.api_base.startswith(("http://", "https://")):
             raise self._wrong(f"{path}.api_base", found["api_base"], "an http:// or https:// URL")
@@ -213,7 +272,10 @@ class _Reader:
         if not channel.enabled:
             # A channel that is off must not stop the start for a token that is not there.
             return channel
-        settings = {key: self._adapter(value, f"{path}.{key}") for key, value in rest.items()}
+        settings = {}
+        for key, value in rest.items():
+            with self._noting():
+                settings[key] = self._adapter(value, f"{path}.{key}")
         return msgspec.structs.replace(channel, settings=settings)
 
     def _adapter(self, found: Any, key: str) -> Any:

@@ -42,7 +42,11 @@ def masked(key: str, value: Any) -> Any:
 
 def parse(file: Path) -> dict[str, Any]:
     """The tree of a TOML file, empty if there is no file. Raises ConfigError."""
-    raw = _read(file)
+    return parse_bytes(file, _read(file))
+
+
+def parse_bytes(file: Path, raw: bytes) -> dict[str, Any]:
+    """The tree in the bytes of a TOML file. Raises ConfigError."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

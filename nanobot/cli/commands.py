@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from nanobot import __version__
-from nanobot.errors import NanobotError
-
-INTERRUPTED = 130
+from nanobot.cli import faces
+from nanobot.cli.exits import errors
+from nanobot.operations import OPERATIONS
 
 app = typer.Typer(
     help="A self-hosted assistant that lives where its people already talk.",
@@ -21,18 +19,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
-@contextmanager
-def errors() -> Iterator[None]:
-    """Errors of ours end with their exit code and one clear line, an interrupt with 130."""
-    try:
-        yield
-    except NanobotError as error:
-        typer.echo(f"nanobot: {error}", err=True)
-        raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def _version(wanted: bool) -> None:
@@ -77,3 +63,6 @@ def gateway(context: typer.Context) -> None:
 
     with errors():
         serve(context.obj)
+
+
+faces.add(app, OPERATIONS)

@@ -12,7 +12,7 @@ from nanobot.bus.events import InboundMessage, OutboundKind, OutboundMessage, Ro
 from nanobot.errors import NanobotError, UsageError
 from nanobot.journal import Admission, Ending
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.operation import TERMINAL, Caller, Engine, Operation
+from nanobot.operations.operation import TERMINAL, Arguments, Caller, Engine, Operation
 
 DEFAULT_SESSION = f"{TERMINAL}:direct"
 """Where a call is asked that names no session."""
@@ -80,8 +80,11 @@ class Operations:
             key=f"{message.dedupe_key}:{operation.name}",
         )
         try:
-            given = operation.parsed(asked.argument)
-            result = await self._perform(operation, caller, given, strict=False)
+            arguments = operation.converted(operation.parsed(asked.argument), strict=False)
+        except UsageError as error:
+            return self._answered(asked, f"{error}.\nWrite: `{operation.usage}`")
+        try:
+            result = await self._perform(operation, caller, arguments)
             text = operation.text(result, self.engine.now())
         except NanobotError as error:
             text = str(error)
@@ -135,12 +138,10 @@ class Operations:
         Raises UsageError for what is not known or does not fit, and the operation's errors.
         """
         caller = Caller(role=Role.OWNER, session_key=DEFAULT_SESSION, by="local")
-        return await self._perform(self.named(name), caller, arguments, strict=True)
+        operation = self.named(name)
+        return await self._perform(operation, caller, operation.converted(arguments, strict=True))
 
-    async def _perform(
-        self, operation: Operation, caller: Caller, given: Mapping[str, Any], *, strict: bool
-    ) -> Any:
-        arguments = operation.converted(given, strict=strict)
+    async def _perform(self, operation: Operation, caller: Caller, arguments: Arguments) -> Any:
         for one in operation.parameters:
             if not one.here:
                 continue

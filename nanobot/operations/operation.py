@@ -188,7 +188,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             elif waiting:
                 found[waiting.pop(0).name] = word
             elif not all(one.here for one in self.parameters):
-                raise UsageError(f"{word!r} is too much. Write: {self.usage}")
+                raise UsageError(f"{self.name}: {word!r} is too much")
             text = "".join(after)
         return found
 
@@ -197,8 +197,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return msgspec.convert(given, self.arguments, strict=strict)
         except msgspec.ValidationError as error:
-            reason = str(error).replace("`$.", "`").replace("Object ", "It ")
-            raise UsageError(f"{reason}. Write: {self.usage}") from None
+            reason = str(error).replace("`$.", "`").replace("Object ", "it ")
+            raise UsageError(f"{self.name}: {reason}") from None
 
 
 def _parameter(field: msgspec.structs.FieldInfo) -> Parameter:

@@ -178,6 +178,11 @@ async def _audit(operations: Operations, _: Caller, asked: _Audit) -> list[Audit
     return await operations.engine.records.audit(asked.session, asked.head)
 
 
+def _audit_text(walked: list[AuditView], _: float) -> str:
+    lines = [f"{one.session_key}: {one.entries} entries\n  {one.head}" for one in walked]
+    return "\n".join([*lines, f"{len(walked)} log(s), and every chain holds."])
+
+
 STORED: tuple[Operation, ...] = (
     Operation(
         name="runs list",
@@ -241,5 +246,6 @@ STORED: tuple[Operation, ...] = (
         run=_audit,
         arguments=_Audit,
         returns=list[AuditView],
+        text=_audit_text,
     ),
 )

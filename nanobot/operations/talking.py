@@ -195,7 +195,7 @@ def _status_text(status: Status, _: float) -> str:
         states = ", ".join(f"{name} {state}" for name, state in status.channels.items())
         lines.append(f"Channels: {states}")
     if status.dead:
-        lines.append(f"Undelivered: {status.dead} (see /outbox state=dead)")
+        lines.append(f"Undelivered: {status.dead} (`outbox list` shows them)")
     return "\n".join(lines)
 
 

@@ -1,0 +1,89 @@
+"""The commands of the command line that are made from the list of operations."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from nanobot.cli.exits import errors
+from nanobot.errors import UsageError
+from nanobot.operations import Operation
+from nanobot.operations.operation import Parameter
+
+_GROUPS = {
+    "sessions": "Conversations: what was said, and the log behind it.",
+    "runs": "What the assistant did for each message, and what it does now.",
+    "outbox": "Messages to chats, and how their delivery stands.",
+    "tools": "What the model may do, and what it did.",
+    "audit": "Proof that the log is as it was written.",
+}
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+def add(app: typer.Typer, operations: Sequence[Operation]) -> None:
+    """Give the command line a command for each operation, those of two words in groups."""
+    groups: dict[str, typer.Typer] = {}
+    for operation in operations:
+        *path, name = (operation.command or operation.name).split()
+        where = app
+        if path:
+            (group,) = path
+            if group not in groups:
+                groups[group] = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+                app.add_typer(groups[group], name=group, help=_GROUPS.get(group, ""))
+            where = groups[group]
+        sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
+        where.command(name, help=sentence)(_command(operation))
+
+
+def _command(operation: Operation) -> Callable[..., None]:
+    def run(context: typer.Context, as_json: bool, **given: Any) -> None:
+        from nanobot.cli.calling import perform  # noqa: PLC0415 - loads more than --help needs
+
+        with errors():
+            if operation.confirm and not given.pop("yes"):
+                _ask(operation)
+            named = {one.name: given[one.name] for one in operation.parameters}
+            operation.converted(named, strict=True)
+            perform(context.obj, operation, named, json=as_json)
+
+    hints: dict[str, Any] = {"context": typer.Context}
+    defaults: dict[str, Any] = {"context": inspect.Parameter.empty}
+    for one in operation.parameters:
+        hints[one.name] = Annotated[one.kind, _declared(one)]
+        defaults[one.name] = inspect.Parameter.empty if one.required else one.default
+    if operation.confirm:
+        hints["yes"] = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+        defaults["yes"] = False
+    hints["as_json"] = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+    defaults["as_json"] = False
+    parameters = [
+        inspect.Parameter(name, _KEYWORD, default=defaults[name], annotation=hint)
+        for name, hint in hints.items()
+    ]
+    # The command-line library reads both.
+    vars(run)["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = hints
+    return run
+
+
+def _declared(one: Parameter) -> Any:
+    description = one.description
+    if one.here:
+        description = "The session (cli:direct unless given)."
+    if one.positional:
+        return typer.Argument(metavar=one.name.upper(), help=description, show_default=False)
+    plain = one.kind is bool or one.default in ("", None)
+    flag = f"--{one.name.replace('_', '-')}"
+    return typer.Option(flag, help=description, show_default=not plain)
+
+
+def _ask(operation: Operation) -> None:
+    """Raises UsageError without a person to ask, and Abort when they say no."""
+    if not sys.stdin.isatty():
+        raise UsageError(f"{operation.name} wants to be sure: add --yes")
+    typer.confirm(operation.confirm, abort=True)

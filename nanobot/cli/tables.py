@@ -1,0 +1,83 @@
+"""Plain aligned text for a terminal: tables and pages that fit its width."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from nanobot.operations.showing import cell, fields_of, heading, pairs
+
+_GAP = 2
+_NARROWEST = 6
+# What people copy into the next command is cut only when nothing else is left to cut.
+_COPIED = frozenset({"id", "key", "session_key", "run", "address", "head", "name", "usage"})
+_BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
+_BAD = frozenset({"failed", "dead"})
+
+
+def table(rows: Sequence[Any], now: float, *, width: int, colour: bool) -> str:
+    """The rows under their headings, no line wider than `width`."""
+    if not rows:
+        return "There is nothing."
+    fields = fields_of(rows[0])
+    cells = [[cell(field, getattr(row, field), now) for field in fields] for row in rows]
+    heads = [heading(field) for field in fields]
+    widths = [max(columns(line[n]) for line in [heads, *cells]) for n in range(len(fields))]
+    _fit(widths, fields, width)
+    lines = [_line(heads, widths)]
+    if colour:
+        lines[0] = f"{_BOLD}{lines[0]}{_PLAIN}"
+    for row in cells:
+        shown = _line(row, widths)
+        lines.append(f"{_RED}{shown}{_PLAIN}" if colour and _BAD & set(row) else shown)
+    return "\n".join(lines)
+
+
+def page(result: Any, now: float, *, width: int) -> str:
+    """One thing, field by field."""
+    found = pairs(result, now)
+    room = max((len(name) for name, _ in found), default=0)
+    return "\n".join(f"{name:<{room}}  {cut(value, width - room - 2)}" for name, value in found)
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: wide characters take two."""
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of it as fits."""
+    if columns(text) <= width:
+        return text
+    kept, taken = "", 0
+    for character in text:
+        taken += _columns(character)
+        if taken > width - 1:
+            break
+        kept += character
+    return f"{kept}…"
+
+
+def _fit(widths: list[int], fields: Sequence[str], width: int) -> None:
+    """Narrow the widest columns until all fit; first those that nobody copies from."""
+    for cuttable in (frozenset(fields) - _COPIED, frozenset(fields)):
+        while sum(widths) + _GAP * (len(widths) - 1) > width:
+            wide = [n for n, w in enumerate(widths) if w > _NARROWEST and fields[n] in cuttable]
+            if not wide:
+                break
+            widths[max(wide, key=lambda n: widths[n])] -= 1
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    shown = []
+    for text, width in zip(row, widths, strict=True):
+        fitting = cut(text, width)
+        shown.append(fitting + " " * (width - columns(fitting)))
+    return (" " * _GAP).join(shown).rstrip()
