@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from nanobot.store import migrate, schema
+from nanobot.store import migrate
 from nanobot.store.database import SqliteDatabase
 from nanobot.store.postgres import PostgresDatabase
 from tests.store.home import Home
@@ -53,40 +53,73 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture(scope="session")
-def postgres_tables(postgres: Postgres) -> Iterator[tuple[str, psycopg.Connection]]:
-    """The URL of a database with our tables, and a connection to it."""
+def postgres_url(postgres: Postgres) -> str:
+    """The URL of a database with our tables."""
     url = postgres.empty()
     database = PostgresDatabase(url)
     database.run_now(migrate.prepare)
     database.shut()
-    with psycopg.connect(url, autocommit=True) as connection:
-        yield url, connection
+    return url
 
 
-def postgres_home(url: str, connection: psycopg.Connection) -> Home:
-    """A store on PostgreSQL, with nothing in it."""
-    names = sql.SQL(", ").join(map(sql.Identifier, schema.metadata.tables))
-    connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY").format(names))
-    return Home(lambda: PostgresDatabase(url, workers=3), shared=True, durable=True)
+class Homes:
+    """Stores that stay open from test to test: opening them would cost more than most tests do."""
+
+    def __init__(self, folder: Path, request: pytest.FixtureRequest) -> None:
+        self._folder = folder
+        self._request = request
+        self._homes: dict[str, Home] = {}
+
+    async def get(self, kind: str) -> Home:
+        """A store of that kind with nothing in it."""
+        if kind not in self._homes:
+            self._homes[kind] = self._opened(kind)
+        home = self._homes[kind]
+        await home.clear()
+        return home
+
+    def _opened(self, kind: str) -> Home:
+        if kind == "postgres":
+            url = self._request.getfixturevalue("postgres_url")
+            return Home(lambda: PostgresDatabase(url, workers=4), shared=True)
+        file = self._folder / "state.db" if kind == "file" else None
+        return Home(lambda: sqlite(file), shared=False, durable=file is not None)
+
+    def close(self) -> None:
+        """Close what was opened."""
+        for home in self._homes.values():
+            home.database.shut()
 
 
-def sqlite_home(path: Path | None) -> Home:
-    """A store in a file or in memory."""
+def sqlite(path: Path | None) -> SqliteDatabase:
+    """A database with our tables."""
+    database = SqliteDatabase(path)
+    database.run_now(migrate.prepare)
+    return database
 
-    def opened() -> SqliteDatabase:
-        database = SqliteDatabase(path)
-        database.run_now(migrate.prepare)
-        return database
 
-    return Home(opened, shared=False, durable=path is not None)
+@pytest.fixture(scope="session")
+def homes(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Homes]:
+    """The stores, closed in the end."""
+    made = Homes(tmp_path_factory.mktemp("homes"), request)
+    yield made
+    made.close()
 
 
 @pytest.fixture(params=["file", "memory", "postgres"])
-async def home(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Home]:
+async def home(request: pytest.FixtureRequest, homes: Homes) -> AsyncIterator[Home]:
     """A store that several writers may open, of each kind (or of those a test asks for)."""
-    if request.param == "postgres":
-        made = postgres_home(*request.getfixturevalue("postgres_tables"))
-    else:
-        made = sqlite_home(tmp_path / "state.db" if request.param == "file" else None)
+    made = await homes.get(request.param)
     yield made
-    await made.close()
+    await made.check()
+
+
+@pytest.fixture
+async def new_home(tmp_path: Path) -> AsyncIterator[Home]:
+    """A store in a file of its own, for tests that spoil it."""
+    made = Home(lambda: sqlite(tmp_path / "state.db"), shared=False)
+    yield made
+    await made.check()
+    await made.database.close()

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 import sqlalchemy as sa
 
 from nanobot.session.entries import Body, Entry
 from nanobot.store import log, schema
-from nanobot.store.database import Database, Work
+from nanobot.store.database import SqliteDatabase, Work
 from nanobot.store.journal import SqlJournal
+from nanobot.store.postgres import PostgresDatabase
 from nanobot.store.unit import Writer
 from nanobot.testing import CountingIds, ManualClock
 
 T = TypeVar("T")
 
+AnyDatabase: TypeAlias = SqliteDatabase | PostgresDatabase
+
 LEASE_SECONDS = 600.0
+KEPT = schema.meta.c.key != "min_reader"
 
 in_file = pytest.mark.parametrize("home", ["file"], indirect=True)
 in_memory = pytest.mark.parametrize("home", ["memory"], indirect=True)
@@ -28,11 +32,14 @@ on_postgres = pytest.mark.parametrize("home", ["postgres"], indirect=True)
 class Home:
     """One database. `shared`: its lanes are held by leases. `durable`: it can be opened again."""
 
-    def __init__(self, opened: Callable[[], Database], *, shared: bool, durable: bool) -> None:
+    def __init__(
+        self, opened: Callable[[], AnyDatabase], *, shared: bool, durable: bool = True
+    ) -> None:
         self.shared = shared
         self.durable = durable
         self.clock = ManualClock()
         self.ids = CountingIds()
+        self.damaged: frozenset[str] = frozenset()
         self._opened = opened
         self.database = opened()
 
@@ -92,11 +99,22 @@ class Home:
         """Walk a session's chain."""
         return await self.do(lambda c: log.verify(c, session_key, head))
 
-    async def close(self) -> None:
-        """Check that every chain holds, then let go."""
+    async def check(self) -> None:
+        """Every chain holds, but those a test has broken."""
         for key in await self.column("SELECT key FROM sessions"):
             if key not in self.damaged:
                 await self.verify(key)
-        await self.database.close()
 
-    damaged: frozenset[str] = frozenset()
+    async def clear(self) -> None:
+        """Nothing was ever kept, and it is the first day again."""
+
+        def delete(connection: sa.Connection) -> None:
+            for table in schema.metadata.sorted_tables:
+                connection.execute(
+                    table.delete().where(KEPT) if table is schema.meta else table.delete()
+                )
+
+        await self.do(delete)
+        self.damaged = frozenset()
+        self.clock = ManualClock()
+        self.ids = CountingIds()

@@ -130,21 +130,20 @@ async def test_a_unit_that_loses_the_transaction_fails_its_whole_batch(home: Hom
     assert await attempt(home, "a") == "a"
 
 
-@in_file
-async def test_on_a_full_disk_everything_fails_and_nothing_is_half_kept(home: Home) -> None:
-    journal = home.journal()
+async def test_on_a_full_disk_everything_fails_and_nothing_is_half_kept(new_home: Home) -> None:
+    journal = new_home.journal()
     claimed = await begun(journal)
-    await home.do(_fill)
-    before = await home.everything()
+    await new_home.do(_fill)
+    before = await new_home.everything()
     for verb in (
         lambda: admit(journal, said("x" * 5000)),
-        lambda: asked_at_length(home),
+        lambda: asked_at_length(new_home),
         lambda: answered(journal, claimed, "x" * 5000),
     ):
         with pytest.raises(StoreUnwritable, match="full"):
             await verb()
-        assert await home.everything() == before
-    await home.do(_make_room)
+        assert await new_home.everything() == before
+    await new_home.do(_make_room)
     await asked(journal, claimed)
     await answered(journal, claimed, "x" * 5000)
     assert (await admit(journal, said("x" * 5000)))[0].fresh
@@ -154,11 +153,10 @@ async def asked_at_length(home: Home) -> None:
     await home.journal().post(KEY, told("x" * 5000, "post"))
 
 
-@in_file
-async def test_on_a_full_disk_a_whole_batch_is_told(home: Home) -> None:
-    await home.do(_fill)
-    before = await home.everything()
-    journal = home.journal()
+async def test_on_a_full_disk_a_whole_batch_is_told(new_home: Home) -> None:
+    await new_home.do(_fill)
+    before = await new_home.everything()
+    journal = new_home.journal()
 
     async def long(text: str) -> object:
         try:
@@ -166,11 +164,11 @@ async def test_on_a_full_disk_a_whole_batch_is_told(home: Home) -> None:
         except StoreUnwritable as error:
             return error
 
-    async with together(home) as tasks:
+    async with together(new_home) as tasks:
         outcomes = [tasks.create_task(long(text)) for text in "abc"]
     assert all(isinstance(task.result(), StoreUnwritable) for task in outcomes)
-    assert await home.everything() == before
-    await home.do(_make_room)
+    assert await new_home.everything() == before
+    await new_home.do(_make_room)
     assert isinstance(await long("a"), list)
 
 

@@ -9,7 +9,7 @@ import pytest
 from nanobot.errors import StoreCorrupt, UsageError
 from nanobot.session.entries import ErasedEntry
 from nanobot.store.journal import SqlJournal
-from tests.store.home import Home, in_file
+from tests.store.home import Home
 from tests.store.making import (
     CHAT,
     KEY,
@@ -251,11 +251,10 @@ async def test_what_else_a_run_said_stays(home: Home) -> None:
     assert row.message.text == "here it is"
 
 
-@in_file
-async def test_of_what_was_erased_not_a_byte_is_left_in_the_files(home: Home) -> None:
+async def test_of_what_was_erased_not_a_byte_is_left_in_the_files(new_home: Home) -> None:
     # Some builds of SQLite overwrite by themselves; it must not depend on that.
-    await home.do(lambda c: c.exec_driver_sql("PRAGMA secure_delete = OFF").close())
-    journal = home.journal()
+    await new_home.do(lambda c: c.exec_driver_sql("PRAGMA secure_delete = OFF").close())
+    journal = new_home.journal()
     for number in range(60):  # enough that pages were split and their content was moved
         await admit(journal, said(f"asked-{number:03} {'q' * (number * 40)}", key=f"{number}"))
         claimed = await claim(journal, f"r{number}")
@@ -268,9 +267,9 @@ async def test_of_what_was_erased_not_a_byte_is_left_in_the_files(home: Home) ->
     texts = ["asked-000", "asked-033", "asked-059", "given-007", "given-051", "posted-001"]
     for seq in (1, 67, 119, 16, 104, 121):
         await journal.erase(KEY, seq, "1001")
-    (file,) = await home.column("SELECT file FROM pragma_database_list WHERE name = 'main'")
+    (file,) = await new_home.column("SELECT file FROM pragma_database_list WHERE name = 'main'")
     stored = b"".join(found.read_bytes() for found in Path(file).parent.iterdir())
     said_once = [f"{kind}-{number:03}" for kind in ("asked", "given") for number in range(60)]
     gone = {text for text in [*said_once, "posted-001"] if text.encode() not in stored}
     assert gone == set(texts)
-    assert await home.verify(KEY) == 121 + 6
+    assert await new_home.verify(KEY) == 121 + 6

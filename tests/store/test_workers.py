@@ -38,11 +38,9 @@ pytestmark = on_postgres
 
 
 @pytest.fixture
-async def workers(
-    home: Home, postgres_tables: tuple[str, object]
-) -> AsyncIterator[list[SqlJournal]]:
+async def workers(home: Home, postgres_url: str) -> AsyncIterator[list[SqlJournal]]:
     """Two processes besides the test's own. They try once: a deadlock would be an error."""
-    databases = [PostgresDatabase(postgres_tables[0], workers=4, tries=1) for _ in range(2)]
+    databases = [PostgresDatabase(postgres_url, workers=4, tries=1) for _ in range(2)]
     yield [
         SqlJournal(database, Writer(home.clock, home.ids, f"worker-{n}", LEASE_SECONDS))
         for n, database in enumerate(databases)

@@ -1,0 +1,145 @@
+"""Real second processes, forked from a server that has everything imported already."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from nanobot.errors import NanobotError
+from nanobot.journal import OutboundRow
+from nanobot.store.journal import SqlJournal
+from nanobot.store.opening import Store, open_store
+from nanobot.testing import CountingIds, ManualClock
+from tests.store.making import (
+    CHAT,
+    KEY,
+    PROMPT,
+    RESULT,
+    STARTED,
+    admit,
+    answered,
+    begun,
+    call,
+    prompt,
+    rendered,
+    reply,
+    said,
+    told,
+)
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload([__name__])
+
+NOBODY = 65534
+
+
+def opened(home: Path, crash: str = "", command: str = "nanobot gateway") -> Store:
+    """The store of a home, as a process opens it."""
+    return open_store(home, "", ManualClock(), CountingIds(), command=command, crash=crash)
+
+
+@contextmanager
+def another(target: Callable[..., None], *arguments: object) -> Iterator[tuple[int, Connection]]:
+    """A second process, with its pid and a line to it; it is killed in the end."""
+    ours, theirs = _context.Pipe()
+    process = _context.Process(target=target, args=(theirs, *arguments), daemon=True)
+    process.start()
+    theirs.close()
+    assert process.pid is not None
+    try:
+        yield process.pid, ours
+    finally:
+        process.kill()
+        process.join()
+        process.close()
+        ours.close()
+
+
+def ending_of(target: Callable[..., None], *arguments: object) -> int:
+    """Run a process to its end and give its exit code."""
+    process = _context.Process(target=target, args=arguments, daemon=True)
+    process.start()
+    process.join()
+    code = process.exitcode
+    process.close()
+    assert code is not None
+    return code
+
+
+def hold(line: Connection, home: Path, command: str) -> None:
+    """Open a home and hold it until told to close it."""
+    store = opened(home, command=command)
+    line.send("held")
+    line.recv()
+    asyncio.run(store.close())
+    line.send("closed")
+
+
+def unprivileged(line: Connection, home: Path) -> None:
+    """Try a home as somebody whom permissions bind, and tell what came of it."""
+    if os.getuid() == 0:
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    _tell(line, home)
+
+
+def limited(line: Connection, home: Path, largest: int) -> None:
+    """Try a home where no file may grow beyond some bytes, and tell what came of it."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+    _tell(line, home)
+
+
+def _tell(line: Connection, home: Path) -> None:
+    try:
+        opened(home)
+    except NanobotError as error:
+        line.send((type(error).__name__, str(error)))
+    else:
+        line.send(("opened", ""))
+
+
+def live(home: Path, crash: str) -> None:
+    """Do every verb of the Journal, some of them twice, unless killed before."""
+    store = opened(home, crash)
+    asyncio.run(_live(store))
+
+
+async def _live(store: Store) -> None:
+    journal = store.journal
+    claimed = await begun(journal, "r1")
+    lane, run = claimed.lane, claimed.run
+    await admit(journal, said("more"))
+    await journal.take_pending(lane, run, "UTC")
+    await journal.start_model(lane, run, [prompt(), call()], PROMPT)
+    await journal.record_reply(lane, run, reply())
+    await journal.start_tool(lane, run, STARTED)
+    await journal.record_result(lane, run, [RESULT])
+    await journal.start_model(lane, run, [call(2)], None)
+    await answered(journal, claimed, "one", "two")
+    await journal.post(KEY, told("three", "post"))
+    await _deliver(journal)
+    given_back = await begun(journal, "r2")
+    await journal.release(given_back.lane, given_back.run)
+    await store.close()
+
+
+async def _deliver(journal: SqlJournal) -> None:
+    row = await _following(journal)
+    await journal.begin_send(row, rendered("one"), 0, duplicate=False)
+    await journal.receipt(row, 0, "m1", begin=None)
+    row = await _following(journal)
+    await journal.begin_send(row, rendered("two"), 0, duplicate=False)
+    await journal.defer(row, 0, 1.0, "502")
+    await journal.bury(row, "refused", whole_chat=False)
+
+
+async def _following(journal: SqlJournal) -> OutboundRow:
+    row = await journal.next_outbound(CHAT)
+    assert row is not None
+    return row

@@ -1,0 +1,117 @@
+"""NANOBOT_CRASH_AT: the process dies right before or right after a verb, and nowhere else."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from nanobot.errors import ConfigError
+from nanobot.store import log
+from nanobot.store.crash import CrashPoint
+from nanobot.store.database import SqliteDatabase
+from nanobot.store.journal import VERBS
+from nanobot.store.lock import HomeLock
+from tests.store.making import KEY
+from tests.store.processes import ending_of, live
+
+# What is in the tables once the verb was done for the first time, and not before.
+TRACES = {
+    "admit": "FROM inbound",
+    "claim": "FROM runs",
+    "take_pending": "FROM entries WHERE kind = 'user' AND seq = 2",
+    "start_model": "FROM entries WHERE kind = 'model_call'",
+    "record_reply": "FROM entries WHERE kind = 'reply'",
+    "start_tool": "FROM entries WHERE kind = 'tool_started'",
+    "record_result": "FROM entries WHERE kind = 'tool_result'",
+    "finish": "FROM runs WHERE state = 'completed'",
+    "release": "FROM runs WHERE id = 'r2' AND attempts = 0",
+    "post": "FROM entries WHERE kind = 'post'",
+    "begin_send": "FROM parts",
+    "receipt": "FROM parts WHERE state = 'sent'",
+    "defer": "FROM outbound WHERE not_before > 0",
+    "bury": "FROM outbound WHERE state = 'dead'",
+}
+
+
+def count(home: Path, trace: str) -> int:
+    """How many such rows a home has."""
+    with closing(sqlite3.connect(home / "state.db")) as connection:
+        (found,) = connection.execute(f"SELECT count(*) {trace}").fetchone()
+    return int(found)
+
+
+def chain_holds(home: Path) -> None:
+    """The log is whole, whatever happened."""
+    database = SqliteDatabase(home / "state.db")
+    database.run_now(lambda connection: log.verify(connection, KEY))
+    database.shut()
+
+
+def test_every_verb_that_writes_leaves_a_trace_to_look_for() -> None:
+    assert set(TRACES) == set(VERBS)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_process_killed_at_a_verb_leaves_it_whole_or_not_at_all(
+    tmp_path: Path, verb: str, when: str
+) -> None:
+    assert ending_of(live, tmp_path, f"{verb}:{when}") == -signal.SIGKILL
+    assert bool(count(tmp_path, TRACES[verb])) == (when == "after")
+    chain_holds(tmp_path)
+    with HomeLock(tmp_path, "test") as lock:
+        assert lock.unclean
+
+
+@pytest.mark.parametrize(("when", "found"), [("before", 1), ("after", 2)])
+def test_the_nth_time_is_counted(tmp_path: Path, when: str, found: int) -> None:
+    assert ending_of(live, tmp_path, f"admit:2:{when}") == -signal.SIGKILL
+    assert count(tmp_path, "FROM inbound") == found
+
+
+def test_without_a_crash_point_a_process_ends_by_itself(tmp_path: Path) -> None:
+    assert ending_of(live, tmp_path, "") == 0
+    assert {verb for verb, trace in TRACES.items() if not count(tmp_path, trace)} == set()
+    with HomeLock(tmp_path, "test") as lock:
+        assert not lock.unclean
+
+
+def test_a_verb_that_is_never_reached_kills_nobody(tmp_path: Path) -> None:
+    assert ending_of(live, tmp_path, "finish:9") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "point"),
+    [
+        ("", None),
+        ("finish", CrashPoint("finish", 1, after=False)),
+        ("finish:3", CrashPoint("finish", 3, after=False)),
+        ("finish:after", CrashPoint("finish", 1, after=True)),
+        ("start_model:2:after", CrashPoint("start_model", 2, after=True)),
+        ("start_model:2:before", CrashPoint("start_model", 2, after=False)),
+    ],
+)
+def test_a_crash_point_is_a_verb_a_number_and_a_side(text: str, point: CrashPoint | None) -> None:
+    assert CrashPoint.parse(text) == point
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":",
+        "finish:",
+        "finish:0",
+        "finish:-1",
+        "finish:during",
+        "finish:after:2",
+        "a:1:2",
+        "finish:²",
+    ],
+)
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="NANOBOT_CRASH_AT"):
+        CrashPoint.parse(text)

@@ -1,0 +1,260 @@
+"""The tables and their revisions: the same tables both ways, a copy kept before every change."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import sqlalchemy as sa
+
+from nanobot.errors import StoreError, StoreTooNew, StoreUnwritable
+from nanobot.store import migrate, schema
+from nanobot.store.database import SqliteDatabase
+from nanobot.store.migrate import OURS, History
+from nanobot.store.opening import bring_up_to_date
+from nanobot.store.postgres import PostgresDatabase
+from tests.store.conftest import Postgres
+from tests.store.making import KEY, admit, said
+from tests.store.processes import opened
+
+AnyDatabase: TypeAlias = SqliteDatabase | PostgresDatabase
+
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade():
+    op.add_column("sessions", sa.Column("mood", sa.Text))
+    op.execute("UPDATE sessions SET mood = 'calm'")
+    {more}
+"""
+
+
+@pytest.fixture
+def future(tmp_path: Path) -> History:
+    """The revisions of a version to come."""
+    folder = tmp_path / "50% more migrations"
+    shutil.copytree(OURS.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "versions" / "r0002_next.py").write_text(NEXT.format(more=""))
+    return History((*OURS.revisions, "0002"), folder)
+
+
+@pytest.fixture
+def broken_future(future: History) -> History:
+    """The same, but its last step fails."""
+    step = future.folder / "versions" / "r0002_next.py"
+    step.write_text(NEXT.format(more='op.execute("UPDATE nothing SET x = 1")'))
+    return future
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyDatabase]:
+    """An empty database."""
+    if request.param == "postgres":
+        server: Postgres = request.getfixturevalue("postgres")
+        made: AnyDatabase = PostgresDatabase(server.empty())
+    else:
+        made = SqliteDatabase(tmp_path / "empty.db")
+    yield made
+    made.shut()
+
+
+def described(connection: sa.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    """Every table, column, default, key and index, as the database itself describes them."""
+    if connection.dialect.name == "sqlite":
+        queries = {"all": "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"}
+    else:
+        queries = {
+            "columns": "SELECT table_name, ordinal_position, column_name, data_type, is_nullable, "
+            "column_default FROM information_schema.columns WHERE table_schema = 'public' "
+            "ORDER BY table_name, ordinal_position",
+            "indexes": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1",
+            "constraints": "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) "
+            "FROM pg_constraint WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2",
+            "sequences": "SELECT sequencename FROM pg_sequences ORDER BY 1",
+        }
+    return {
+        name: [tuple(row) for row in connection.execute(sa.text(query))]
+        for name, query in queries.items()
+    }
+
+
+def emptied(connection: sa.Connection) -> None:
+    """Remove every table."""
+    schema.metadata.drop_all(connection)
+    connection.exec_driver_sql("DROP TABLE alembic_version").close()
+
+
+def test_the_revisions_make_the_tables_that_the_code_expects(database: AnyDatabase) -> None:
+    database.run_now(migrate.create)
+    expected = database.run_now(described)
+    database.run_now(emptied)
+    database.run_now(migrate.upgrade)
+    made = database.run_now(described)
+    assert made == expected
+    assert len(next(iter(made.values()))) > len(schema.metadata.tables)
+
+
+def test_a_new_database_needs_no_migration(database: AnyDatabase) -> None:
+    assert database.run_now(migrate.current) is None
+    assert not database.run_now(migrate.prepare)
+    assert database.run_now(migrate.current) == OURS.head
+    assert not database.run_now(migrate.prepare)
+
+
+def test_the_newest_revision_is_the_last_of_the_scripts() -> None:
+    scripts = sorted(OURS.folder.glob("versions/r*.py"))
+    assert [script.name[1:5] for script in scripts] == list(OURS.revisions)
+
+
+def test_missing_revisions_are_run_and_what_was_kept_stays(
+    database: AnyDatabase, future: History
+) -> None:
+    database.run_now(migrate.prepare)
+    session = {"key": KEY, "created_at": 1.0, "updated_at": 1.0, "head_hash": b""}
+    database.run_now(lambda c: c.execute(sa.insert(schema.sessions), session).close())
+    assert database.run_now(lambda c: migrate.prepare(c, future))
+    database.run_now(lambda c: migrate.upgrade(c, future))
+    assert not database.run_now(lambda c: migrate.prepare(c, future))
+    rows = database.run_now(lambda c: c.execute(sa.text("SELECT key, mood FROM sessions")).all())
+    assert [tuple(row) for row in rows] == [(KEY, "calm")]
+
+
+def test_a_migration_that_fails_changes_nothing(
+    database: AnyDatabase, broken_future: History
+) -> None:
+    database.run_now(migrate.prepare)
+    before = database.run_now(described)
+    with pytest.raises(StoreError, match="nothing"):
+        database.run_now(lambda c: migrate.upgrade(c, broken_future))
+    assert database.run_now(described) == before
+    assert database.run_now(migrate.current) == "0001"
+
+
+# A home's file
+
+
+async def older(home: Path) -> SqliteDatabase:
+    """A home as this version leaves it."""
+    store = opened(home)
+    await admit(store.journal, said("hello"))
+    await store.close()
+    return SqliteDatabase(home / "state.db")
+
+
+def columns(file: Path) -> set[str]:
+    """The columns of a file's sessions."""
+    with closing(sqlite3.connect(file)) as connection:
+        return {row[1] for row in connection.execute("PRAGMA table_info(sessions)")}
+
+
+def sessions(file: Path) -> list[str]:
+    """What is in a file."""
+    with closing(sqlite3.connect(file)) as connection:
+        return [key for (key,) in connection.execute("SELECT key FROM sessions")]
+
+
+async def test_a_copy_of_an_older_file_is_kept_before_it_is_changed(
+    tmp_path: Path, future: History
+) -> None:
+    database, copy = await older(tmp_path), tmp_path / "state.db.1.bak"
+    bring_up_to_date(database, copy, future)
+    database.shut()
+    assert "mood" in columns(tmp_path / "state.db")
+    assert "mood" not in columns(copy)
+    assert sessions(copy) == sessions(tmp_path / "state.db") == [KEY]
+
+
+async def test_the_copy_stays_when_the_change_fails(tmp_path: Path, broken_future: History) -> None:
+    database, copy = await older(tmp_path), tmp_path / "state.db.1.bak"
+    with pytest.raises(StoreError, match="nothing"):
+        bring_up_to_date(database, copy, broken_future)
+    database.shut()
+    assert sessions(copy) == [KEY]
+    await opened(tmp_path).close()
+
+
+async def test_the_copy_can_take_the_files_place(tmp_path: Path, future: History) -> None:
+    database, copy = await older(tmp_path), tmp_path / "state.db.1.bak"
+    bring_up_to_date(database, copy, future)
+    database.shut()
+    copy.replace(tmp_path / "state.db")
+    store = opened(tmp_path)
+    assert not (await admit(store.journal, said("hello")))[0].fresh
+    await store.close()
+
+
+async def test_where_no_copy_can_be_made_nothing_is_changed(
+    tmp_path: Path, future: History
+) -> None:
+    database = await older(tmp_path)
+    with pytest.raises(StoreUnwritable, match="no copy could be made"):
+        bring_up_to_date(database, tmp_path / "nowhere" / "state.db.bak", future)
+    database.shut()
+    assert "mood" not in columns(tmp_path / "state.db")
+
+
+async def test_an_up_to_date_file_is_not_copied(tmp_path: Path) -> None:
+    database = await older(tmp_path)
+    bring_up_to_date(database, tmp_path / "copy.bak")
+    database.shut()
+    assert not (tmp_path / "copy.bak").exists()
+
+
+def copies(home: Path) -> list[Path]:
+    """The copies kept in a home."""
+    return list(home.glob("*.bak"))
+
+
+def changed(file: Path, *statements: str) -> None:
+    """Do to a file what a later version does."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+async def test_a_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    (await older(tmp_path)).shut()
+    file = tmp_path / "state.db"
+    changed(
+        file,
+        "UPDATE alembic_version SET version_num = '0042'",
+        "UPDATE meta SET value = '2' WHERE key = 'min_reader'",
+    )
+    before = file.read_bytes()
+    for _ in range(2):
+        with pytest.raises(StoreTooNew, match=r"revision 0042, newer .* update nanobot"):
+            opened(tmp_path)
+    assert file.read_bytes() == before
+
+
+async def test_a_later_file_that_this_version_may_read_is_opened(tmp_path: Path) -> None:
+    """Its tables only grew: it says so by the reader it asks for."""
+    (await older(tmp_path)).shut()
+    changed(
+        tmp_path / "state.db",
+        "UPDATE alembic_version SET version_num = '0042'",
+        "ALTER TABLE sessions ADD COLUMN mood TEXT",
+    )
+    store = opened(tmp_path)
+    assert not (await admit(store.journal, said("hello")))[0].fresh
+    await store.close()
+    assert copies(tmp_path) == []
+
+
+async def test_a_later_file_that_does_not_say_who_may_read_it_is_left_alone(tmp_path: Path) -> None:
+    (await older(tmp_path)).shut()
+    changed(
+        tmp_path / "state.db", "UPDATE alembic_version SET version_num = '0042'", "DELETE FROM meta"
+    )
+    with pytest.raises(StoreTooNew):
+        opened(tmp_path)
