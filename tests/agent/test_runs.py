@@ -304,6 +304,15 @@ async def test_what_no_store_can_hold_is_replaced_in_what_the_model_says(text: s
         assert "\ufffd" in (await bot.channel.pop()).text
 
 
+async def test_an_answer_that_cannot_be_written_ends_only_that_run() -> None:
+    unheard = Completion(text="hi", finish_reason=object())  # type: ignore[arg-type]
+    async with gateway(ScriptedProvider(unheard)) as bot:
+        await bot.channel.push("hello")
+        assert "Something went wrong inside me (TypeError)" in (await bot.channel.pop()).text
+        await bot.channel.push("again")
+        assert (await bot.channel.pop()).text == "echo: again"
+
+
 async def test_an_overflow_cuts_the_window_and_asks_again() -> None:
     def strict(request: ModelRequest) -> ContextOverflow | str:
         return ContextOverflow("too long") if len(request.messages) > 6 else "fits"

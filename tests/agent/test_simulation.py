@@ -4,6 +4,7 @@ may be a repeat."""
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from nanobot.errors import (
 )
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.providers.base import ModelRequest
-from nanobot.session.entries import UserEntry
+from nanobot.session.entries import Entry, UserEntry
 from nanobot.store import schema
 from nanobot.testing import (
     MEMBER,
@@ -81,6 +82,7 @@ class Life:
         self.provider = ScriptedProvider(otherwise=self._answer)
         self.crashes = 0
         self.lives = 0
+        self.logs: dict[str, list[Entry]] = {}
         self._to_come = deque(
             (self.chance.choice(CHATS), self.chance.choice((OWNER, MEMBER)), f"message {number}")
             for number in range(MESSAGES)
@@ -99,7 +101,13 @@ class Life:
             return asks_for(self.chance.choice(("exec", "look")), "Let me see.", text=str(dice))
         return "answer " * self.chance.randint(1, 12)
 
+    async def _dawdle(self) -> None:
+        """Let others go on for a while, so that things happen at the same time."""
+        for _ in range(self.chance.choice((0, 2, 10, 40))):
+            await asyncio.sleep(0)
+
     async def _effect(self, args: Args) -> str:
+        await self._dawdle()
         if self.chance.random() < 0.2:
             raise ToolError("did not work")
         return f"did {args.text}"
@@ -127,7 +135,7 @@ class Life:
                     return False
                 if self._done(bot):
                     return True
-                if self.chance.random() < 0.01:
+                if self.chance.random() < 0.03:
                     return False  # told to end
             raise AssertionError("it goes on for ever")
 
@@ -139,8 +147,10 @@ class Life:
 
     async def _write(self, bot: FakeGateway) -> None:
         """Perhaps somebody writes; the platform brings it again until it was taken."""
-        await bot.settle()
-        if not self._to_come or self.chance.random() < 0.3 or bot.process.dead:
+        await self._dawdle()
+        if not self._to_come:
+            await bot.settle()
+        if not self._to_come or bot.process.dead:
             return
         chat, sender, text = self._to_come[0]
         try:
@@ -162,6 +172,7 @@ class Life:
     # What must hold
 
     def judge(self) -> None:
+        self.logs = {chat: self.home.entries(f"fake:{chat}") for chat in CHATS}
         self._every_message_is_in_the_log_once()
         self._every_run_owes_one_answer()
         self._every_answer_arrived_once_or_says_so()
@@ -173,9 +184,7 @@ class Life:
     def _every_message_is_in_the_log_once(self) -> None:
         for chat in CHATS:
             logged = [
-                entry.body.text
-                for entry in self.home.entries(f"fake:{chat}")
-                if isinstance(entry.body, UserEntry)
+                entry.body.text for entry in self.logs[chat] if isinstance(entry.body, UserEntry)
             ]
             for sender in (OWNER, MEMBER):
                 said = [t for c, s, t in self._said if (c, s) == (chat, sender)]
@@ -258,13 +267,10 @@ async def test_the_same_seed_is_the_same_life() -> None:
     one, two = Life(3), Life(3)
     for life in (one, two):
         await life.whole()
-    try:
-        for chat in CHATS:
-            assert one.home.entries(f"fake:{chat}") == two.home.entries(f"fake:{chat}")
-        assert one.channel.sent == two.channel.sent
-    finally:
-        await one.home.close()
-        await two.home.close()
+        life.judge()
+        await life.home.close()
+    assert one.logs == two.logs
+    assert one.channel.sent == two.channel.sent
 
 
 async def test_the_lives_are_as_hard_as_they_are_meant_to_be() -> None:
@@ -272,3 +278,5 @@ async def test_the_lives_are_as_hard_as_they_are_meant_to_be() -> None:
     assert sum(life.crashes for life in lives) > 20
     assert any(REPEAT_LINE in one.text for life in lives for one in life.channel.sent)
     assert all(len(life.provider.requests) > 5 for life in lives)
+    logs = [entry.body for life in lives for chat in CHATS for entry in life.logs[chat]]
+    assert sum(isinstance(body, UserEntry) and body.steered for body in logs) > 5

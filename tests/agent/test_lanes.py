@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nanobot.agent.asking import RunSettings
-from nanobot.agent.loop import Capacity
+from nanobot.agent.lanes import Capacity
 from nanobot.agent.states import RunState
 from nanobot.bus.events import Origin
 from nanobot.errors import StoreUnwritable
