@@ -49,8 +49,9 @@ _WHOLE = (
     .add_columns(_e.c.digest, _e.c.hash)
     .where(_e.c.session_key == sa.bindparam("k"))
     .order_by(_e.c.seq)
+    .execution_options(yield_per=500)  # a log may be longer than memory
 )
-hot(_HEAD, _EXISTS, _SET_MODEL, _ADVANCE, _INSERT, _RANGE, _WHOLE)
+hot(_HEAD, _EXISTS, _SET_MODEL, _ADVANCE, _INSERT, _RANGE)
 
 
 def ensure_session(connection: sa.Connection, writer: Writer, key: str, text: str) -> None:
@@ -173,26 +174,17 @@ def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> in
     """
     chain, count, seen_head = log.GENESIS, 0, head in (None, log.GENESIS)
     missing: set[int] = set()
-    for row in connection.execute(_WHOLE, {"k": key}):
-        count += 1
-        if row.payload is None:
-            missing.add(row.seq)
-        elif log.payload_digest(row.salt or b"", row.payload) != row.digest:
-            raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
-        link = log.Link(
-            session_key=key,
-            seq=row.seq,
-            run_id=row.run_id,
-            kind=row.kind,
-            at=row.at,
-            digest=bytes(row.digest),
-        )
-        chain = log.link_hash(chain, link)
-        if row.seq != count or chain != row.hash:
-            raise StoreCorrupt(f"the log of {key} is broken at entry {row.seq}")
-        if row.kind == "erased":
-            missing -= _told(row.payload)
-        seen_head = seen_head or chain == head
+    with connection.execute(_WHOLE, {"k": key}) as rows:
+        for row in rows:
+            count += 1
+            chain = _following(chain, key, row)
+            if row.seq != count or chain != row.hash:
+                raise StoreCorrupt(f"the log of {key} is broken at entry {row.seq}")
+            if row.payload is None:
+                missing.add(row.seq)
+            elif row.kind == "erased":
+                missing -= _told(row.payload)
+            seen_head = seen_head or chain == head
     if missing:
         raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
     kept = connection.execute(_HEAD, {"k": key}).first()
@@ -203,7 +195,22 @@ def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> in
     return count
 
 
-def _told(payload: bytes | None) -> set[int]:
+def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
+    """The chain with one more row, whose payload must be what it was."""
+    if row.payload is not None and log.payload_digest(row.salt or b"", row.payload) != row.digest:
+        raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
+    link = log.Link(
+        session_key=key,
+        seq=row.seq,
+        run_id=row.run_id,
+        kind=row.kind,
+        at=row.at,
+        digest=bytes(row.digest),
+    )
+    return log.link_hash(chain, link)
+
+
+def _told(payload: bytes) -> set[int]:
     """Which entry an `erased` entry tells of."""
-    body = None if payload is None else log.decode(payload)
+    body = log.decode(payload)
     return {body.seq} if isinstance(body, log.ErasedEntry) else set()
