@@ -22,6 +22,7 @@ from nanobot.errors import ModelMissing, ModelUnreachable
 from nanobot.ports import Clock
 from nanobot.providers.base import Delta, ModelProfile, ModelRequest, Retrying
 from nanobot.providers.models import EMBEDDED, EMBEDDED_MODEL, profile_for
+from nanobot.providers.retrying import CallPolicy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -176,10 +177,7 @@ class EmbeddedProvider:
 
     async def _start(self) -> _Child:
         # Here and not above: the client brings aiohttp, and importing this module must be cheap.
-        from nanobot.providers.openai_compat import (  # noqa: PLC0415
-            CallPolicy,
-            OpenAICompatProvider,
-        )
+        from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
 
         weights = require(self._home, self._model)
         api_key = secrets.token_urlsafe(24)

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
 from yarl import URL
 
-from nanobot.errors import ConfigError, ModelProtocolError, ModelRateLimited
+from nanobot.errors import ConfigError, ModelProtocolError
 from nanobot.ports import Clock
 from nanobot.providers.base import (
     Delta,
     ModelProfile,
     ModelRequest,
     ReasoningDelta,
-    Retrying,
     TextDelta,
 )
 from nanobot.providers.models import profile_for
+from nanobot.providers.nearest import with_nearest
 from nanobot.providers.openai_errors import (
     Failure,
     Speaker,
@@ -35,37 +33,11 @@ from nanobot.providers.openai_errors import (
 from nanobot.providers.openai_http import Line, may_pass, words
 from nanobot.providers.openai_request import Quirks, encode_request, learned
 from nanobot.providers.openai_stream import AnswerReader, StreamError
+from nanobot.providers.retrying import AttemptFailed, CallPolicy, with_retries
 
 _MAX_ERROR_BODY = 65_536
-_LONGEST_WAIT = 60.0
 # After [DONE] only the end of the body is outstanding; reading it lets the connection be reused.
 _GOODBYE_SECONDS = 0.1
-
-
-@dataclass(frozen=True)
-class CallPolicy:
-    """How patient a call is. All in seconds, but `attempts` and `max_bytes`.
-
-    `first_byte_seconds` may pass until the first byte and `stall_seconds` between any two;
-    `call_seconds` bounds one attempt. `jitter` gives numbers from 0 to 1.
-    """
-
-    attempts: int = 6
-    protocol_attempts: int = 3
-    backoff_seconds: float = 0.5
-    max_backoff_seconds: float = 16.0
-    connect_seconds: float = 10.0
-    first_byte_seconds: float = 120.0
-    stall_seconds: float = 60.0
-    call_seconds: float = 900.0
-    max_bytes: int = 8_000_000
-    jitter: Callable[[], float] = random.random
-
-
-class _AttemptFailed(Exception):
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.why)
-        self.failure = failure
 
 
 class OpenAICompatProvider:
@@ -95,11 +67,7 @@ class OpenAICompatProvider:
         self._clock = clock
         self._profiles = profiles
         self._policy = policy or CallPolicy()
-        self._line = Line(
-            f"{self.api_base}/chat/completions",
-            _headers(self.api_base, self._api_key),
-            self._policy.connect_seconds,
-        )
+        self._line = self._line_to("chat/completions")
         self._quirks: dict[str, Quirks] = {}
         # OpenAI's own newer models refuse `max_tokens`; most other servers know nothing else.
         self._first_quirks = Quirks(completion_tokens="//api.openai.com" in self.api_base)
@@ -111,43 +79,24 @@ class OpenAICompatProvider:
             return msgspec.structs.replace(profile, tools=False)
         return profile
 
-    async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+    def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Deltas, then one Completion; raises the ModelError of the last attempt."""
-        policy = self._policy
-        failed = 0
-        misread = 0
-        while True:
-            try:
-                async with aclosing(self._attempt(request)) as attempt:
-                    async for delta in attempt:
-                        yield delta
-            except _AttemptFailed as problem:
-                failure = problem.failure
-            else:
-                return
-            if self._learn(request, failure):
-                yield Retrying(0.0, "the endpoint refuses a parameter; asking without it")
-                continue
-            failed += 1
-            misread += isinstance(failure.error, ModelProtocolError)
-            spent = failed >= policy.attempts or misread >= policy.protocol_attempts
-            if spent or not failure.again:
-                raise failure.error
-            delay = self._delay(failed, failure)
-            yield Retrying(delay, failure.why)
-            await self._clock.sleep(delay)
+
+        def attempt() -> AsyncGenerator[Delta]:
+            return self._attempt(request)
+
+        def learn(failure: Failure) -> bool:
+            return self._learn(request, failure)
+
+        return with_retries(attempt, self._policy, self._clock, learn)
 
     async def close(self) -> None:
         """End every connection."""
         await self._line.close()
 
-    def _delay(self, failed: int, failure: Failure) -> float:
-        wish = failure.retry_after or 0.0
-        if wish > _LONGEST_WAIT:
-            raise ModelRateLimited(str(failure.error), wish)
-        policy = self._policy
-        backoff = min(policy.max_backoff_seconds, policy.backoff_seconds * 2.0 ** (failed - 1))
-        return max(wish, backoff * (0.75 + 0.5 * policy.jitter()))
+    def _line_to(self, path: str) -> Line:
+        headers = _headers(self.api_base, self._api_key)
+        return Line(f"{self.api_base}/{path}", headers, self._policy.connect_seconds)
 
     async def _attempt(self, request: ModelRequest) -> AsyncGenerator[Delta]:
         speaker = Speaker(self.name, request.model, self.api_base, self._api_key)
@@ -161,14 +110,14 @@ class OpenAICompatProvider:
         except (aiohttp.ClientError, OSError) as problem:
             if not reader.complete:
                 lost = failure_of_connection(speaker, words(problem), again=may_pass(problem))
-                raise _AttemptFailed(lost) from problem
+                raise AttemptFailed(lost) from problem
         except StreamError as problem:
-            raise _AttemptFailed(failure_in_stream(speaker, problem.body)) from problem
+            raise AttemptFailed(failure_in_stream(speaker, problem.body)) from problem
         except ModelProtocolError as problem:
-            raise _AttemptFailed(failure_of_protocol(speaker, str(problem))) from problem
+            raise AttemptFailed(failure_of_protocol(speaker, str(problem))) from problem
         if not reader.complete:
             cut = failure_of_connection(speaker, "the answer was cut off half-way")
-            raise _AttemptFailed(cut)
+            raise AttemptFailed(cut)
         completion = reader.completion()
         if completion.text and not shown:
             yield TextDelta(completion.text)
@@ -183,7 +132,10 @@ class OpenAICompatProvider:
         response = await self._send(request)
         try:
             if not 200 <= response.status <= 299:
-                raise _AttemptFailed(await self._status_failure(speaker, response))
+                failure = await self._status_failure(speaker, response)
+                if failure.status == 404:
+                    failure = await with_nearest(failure, self._line_to("models"), request.model)
+                raise AttemptFailed(failure)
             patience = policy.first_byte_seconds
             while True:
                 if reader.done:
@@ -194,7 +146,7 @@ class OpenAICompatProvider:
                     break
                 received += len(piece)
                 if received > policy.max_bytes:
-                    raise _AttemptFailed(_endless(speaker, policy.max_bytes))
+                    raise AttemptFailed(_endless(speaker, policy.max_bytes))
                 for delta in reader.feed(piece):
                     yield delta
                 patience = min(policy.stall_seconds, ends - self._clock.monotonic())

@@ -115,6 +115,12 @@ def failure_of_connection(speaker: Speaker, problem: str, *, again: bool = True)
     return Failure(ModelUnreachable(message), again=again, why=speaker.clean(problem))
 
 
+def failure_of_overflow(speaker: Speaker, said: str) -> Failure:
+    """The prompt is too long, in the endpoint's words."""
+    message = f"The prompt does not fit {speaker.model}: {speaker.clean(own_words(said))}"
+    return Failure(ContextOverflow(message), again=False, why="the prompt is too long")
+
+
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds to wait as the headers say, never negative; None if they do not say.
 
@@ -139,11 +145,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 def _judge(speaker: Speaker, status: int, text: str, wait: float | None) -> Failure:
     said = _say(speaker, status, text)
     if _OVERFLOW.search(text) or status == 413:
-        return Failure(
-            ContextOverflow(f"The prompt does not fit {speaker.model}: {said}"),
-            again=False,
-            why="the prompt is too long",
-        )
+        return failure_of_overflow(speaker, said)
     if status == 402 or _QUOTA.search(text):
         return _refused(
             f"{said} Add credit with {speaker.provider}, or set agent.model to another model.",
@@ -171,7 +173,7 @@ def _refused(message: str, status: int) -> Failure:
 
 
 def _say(speaker: Speaker, status: int, text: str) -> str:
-    words = speaker.clean(_own_words(text)) or "(no explanation)"
+    words = speaker.clean(own_words(text)) or "(no explanation)"
     return f"{speaker.provider} answered {status} for {speaker.model}: {words}"
 
 
@@ -186,7 +188,7 @@ def _remedy(speaker: Speaker, status: int) -> str:
     return "Asking again will not help; set agent.model to another model, or report this."
 
 
-def _own_words(text: str) -> str:
+def own_words(text: str) -> str:
     """The message within an error body of whatever shape; the body itself if there is none."""
     try:
         found: Any = msgspec.json.decode(text)

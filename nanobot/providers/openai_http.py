@@ -37,6 +37,17 @@ class Line:
 
     async def post(self, body: bytes) -> aiohttp.ClientResponse:
         """The response once its head is there; raises what aiohttp raises."""
+        # In pieces, if it is large: that is what aiohttp asks for (and it warns of the rest).
+        data = io.BytesIO(body) if len(body) > _PIECE else body
+        return await self._open().post(
+            self._url, data=data, allow_redirects=False, proxy=self._proxy
+        )
+
+    async def get(self) -> aiohttp.ClientResponse:
+        """The response once its head is there; raises what aiohttp raises."""
+        return await self._open().get(self._url, allow_redirects=False, proxy=self._proxy)
+
+    def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             # Once and here: aiohttp's trust_env reads them at every request, in a thread.
             self._proxy = proxy_for(self._url)
@@ -50,11 +61,7 @@ class Line:
                 headers=self._headers,
                 timeout=self._patience,
             )
-        # In pieces, if it is large: that is what aiohttp asks for (and it warns of the rest).
-        data = io.BytesIO(body) if len(body) > _PIECE else body
-        return await self._session.post(
-            self._url, data=data, allow_redirects=False, proxy=self._proxy
-        )
+        return self._session
 
     async def close(self) -> None:
         """End every connection."""

@@ -7,6 +7,7 @@ https://platform.openai.com/docs/api-reference/chat/create.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from nanobot.providers.base import (
     ToolSpec,
 )
 
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _NAME_REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
 _ANY_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _REFUSES = re.compile(
@@ -55,12 +57,17 @@ class _MessageOut(msgspec.Struct, omit_defaults=True):
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """What one endpoint is known to refuse, learned from its own error texts."""
+    """What one endpoint is known to refuse, learned from its own error texts.
+
+    `own_ids`: ids of calls mean something to it and are echoed as they are; elsewhere those of
+    another provider (after a change of models) are made into what every endpoint takes.
+    """
 
     completion_tokens: bool = False
     no_temperature: bool = False
     no_stream_options: bool = False
     no_tools: bool = False
+    own_ids: bool = False
 
 
 def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
@@ -69,7 +76,7 @@ def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
         "model": request.model,
         "stream": True,
         "max_completion_tokens" if quirks.completion_tokens else "max_tokens": request.max_tokens,
-        "messages": [_message(message) for message in request.messages],
+        "messages": [_message(message, quirks) for message in request.messages],
     }
     if not quirks.no_stream_options:
         body["stream_options"] = {"include_usage": True}
@@ -109,12 +116,12 @@ def valid_arguments(text: str) -> str:
     return text
 
 
-def _message(message: ChatMessage) -> _MessageOut:
+def _message(message: ChatMessage, quirks: Quirks) -> _MessageOut:
     content = _content(message)
     if message.role == "tool":
-        return _MessageOut("tool", content, tool_call_id=message.tool_call_id or "call_0")
+        return _MessageOut("tool", content, tool_call_id=_id(message.tool_call_id, quirks))
     if message.tool_calls:
-        calls = [_call(call) for call in message.tool_calls]
+        calls = [_call(call, quirks) for call in message.tool_calls]
         return _MessageOut(message.role, content or None, tool_calls=calls)
     return _MessageOut(message.role, content)
 
@@ -139,10 +146,18 @@ def _part(part: TextPart | ImagePart) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{part.mime};base64,{part.data}"}}
 
 
-def _call(call: ToolCall) -> _CallOut:
+def _call(call: ToolCall, quirks: Quirks) -> _CallOut:
     # A name the model made up may hold what the endpoint refuses; that must not end the session.
     name = _NAME_REFUSED.sub("_", call.name)[:64] or "unknown"
-    return _CallOut(call.id, _FunctionOut(name, valid_arguments(call.arguments)))
+    return _CallOut(_id(call.id, quirks), _FunctionOut(name, valid_arguments(call.arguments)))
+
+
+def _id(call_id: str | None, quirks: Quirks) -> str:
+    if not call_id:
+        return "call_0"
+    if quirks.own_ids or _ID.fullmatch(call_id):
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:24]}"
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

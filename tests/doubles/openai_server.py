@@ -13,6 +13,9 @@ What it answers, first match:
                                 there, the answer is the `say:` of that message, else the result
        wait:SECONDS             before the first byte
   4. an echo of the last user message.
+
+Other wires (anthropic_server, gemini_server) are the same server with `routes`, `conversation`
+and `frames` of their own.
 """
 
 from __future__ import annotations
@@ -95,7 +98,7 @@ def events(answer: Answer, usage: dict[str, Any] | None = None) -> list[dict[str
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     if answer.reasoning:
         deltas.append({"reasoning_content": answer.reasoning})
-    deltas += [{"content": piece} for piece in answer.chunks or _words(answer.text)]
+    deltas += [{"content": piece} for piece in answer.chunks or words_of(answer.text)]
     for index, (name, arguments) in enumerate(answer.tool_calls):
         head = {"name": name, "arguments": ""}
         half = len(arguments) // 2
@@ -137,8 +140,34 @@ class OpenAIServer:
         self._runner: web.AppRunner | None = None
 
     @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"{self.root}/v1"
+
+    # What makes the wire
+
+    def routes(self, app: web.Application) -> None:
+        app.router.add_post("/v1/chat/completions", self._complete)
+        app.router.add_get("/v1/models", self._list)
+        app.router.add_get("/api/tags", self._tags)
+        app.router.add_post("/v1/embeddings", self._embed)
+        app.router.add_post("/v1/audio/transcriptions", self._transcribe)
+
+    def conversation(self, body: Body) -> list[dict[str, Any]]:
+        """The messages asked, in OpenAI's shape."""
+        return list(body.get("messages", []))
+
+    def wants_plain(self, body: Body) -> bool:
+        return not body.get("stream")
+
+    def frames(self, body: Body, raw: bytes, answer: Answer) -> list[bytes]:
+        """The stream of an answer, event by event."""
+        usage = _usage_of(raw, answer) if body.get("stream_options") else None
+        stream = [sse([event], done=False) for event in events(answer, usage)]
+        return [*stream, b"data: [DONE]\n\n"]
 
     def fail_with(self, *faults: Fault) -> None:
         """Queue faults: each spoils one request."""
@@ -146,9 +175,7 @@ class OpenAIServer:
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64_000_000)
-        app.router.add_post("/v1/chat/completions", self._complete)
-        app.router.add_get("/v1/models", self._list)
-        app.router.add_get("/api/tags", self._tags)
+        self.routes(app)
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
         )
@@ -168,6 +195,31 @@ class OpenAIServer:
     async def _tags(self, request: web.Request) -> web.Response:
         return web.json_response({"models": [{"name": m} for m in self.models]})
 
+    async def _embed(self, request: web.Request) -> web.Response:
+        """A vector of two for each text: its length, and its place."""
+        body: Body = json.loads(await request.read())
+        self.requests.append(body)
+        if self.faults:
+            fault = self.faults.popleft()
+            return web.Response(status=fault.status, text=fault.body, headers=fault.headers)
+        rows = [
+            {"object": "embedding", "index": i, "embedding": [float(len(text)), float(i)]}
+            for i, text in enumerate(body["input"])
+        ]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        return web.json_response(
+            {"object": "list", "data": rows, "model": body["model"], "usage": usage}
+        )
+
+    async def _transcribe(self, request: web.Request) -> web.Response:
+        """Says the file's name and what was in it."""
+        form = await request.post()
+        file, model = form["file"], form["model"]
+        assert isinstance(file, web.FileField)
+        assert isinstance(model, str)
+        heard = file.file.read().decode()
+        return web.json_response({"text": f"{file.filename} by {model}: {heard}"})
+
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         body: Body = json.loads(raw)
@@ -183,12 +235,11 @@ class OpenAIServer:
         answer = (fault.answer if fault else None) or self._answer(body)
         if answer.wait:
             await asyncio.sleep(answer.wait)
-        plain = fault.plain if fault else not body.get("stream")
+        plain = fault.plain if fault else self.wants_plain(body)
         if plain:
             return web.json_response(_document(answer, _usage_of(raw, answer)))
-        usage = _usage_of(raw, answer) if body.get("stream_options") else None
         try:
-            return await self._stream(request, fault or Fault(), events(answer, usage))
+            return await self._stream(request, fault or Fault(), self.frames(body, raw, answer))
         except (asyncio.CancelledError, ConnectionError):
             self.client_left.set()
             raise
@@ -196,10 +247,10 @@ class OpenAIServer:
     def _answer(self, body: Body) -> Answer:
         if self.script is not None and (scripted := self.script(body)) is not None:
             return scripted
-        return follow(body.get("messages", []))
+        return follow(self.conversation(body))
 
     async def _stream(
-        self, request: web.Request, fault: Fault, stream: list[dict[str, Any]]
+        self, request: web.Request, fault: Fault, stream: list[bytes]
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
@@ -214,16 +265,15 @@ class OpenAIServer:
         if fault.pieces:
             return response
         while fault.endless:
-            await response.write(sse(stream[1:2] * 1_000, done=False))
-        for number, event in enumerate(stream):
+            await response.write(stream[len(stream) // 2] * 1_000)
+        for number, frame in enumerate(stream):
             if number == fault.cut_after:
                 assert request.transport is not None
                 request.transport.abort()
                 return response
             if number == fault.hang_after:
                 await self._hang()
-            await response.write(sse([event], done=False))
-        await response.write(b"data: [DONE]\n\n")
+            await response.write(frame)
         return response
 
     async def _hang(self) -> None:
@@ -265,7 +315,7 @@ def _text_of(content: Any) -> str:
     return content or ""
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     return re.findall(r"[^ ]+ ?| +", text)
 
 

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nanobot.providers.openai_compat import CallPolicy, OpenAICompatProvider
+from nanobot.providers.openai_compat import OpenAICompatProvider
+from nanobot.providers.retrying import CallPolicy
 from nanobot.testing import ManualClock
 from tests.doubles.openai_server import OpenAIServer
 from tests.providers.asking import KEY

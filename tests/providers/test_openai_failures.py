@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
+import msgspec
 import pytest
 
 from nanobot.errors import (
@@ -19,7 +20,8 @@ from nanobot.providers.base import (
     Retrying,
     chat,
 )
-from nanobot.providers.openai_compat import CallPolicy, OpenAICompatProvider
+from nanobot.providers.openai_compat import OpenAICompatProvider
+from nanobot.providers.retrying import CallPolicy
 from nanobot.testing import ManualClock
 from tests.doubles.openai_server import (
     Answer,
@@ -302,4 +304,31 @@ async def test_an_endless_stream_is_stopped(server: OpenAIServer, clock: ManualC
     with pytest.raises(ModelProtocolError, match="1000000 bytes"):
         await chat(provider, ask("hello"))
     assert len(server.requests) == 1
+    await provider.close()
+
+
+@pytest.mark.parametrize(
+    ("asked", "offered"),
+    [
+        ("llama3", "llama-3.3-70b"),
+        ("llama-3.3-70", "llama-3.3-70b"),
+        ("qwen/qwen3-32", "qwen/qwen3-32b"),
+        ("GPT-OSS-120b", "openai/gpt-oss-120b"),
+    ],
+)
+async def test_for_a_model_that_is_not_there_the_nearest_are_offered(
+    provider: OpenAICompatProvider, server: OpenAIServer, asked: str, offered: str
+) -> None:
+    server.models = ["llama-3.3-70b", "qwen/qwen3-32b", "openai/gpt-oss-120b", "whisper-large"]
+    server.fail_with(error_status(404, "no such model", "model_not_found"))
+    request = msgspec.structs.replace(ask("hello"), model=asked)
+    with pytest.raises(ModelRefused, match=f'It has "{offered}"'):
+        await chat(provider, request)
+
+
+async def test_an_unknown_address_is_not_taken_for_an_unknown_model(server: OpenAIServer) -> None:
+    base = server.base_url.replace("/v1", "/v2")
+    provider = OpenAICompatProvider("acme", base, clock=ManualClock())
+    with pytest.raises(ModelRefused, match=r"404.*Check the model's name.*api_base\.$"):
+        await chat(provider, ask("hello"))
     await provider.close()

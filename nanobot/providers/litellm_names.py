@@ -1,0 +1,61 @@
+"""The providers that litellm reaches, by its names for them (version 1.106); data, no import of it.
+
+Only those that chat, and none of its own machinery. A name that is missing here still works with
+`client = "litellm"`.
+"""
+
+from __future__ import annotations
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Ours where it differs from litellm's.
+_ALIASES = {
+    "together": "together_ai",
+    "fireworks": "fireworks_ai",
+    "lmstudio": "lm_studio",
+    "vllm": "hosted_vllm",
+    "ollama": "ollama_chat",
+}
+
+# They speak a language of their own (or sign their requests): never reached as OpenAI-compatible,
+# whatever address is configured.
+NATIVE = _names(
+    """
+    ai21 ai21_chat azure azure_ai bedrock bytez clarifai cloudflare cohere cohere_chat databricks
+    gigachat github_copilot heroku huggingface langgraph maritalk nlp_cloud oci predibase replicate
+    sagemaker sagemaker_chat sagemaker_nova sap snowflake triton vertex_ai vertex_ai_beta watsonx
+    watsonx_text
+    """
+)
+
+# OpenAI-compatible more or less, at addresses that litellm knows.
+_AT_ADDRESSES = _names(
+    """
+    aiml amazon_nova apertis baseten chutes codestral cometapi compactifai datarobot
+    deepinfra docker_model_runner edenai empower featherless_ai fireworks_ai friendliai galadriel
+    github gradient_ai helicone hosted_vllm hyperbolic inception lambda_ai lemonade libertai
+    litellm_proxy llamafile lm_studio meta_llama minimax modelscope morph nano-gpt nebius novita
+    nscale nvidia_nim ollama_chat ovhcloud parasail perplexity poe publicai reka sambanova scaleway
+    synthetic tencent together_ai v0 vercel_ai_gateway volcengine wandb xiaomi_mimo xinference
+    """
+)
+
+# Known to our own table under the same name.
+_SHARED = _names(
+    """
+    anthropic cerebras dashscope deepseek gemini groq mistral moonshot ollama openai openrouter xai
+    zai
+    """
+)
+
+REACHED = NATIVE | _AT_ADDRESSES
+"""Every provider that is reached through litellm unless an address says otherwise."""
+
+
+def litellm_name(provider: str) -> str | None:
+    """What litellm calls a provider of ours; None if it knows none."""
+    known = _ALIASES.get(provider, provider)
+    return known if known in REACHED or known in _SHARED else None

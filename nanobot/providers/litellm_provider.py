@@ -1,0 +1,318 @@
+"""Every provider that is not OpenAI-compatible, through litellm.
+
+The only module that knows litellm. It is loaded at the first call, on a thread: that takes seconds
+and a lot of memory, which nobody pays who does not use it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import os
+import sys
+import warnings
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, suppress
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from nanobot.errors import ModelMissing, ModelProtocolError
+from nanobot.ports import Clock
+from nanobot.providers.base import (
+    Completion,
+    Delta,
+    ModelProfile,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+)
+from nanobot.providers.litellm_errors import failure_of
+from nanobot.providers.litellm_names import litellm_name
+from nanobot.providers.models import profile_for
+from nanobot.providers.openai_errors import (
+    Failure,
+    Speaker,
+    failure_of_connection,
+    failure_of_protocol,
+)
+from nanobot.providers.openai_request import Quirks, encode_request, learned
+from nanobot.providers.openai_stream import AnswerReader, StreamError
+from nanobot.providers.retrying import AttemptFailed, CallPolicy, with_retries
+from nanobot.system import SystemClock
+
+INSTALL = 'pip install "nanobot[litellm]"'
+
+# Read at its import. Without them it downloads tables from the network and takes up a .env file
+# that happens to lie in the current folder.
+_ENVIRONMENT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_LOCAL_BLOG_POSTS": "True",
+    "LITELLM_MODE": "PRODUCTION",
+}
+# litellm hides the signatures of their thoughts in the ids of calls, and wants them back.
+_SIGNING = frozenset({"gemini", "vertex_ai", "vertex_ai_beta"})
+_in_use = 0
+
+
+class LiteLLMProvider:
+    """An `LLMProvider` for whatever litellm reaches: same policy, errors and deltas as the others.
+
+    With `name` (as in `[providers.NAME]`) models go without their provider; without it they are
+    written like litellm's, "anthropic/claude-sonnet-4-5", and `default_model` stands for an empty
+    one. What is not given (keys, regions) litellm finds in the environment. Nothing is loaded,
+    checked or asked before the first call; that raises ModelMissing if litellm is not installed.
+    """
+
+    def __init__(  # noqa: PLR0913 - the library's users know these names; all are optional
+        self,
+        *,
+        api_key: str = "",
+        default_model: str = "",
+        api_base: str | None = None,
+        name: str = "",
+        clock: Clock | None = None,
+        policy: CallPolicy | None = None,
+        profiles: Callable[[str, str], ModelProfile] = profile_for,
+    ) -> None:
+        self.name = name
+        self.default_model = default_model
+        self.api_base = api_base or ""
+        self._api_key = api_key.strip()
+        self._clock = clock or SystemClock()
+        self._policy = policy or CallPolicy()
+        self._profiles = profiles
+        self._quirks: dict[str, Quirks] = {}
+        self._library: Any = None
+
+    def profile(self, model: str) -> ModelProfile:
+        """From the table; without tools once the endpoint said that the model takes none."""
+        provider, model = self._split(model)
+        profile = self._profiles(provider, model)
+        if self._quirks_of(model).no_tools:
+            return msgspec.structs.replace(profile, tools=False)
+        return profile
+
+    def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Deltas, then one Completion; raises the ModelError of the last attempt."""
+        provider, model = self._split(request.model)
+        request = msgspec.structs.replace(request, model=model)
+
+        def attempt() -> AsyncGenerator[Delta]:
+            return self._attempt(provider, request)
+
+        def learn(failure: Failure) -> bool:
+            return self._learn(request, failure)
+
+        return with_retries(attempt, self._policy, self._clock, learn)
+
+    async def embed(self, texts: Sequence[str], model: str = "") -> list[list[float]]:
+        """A vector for each text. One attempt; raises ModelError."""
+        provider, model = self._split(model)
+        library = await self._loaded()
+        answer = await self._once(
+            provider, model, library.aembedding, input=list(texts), encoding_format="float"
+        )
+        return [list(row["embedding"]) for row in answer.data]
+
+    async def transcribe(self, audio: bytes, name: str, model: str = "") -> str:
+        """What is said in a recording; `name` is its file name. One attempt; raises ModelError."""
+        provider, model = self._split(model)
+        library = await self._loaded()
+        file = io.BytesIO(audio)
+        file.name = name
+        answer = await self._once(provider, model, library.atranscription, file=file)
+        return str(answer.text)
+
+    async def close(self) -> None:
+        """End the connections: litellm shares them, so the last provider that closes does it."""
+        global _in_use  # noqa: PLW0603 - litellm's connections belong to the process
+        library, self._library = self._library, None
+        if library is None:
+            return
+        _in_use -= 1
+        if _in_use == 0:
+            await _hang_up(library)
+
+    # A call
+
+    def _split(self, model: str) -> tuple[str, str]:
+        """The provider and its model; the model alone if the provider is fixed."""
+        model = model or self.default_model
+        if self.name:
+            return self.name, model.removeprefix(f"{self.name}/")
+        provider, slash, rest = model.partition("/")
+        return (provider, rest) if slash else ("openai", model)
+
+    def _address(self, provider: str, model: str) -> dict[str, Any]:
+        """What every kind of call needs: whom, where, with which key, and patience of our own."""
+        known = litellm_name(provider) or ("openai" if self.api_base else provider)
+        return {
+            "model": f"{known}/{model}",
+            "api_key": self._api_key or None,
+            "api_base": self.api_base or None,
+            "timeout": self._policy.call_seconds,
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": True,
+        }
+
+    async def _loaded(self) -> Any:
+        global _in_use  # noqa: PLW0603 - see close
+        if self._library is None:
+            library = await asyncio.to_thread(load_litellm)
+            if self._library is None:
+                self._library = library
+                _in_use += 1
+        return self._library
+
+    def _speaker(self, provider: str, model: str) -> Speaker:
+        return Speaker(provider, model, self.api_base or "its usual address", self._api_key)
+
+    async def _once(
+        self, provider: str, model: str, function: Callable[..., Any], **arguments: Any
+    ) -> Any:
+        try:
+            async with asyncio.timeout(self._policy.call_seconds):
+                return await function(**self._address(provider, model), **arguments)
+        except _errors() as problem:
+            failure = failure_of(self._speaker(provider, model), problem, self._clock.now())
+            raise failure.error from problem
+
+    async def _attempt(self, provider: str, request: ModelRequest) -> AsyncGenerator[Delta]:
+        speaker = self._speaker(provider, request.model)
+        library = await self._loaded()
+        reader = AnswerReader()
+        shown = False
+        try:
+            async with aclosing(self._read(library, provider, request, reader)) as deltas:
+                async for delta in deltas:
+                    shown = shown or isinstance(delta, TextDelta)
+                    yield delta
+        except StreamError as problem:
+            raise AttemptFailed(failure_of(speaker, problem, self._clock.now())) from problem
+        except ModelProtocolError as problem:
+            raise AttemptFailed(failure_of_protocol(speaker, str(problem))) from problem
+        except _Endless as problem:
+            failure = failure_of_protocol(speaker, str(problem))
+            raise AttemptFailed(msgspec.structs.replace(failure, again=False)) from problem
+        except TimeoutError as problem:
+            failure = failure_of_connection(speaker, "no answer in time")
+            raise AttemptFailed(failure) from problem
+        except _errors() as problem:
+            failure = failure_of(speaker, problem, self._clock.now())
+            raise AttemptFailed(failure) from problem
+        if not reader.complete:
+            cut = failure_of_connection(speaker, "the answer was cut off half-way")
+            raise AttemptFailed(cut)
+        completion: Completion = reader.completion()
+        if completion.text and not shown:
+            yield TextDelta(completion.text)
+        yield completion
+
+    async def _read(
+        self, library: Any, provider: str, request: ModelRequest, reader: AnswerReader
+    ) -> AsyncGenerator[TextDelta | ReasoningDelta]:
+        """The chunks of one answer. They are OpenAI's, so what reads those reads them."""
+        policy = self._policy
+        ends = self._clock.monotonic() + policy.call_seconds
+        quirks = self._quirks_of(request.model)
+        if provider in _SIGNING:
+            quirks = msgspec.structs.replace(quirks, own_ids=True)
+        body = msgspec.json.decode(encode_request(request, quirks))
+        body |= self._address(provider, request.model)
+        received = 0
+        async with asyncio.timeout(policy.first_byte_seconds):
+            stream = await library.acompletion(**body)
+        try:
+            patience = policy.first_byte_seconds
+            while True:
+                async with asyncio.timeout(patience):
+                    chunk = await anext(stream, None)
+                # litellm makes up a finish reason where a stream just ends.
+                if chunk is None or (_finished(chunk) and not _has_ended(stream)):
+                    break
+                data = f"data: {chunk.model_dump_json(exclude_none=True)}\n\n".encode()
+                received += len(data)
+                if received > policy.max_bytes:
+                    raise _Endless(f"more than {policy.max_bytes} bytes and still no end")
+                for delta in reader.feed(data):
+                    yield delta
+                patience = min(policy.stall_seconds, ends - self._clock.monotonic())
+        finally:
+            await stream.aclose()
+
+    def _quirks_of(self, model: str) -> Quirks:
+        return self._quirks.get(model, Quirks())
+
+    def _learn(self, request: ModelRequest, failure: Failure) -> bool:
+        quirks = self._quirks_of(request.model)
+        found = learned(quirks, failure.status, str(failure.error), tools=bool(request.tools))
+        self._quirks[request.model] = found
+        return found != quirks
+
+
+class _Endless(Exception):
+    pass
+
+
+def load_litellm() -> Any:
+    """The library, loaded once and quiet: no telemetry, no downloads, no retries, no log lines.
+
+    Takes seconds: call it on a thread. Raises ModelMissing if it is not installed.
+    """
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)  # noqa: TID251 - litellm reads these and nothing else
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            library: Any = import_module("litellm")
+    except ImportError as problem:
+        raise ModelMissing(
+            f"This provider is reached through litellm, which is not installed ({problem}). "
+            f"Install it with: {INSTALL}"
+        ) from problem
+    library.telemetry = False
+    library.suppress_debug_info = True
+    library.turn_off_message_logging = True
+    library.drop_params = True
+    library.num_retries = 0
+    library.disable_aiohttp_transport = True
+    # Its guard against endless streams counts repetitions, and cuts tables; ours counts bytes.
+    library.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return library
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What a call may raise. litellm lets through whatever its adapters stumble over."""
+    wrapped = import_module("openai").OpenAIError  # the base of litellm's own
+    transport = import_module("httpx").HTTPError
+    stumbled = (ImportError, OSError, LookupError, ValueError, TypeError, AttributeError)
+    return (wrapped, transport, *stumbled)
+
+
+def _finished(chunk: Any) -> bool:
+    return any(choice.finish_reason for choice in chunk.choices)
+
+
+def _has_ended(stream: Any) -> bool:
+    """Whether the endpoint itself said why it stopped."""
+    names = ("received_finish_reason", "intermittent_finish_reason")
+    known = [getattr(stream, name) for name in names if hasattr(stream, name)]
+    return not known or any(known)
+
+
+async def _hang_up(library: Any) -> None:
+    with suppress(*_errors()):
+        worker = import_module("litellm.litellm_core_utils.logging_worker").GLOBAL_LOGGING_WORKER
+        await worker.stop()
+        await library.close_litellm_async_clients()
+        library.in_memory_llm_clients_cache.flush_cache()
+        # Some adapters share one more, which opens itself again when it is needed.
+        if (shared := vars(library).get("module_level_aclient")) is not None:
+            await shared.close()

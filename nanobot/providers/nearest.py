@@ -1,0 +1,61 @@
+"""Which models an endpoint has, when it does not have the one it was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+
+import aiohttp
+import msgspec
+
+from nanobot.errors import ModelRefused
+from nanobot.providers.openai_errors import Failure
+from nanobot.providers.openai_http import Line
+
+_PATIENCE_SECONDS = 3.0
+_MAX_BYTES = 4_000_000
+_OFFERED = 3
+
+
+class _Listed(msgspec.Struct):
+    id: str = ""
+
+
+class _Listing(msgspec.Struct):
+    data: list[_Listed] = []
+
+
+async def with_nearest(failure: Failure, listing: Line, model: str) -> Failure:
+    """The failure, its text with the names in the endpoint's listing that are most like `model`.
+
+    Without a listing in three seconds the failure stays as it is. Closes `listing`.
+    """
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            response = await listing.get()
+            body = await response.content.read(_MAX_BYTES)
+        known = [row.id for row in msgspec.json.decode(body, type=_Listing).data if row.id]
+    except (aiohttp.ClientError, OSError, msgspec.DecodeError):
+        return failure
+    finally:
+        await listing.close()
+    found = nearest(model, known)
+    if not found:
+        return failure
+    names = ", ".join(f'"{name}"' for name in found)
+    error = ModelRefused(f"{failure.error} It has {names}.")
+    return msgspec.structs.replace(failure, error=error)
+
+
+def nearest(model: str, known: list[str]) -> list[str]:
+    """At most three names, the most alike first; a small listing is given as it is."""
+    if len(known) <= _OFFERED:
+        return [name for name in known if name != model]
+    # Case and the part before the last slash are what people get wrong or leave out.
+    by_shape: dict[str, str] = {}
+    for name in known:
+        by_shape.setdefault(name.lower(), name)
+        by_shape.setdefault(name.lower().rsplit("/", 1)[-1], name)
+    alike = difflib.get_close_matches(model.lower(), by_shape, n=2 * _OFFERED, cutoff=0.5)
+    found = dict.fromkeys(by_shape[shape] for shape in alike)
+    return [name for name in found if name != model][:_OFFERED]

@@ -1,0 +1,90 @@
+"""A scripted server that speaks Gemini's generateContent API, streamed.
+
+Wire: https://ai.google.dev/api/generate-content (POST models/MODEL:streamGenerateContent?alt=sse).
+Each event is a whole GenerateContentResponse; a function call comes in one piece, its arguments as
+an object, and may carry a `thoughtSignature` that has to come back with it; the last event has the
+finish reason. What is answered is decided as in openai_server: faults, script, directives, echo.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from aiohttp import web
+
+from tests.doubles.openai_server import Answer, Body, Fault, OpenAIServer, words_of
+
+SIGNATURE = "c2lnbmVkIHRob3VnaHQ="
+_FINISH = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
+
+
+class GeminiServer(OpenAIServer):
+    """See the module's docstring."""
+
+    def routes(self, app: web.Application) -> None:
+        app.router.add_post("/v1beta/models/{what}", self._complete)
+        app.router.add_post("/models/{what}", self._complete)
+
+    def wants_plain(self, body: Body) -> bool:
+        return False
+
+    def conversation(self, body: Body) -> list[dict[str, Any]]:
+        messages: list[dict[str, Any]] = []
+        for content in body["contents"]:
+            texts = []
+            for part in content["parts"]:
+                if found := part.get("functionResponse") or part.get("function_response"):
+                    result = found["response"].get("content", found["response"])
+                    messages.append({"role": "tool", "content": result})
+                elif part.get("text"):
+                    texts.append({"type": "text", "text": part["text"]})
+            if texts:
+                role = "assistant" if content["role"] == "model" else "user"
+                messages.append({"role": role, "content": texts})
+        return messages
+
+    def frames(self, body: Body, raw: bytes, answer: Answer) -> list[bytes]:
+        parts: list[dict[str, Any]] = []
+        if answer.reasoning:
+            parts.append({"text": answer.reasoning, "thought": True})
+        parts += [{"text": piece} for piece in answer.chunks or words_of(answer.text)]
+        for name, arguments in answer.tool_calls:
+            call = {"name": name, "args": json.loads(arguments)}
+            parts.append({"functionCall": call, "thoughtSignature": SIGNATURE})
+        finish = _FINISH.get(answer.finish_reason or "", "STOP")
+        asked = len(raw) // 4
+        counts = [
+            {"promptTokenCount": asked, "totalTokenCount": asked},
+            {
+                "promptTokenCount": asked,
+                "candidatesTokenCount": 7,
+                "totalTokenCount": asked + 7,
+                "cachedContentTokenCount": 5,
+            },
+        ]
+        frames = [_event([part], None, counts[0]) for part in parts]
+        return [*frames, _event([{"text": ""}], finish, counts[1])]
+
+
+def refusal(status: int, kind: str, message: str, retry_delay: str | None = None) -> Fault:
+    """An HTTP error in Google's shape; `kind` is like INVALID_ARGUMENT."""
+    error: dict[str, Any] = {"code": status, "message": message, "status": kind}
+    if retry_delay is not None:
+        info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": retry_delay}
+        error["details"] = [info]
+    return Fault(status=status, body=json.dumps({"error": error}))
+
+
+def error_event(status: int, kind: str, message: str) -> Fault:
+    """200, and then an error object as the first event."""
+    error = {"error": {"code": status, "message": message, "status": kind}}
+    return Fault(raw=b"data: " + json.dumps(error).encode() + b"\r\n\r\n")
+
+
+def _event(parts: list[dict[str, Any]], finish: str | None, usage: dict[str, int]) -> bytes:
+    candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+    if finish is not None:
+        candidate["finishReason"] = finish
+    event = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
+    return b"data: " + json.dumps(event).encode() + b"\r\n\r\n"
