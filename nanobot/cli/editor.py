@@ -45,15 +45,18 @@ _MENU_ROWS = 6
 _FRAMES = 15
 # Terminals that know this (most do) show a change whole; others ignore it.
 _TOGETHER, _SHOWN = "\x1b[?2026h", "\x1b[?2026l"
-_STYLE = {
-    "prompt": "bold",
+_PLAIN_STYLE = {
     "completion-menu": "noinherit",
     "completion-menu.completion": "noinherit",
     "completion-menu.completion.current": "reverse",
-    "completion-menu.meta.completion": "fg:ansibrightblack noinherit",
+    "completion-menu.meta.completion": "noinherit",
     "completion-menu.meta.completion.current": "reverse",
     "scrollbar.background": "noinherit",
     "scrollbar.button": "noinherit",
+}
+_STYLE = _PLAIN_STYLE | {
+    "prompt": "bold",
+    "completion-menu.meta.completion": "fg:ansibrightblack noinherit",
 }
 
 
@@ -83,7 +86,7 @@ class Editor:
         self._application: Application[int] = Application(
             layout=self._layout(),
             key_bindings=self._keys(),
-            style=Style.from_dict(_STYLE),
+            style=Style.from_dict(_STYLE if colour else _PLAIN_STYLE),
             color_depth=None if colour else ColorDepth.DEPTH_1_BIT,
             include_default_pygments_style=False,
             erase_when_done=True,

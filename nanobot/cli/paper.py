@@ -66,6 +66,10 @@ class TerminalPaper:
         parts = [(mark, style), (f" {name} ", ""), (arguments, "dim"), (tail, "dim")]
         self._keep("call", self._ink.line(parts, self._width))
 
+    def earlier(self) -> None:
+        """What comes next answers something from before."""
+        self._keep("said", self._ink.text("From before:", self._width, "dim"))
+
     def note(self, text: str) -> None:
         """A line of the program itself."""
         self._keep("note", self._ink.text(text, self._width, "dim"))
@@ -126,5 +130,4 @@ class TerminalPaper:
             return False
         if kind == "said" or kind == self._last == "answer":
             return True
-        follows = self._last == "said" or kind == self._last or self._last == "note"
-        return not follows and kind != "choices"
+        return self._last != "said" and kind not in (self._last, "choices")

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from nanobot import __version__
 from nanobot.cli.client import Client, Disconnected
@@ -23,8 +24,9 @@ from nanobot.errors import NanobotError
 
 _RECONNECT_SECONDS = 0.5
 _FRAME_SECONDS = 0.12
+_LAST_SECONDS = 0.5
 _INTERRUPTED = 130
-_LOST = "(not connected: messages are sent when nanobot is back)"
+_LOST = "(not connected; sent when it is back)"
 
 
 class Repl:
@@ -52,6 +54,7 @@ class Repl:
         self._count = 0
         self._armed = ""
         self._stopping = ""
+        self._seen = asyncio.Event()
 
     async def run(self, client: Client) -> int:
         """Talk until the person leaves; returns the exit code. Raises NanobotError when the
@@ -68,6 +71,7 @@ class Repl:
                 moving = tasks.create_task(self._move(), name="terminal: spinner")
                 code = await self._editor.run()
                 self._leave()
+                await self._acknowledge()
                 talking.cancel()
                 moving.cancel()
         return code
@@ -78,6 +82,14 @@ class Repl:
             self._paper.note("What was not sent is lost; the history (arrow up) still has it.")
         elif self._transcript.busy:
             self._paper.note("The answer will wait for you here: `nanobot agent` shows it.")
+
+    async def _acknowledge(self) -> None:
+        """Take what is on its way, or the next to come would be told again what stands here."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_SECONDS):
+                while self._client is not None and self._transcript.unacknowledged:
+                    self._seen.clear()
+                    await self._seen.wait()
 
     # What the person does
 
@@ -103,7 +115,7 @@ class Repl:
             self._stopping = self._say("/stop", silent=True)
         else:
             self._editor.clear()
-            self._armed = "(Ctrl-C again leaves, Ctrl-D does, too)"
+            self._armed = "(Ctrl-C again leaves)"
         self._editor.refresh()
 
     def _say(self, text: str, *, silent: bool = False) -> str:
@@ -131,9 +143,8 @@ class Repl:
             self._stopping = ""
             self._transcript.broken()
             self._paper.note(
-                "The nanobot I was connected to has ended. What you said is kept; I go on as soon "
-                "as it is back. To start it: `nanobot gateway` in another terminal, or leave with "
-                "Ctrl-D and start `nanobot agent` again."
+                "The connection to nanobot ended. What you said is kept; I go on as soon as it is "
+                "back (`nanobot gateway` in another terminal starts it)."
             )
             client, hello = await self._again()
             self._paper.note(f"Connected again. {hello.model}")
@@ -150,6 +161,7 @@ class Repl:
 
     def _see(self, answer: Answer) -> None:
         self._transcript.see(answer)
+        self._seen.set()
         if isinstance(answer, Message) and self._client is not None:
             self._client.was_shown(answer.key)
         if not (isinstance(answer, Taken) or self._transcript.busy):

@@ -267,13 +267,20 @@ def _exit_code(payload: dict[str, object]) -> int:
 
 
 def _stdin_lines() -> asyncio.Queue[str | None]:
-    """Lines of standard input; None at its end. A thread reads, for input() cannot be awaited."""
+    """Messages on standard input, a line each, or more where lines end with a backslash; None at
+    its end. A thread reads, for input() cannot be awaited."""
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[str | None] = asyncio.Queue()
 
     def read() -> None:
+        begun = ""
         for text in sys.stdin:
-            loop.call_soon_threadsafe(lines.put_nowait, text.rstrip("\n"))
+            line = text.rstrip("\n")
+            if line.endswith("\\"):
+                begun += line[:-1] + "\n"
+                continue
+            loop.call_soon_threadsafe(lines.put_nowait, begun + line)
+            begun = ""
         loop.call_soon_threadsafe(lines.put_nowait, None)
 
     threading.Thread(target=read, name="stdin", daemon=True).start()

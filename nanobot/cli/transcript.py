@@ -35,6 +35,10 @@ class Paper(Protocol):
         """A tool call that ended; without `ms`, one that was cut off."""
         ...
 
+    def earlier(self) -> None:
+        """What comes next answers something from before."""
+        ...
+
     def note(self, text: str) -> None:
         """A line of the program itself."""
         ...
@@ -125,6 +129,11 @@ class Transcript:
         live = any(self._runs.values())
         return live or bool(self._waiting or self._unsent or self._unanswered)
 
+    @property
+    def unacknowledged(self) -> bool:
+        """Whether an answer stands here whose message has not come yet: it would come again."""
+        return not self._drawn <= self._received
+
     def status(self) -> str:
         """One line on what is going on; empty when nothing is."""
         if not self.busy:
@@ -203,8 +212,9 @@ class Transcript:
             for key in self._waiting.values():
                 self._write(key)
             self._waiting.clear()
-        if taken.answered and f":{taken.key}" not in self._received:
-            self._unanswered.add(taken.key)
+        if taken.answered:
+            if f":{taken.key}" not in self._received:
+                self._unanswered.add(taken.key)
         elif not taken.stopped and taken.inbound_id not in self._begun:
             self._waiting[taken.inbound_id] = taken.key
 
@@ -223,7 +233,7 @@ class Transcript:
             else:
                 live = message.kind is OutboundKind.POST and not self._fresh
                 if not own and not live:
-                    self._paper.note("From before:")
+                    self._paper.earlier()
                 self._paper.answer(message.text)
         self.choices = message.choices
         if message.choices:
@@ -233,8 +243,8 @@ class Transcript:
 
     def _event(self, event: RunEvent) -> None:
         payload = event.payload
-        if event.kind is not EventKind.END and event.run_id not in self._runs:
-            self._begin(event.run_id)
+        if event.kind is not EventKind.END and not self._goes_on(event.run_id):
+            return
         match event.kind:
             case EventKind.STATUS:
                 self._status(payload)
@@ -254,10 +264,13 @@ class Transcript:
             case _:
                 pass
 
-    def _begin(self, run: str) -> None:
-        if not self.busy:
-            self._since = self._monotonic()
-        self._runs[run] = True
+    def _goes_on(self, run: str) -> bool:
+        """Whether the run lives, as far as we know. One that was stopped may still stream."""
+        if run not in self._runs:
+            if not self.busy:
+                self._since = self._monotonic()
+            self._runs[run] = True
+        return self._runs[run]
 
     def _status(self, payload: dict[str, object]) -> None:
         ids = payload.get("inbound_ids")

@@ -1,0 +1,74 @@
+"""A home with a scripted model, and nanobot in a terminal over it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.doubles.openai_server import OpenAIServer
+from tests.doubles.terminal import PATIENCE, Terminal, in_terminal
+
+COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
+
+
+class Home:
+    """A home of its own. `gateway` starts a process that serves it."""
+
+    def __init__(self, folder: Path, model: OpenAIServer, label: str = "test/scripted") -> None:
+        self.folder = folder
+        self.model = model
+        self.workspace = folder / "workspace"
+        provider = label.split("/")[0]
+        (folder / "config.toml").write_text(
+            f'[agent]\nmodel = "{label}"\n'
+            f'[providers.{provider}]\napi_base = "{model.base_url}"\napi_key = "none"\n'
+        )
+
+    def environ(self, **more: str) -> dict[str, str]:
+        kept = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TZ": "UTC"}
+        return kept | {"NANOBOT_HOME": str(self.folder)} | more
+
+    @asynccontextmanager
+    async def terminal(
+        self, *arguments: str, columns: int = 80, rows: int = 24, **environ: str
+    ) -> AsyncIterator[Terminal]:
+        """`nanobot agent` in a terminal, greeted."""
+        command = (*COMMAND, "agent", *arguments)
+        async with in_terminal(
+            command, self.environ(**environ), self.folder, columns=columns, rows=rows
+        ) as terminal:
+            await terminal.shows("Ctrl-D leaves.")
+            await terminal.until(lambda: terminal.screen.lines[-1] == ">")
+            yield terminal
+
+    @asynccontextmanager
+    async def gateway(self) -> AsyncIterator[asyncio.subprocess.Process]:
+        """A gateway that is ready; killed at the end."""
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            "gateway",
+            env=self.environ(),
+            cwd=self.folder,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            assert process.stdout is not None
+            async with asyncio.timeout(PATIENCE):
+                assert (await process.stdout.readline()).startswith(b"ready ")
+            yield process
+        finally:
+            if process.returncode is None:
+                process.send_signal(signal.SIGKILL)
+            await process.wait()
+
+
+async def answered(terminal: Terminal, line: str) -> None:
+    """Wait until the line stands there, and it is the person's turn again."""
+    screen = terminal.screen
+    await terminal.until(lambda: line in screen.lines and screen.lines[-2:] == ["", ">"])

@@ -1,0 +1,65 @@
+"""What a line that begins with a slash may become."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nanobot.cli.completion import Commands, model_labels
+from nanobot.config import load
+from nanobot.operations import OPERATIONS
+
+
+class Command(NamedTuple):
+    name: str
+    usage: str
+    help: str = "helps"
+
+
+def suggested(commands: Commands, text: str) -> list[str]:
+    return [found.text for found in commands.suggest(text)]
+
+
+def test_every_operation_is_suggested() -> None:
+    names = suggested(Commands({}), "/")
+    assert {f"/{operation.name}" for operation in OPERATIONS} <= set(names)
+    assert "/quit" in names
+
+
+def test_a_new_operation_appears_by_itself_with_its_arguments() -> None:
+    commands = Commands({}, [Command("nap", "/nap [long|short] [until=TIME] [deep=yes] REASON")])
+    assert suggested(commands, "/n") == ["/nap"]
+    assert suggested(commands, "/nap ") == ["long", "short", "until=", "deep=yes"]
+    assert suggested(commands, "/nap long d") == ["deep=yes"]
+
+
+def test_names_of_two_words_are_completed_as_one() -> None:
+    commands = Commands({}, [Command("runs list", "/runs list [limit=LIMIT]")])
+    (found,) = commands.suggest("/runs l")
+    assert (found.text, found.replaces) == ("/runs list", 7)
+    assert suggested(commands, "/runs list ") == ["limit="]
+
+
+def test_arguments_are_suggested_from_what_is_known() -> None:
+    commands = Commands({"model": lambda: ["default", "a/b", "a/c"]}, [Command("model", "/model")])
+    assert suggested(commands, "/model a/") == ["a/b", "a/c"]
+    assert suggested(commands, "/model a/b") == []
+
+
+def test_ordinary_text_gets_no_suggestions() -> None:
+    commands = Commands({})
+    assert suggested(commands, "see /etc") == []
+    assert suggested(commands, "/\n") == []
+    assert suggested(commands, "/nosuchthing ") == []
+
+
+def test_models_of_the_configuration_come_first() -> None:
+    config = load(
+        {
+            "NANOBOT_HOME": "/nonexistent",
+            "NANOBOT_AGENT__MODEL": "mine/big",
+            "NANOBOT_PROVIDERS__MINE__API_BASE": "http://127.0.0.1:1/v1",
+        }
+    )
+    labels = model_labels(config)
+    assert labels[:4] == ["default", "mine/big", "embedded", "mine/"]
+    assert "anthropic/claude-sonnet-4-5" in labels
