@@ -34,7 +34,7 @@ from nanobot.providers.roster import Roster
 from nanobot.records import Records
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.opening import Store, open_store
-from nanobot.system import RandomIds, SystemClock
+from nanobot.system import RandomIds, SystemClock, local_zone
 from nanobot.terminal import NAME, Terminal
 from nanobot.tools.exec import exec_tool
 from nanobot.tools.files import file_tools
@@ -181,7 +181,7 @@ class Gateway:
             max_tokens=config.max_tokens,
             max_history=config.max_history,
             steer=config.when_busy == "steer",
-            zone=_local_zone(self._environ),
+            zone=local_zone(self._environ),
         )
         persona = Persona(self.config.workspace)
         asker = Asker(self.bus, self.roster, tools, persona, self._clock, settings)
@@ -295,12 +295,3 @@ def open_channel(name: str, settings: ChannelSettings) -> Channel:
         )
     opened: Channel = point.load()(name, settings.settings)
     return opened
-
-
-def _local_zone(environ: Mapping[str, str]) -> str:
-    """The machine's zone by name: TZ, else what /etc/localtime points to, else UTC."""
-    named = environ.get("TZ", "").lstrip(":")
-    if named:
-        return named
-    target = os.path.realpath("/etc/localtime")
-    return target.partition("/zoneinfo/")[2] or "UTC"

@@ -6,7 +6,7 @@ An obligation in a docstring here is tested by the port's contract suite, for ev
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -115,4 +115,17 @@ class Channel(Protocol):
 
     async def close(self) -> None:
         """Release connections; after it nothing is called."""
+        ...
+
+
+@runtime_checkable
+class SelfChecking(Protocol):
+    """A channel that can tell whether it would work, for doctor and onboard. An adapter need not
+    be one."""
+
+    async def check(self) -> str:
+        """Who it is over there, by the platform's cheapest call; changes nothing there.
+
+        Raises BadCredentials or ChannelDown.
+        """
         ...

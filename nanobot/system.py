@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Mapping
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -36,3 +37,12 @@ class RandomIds:
     def salt(self) -> bytes:
         """16 random bytes."""
         return os.urandom(16)
+
+
+def local_zone(environ: Mapping[str, str]) -> str:
+    """The machine's zone by name: TZ, else what /etc/localtime points to, else UTC."""
+    named = environ.get("TZ", "").lstrip(":")
+    if named:
+        return named
+    target = os.path.realpath("/etc/localtime")
+    return target.partition("/zoneinfo/")[2] or "UTC"

@@ -168,11 +168,7 @@ class Polling:
 
     async def _after_refusal(self, error: ApiRefusal, delay: float) -> float:
         if error.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
-            raise BadCredentials(
-                f"Telegram refuses the token of channels.{self._name} ({error.status}). Ask "
-                f"@BotFather for the bot's token (/mybots, API Token), put it into channels."
-                f"{self._name}.token; with an api_root of your own, check that too."
-            )
+            raise refused_token(self._name, error.status)
         if error.status == HTTPStatus.CONFLICT:
             if "webhook" in error.message.lower():
                 await self._delete_webhook()
@@ -187,3 +183,12 @@ class Polling:
             await self._api.call("delete_Webhook", {"drop_pending_updates": False})
         except (TelegramError, *MALFORMED) as error:
             logger.warning("{}: deleteWebhook: {!r}", self._name, error)
+
+
+def refused_token(name: str, status: int) -> BadCredentials:
+    """What a refused token means and what to do."""
+    return BadCredentials(
+        f"Telegram refuses the token of channels.{name} ({status}). Ask @BotFather for the "
+        f"bot's token (/mybots, API Token), put it into channels.{name}.token; with an api_root "
+        "of your own, check that too."
+    )

@@ -6,22 +6,24 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from telegram.error import TelegramError
 
 from nanobot.bus.events import Address, OutboundMessage
-from nanobot.errors import ConfigError
+from nanobot.errors import ChannelDown, ConfigError
 from nanobot.ports import Capabilities, Clock, Intake, OutboundPart
 from nanobot_channels import _telegram_parts
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_parts import Payload, payload_of
-from nanobot_channels._telegram_polling import Polling
+from nanobot_channels._telegram_polling import Polling, refused_token
 
 DEFAULT_API_ROOT = "https://api.telegram.org"
 POLL_SECONDS = 30
+_CHECK_SECONDS = 10.0
 
 
 class _SystemClock:
@@ -63,6 +65,18 @@ class TelegramChannel:
         raises.
         """
         await Polling(self._api, self._name, intake, self._clock, self._poll_seconds).run()
+
+    async def check(self) -> str:
+        """The bot's @name; see ports.SelfChecking. Raises BadCredentials or ChannelDown."""
+        try:
+            me = await self._api.call("get_Me", {}, read_seconds=_CHECK_SECONDS)
+            return f"@{me['username']}"
+        except ApiRefusal as error:
+            if error.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
+                raise refused_token(self._name, error.status) from error
+            raise ChannelDown(f"Telegram: {error.message} ({error.status})") from error
+        except (TelegramError, *MALFORMED) as error:
+            raise ChannelDown(f"no usable answer from Telegram: {error}") from error
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The parts: at most 4096 UTF-16 units and 100 entities each, at least one, none empty."""

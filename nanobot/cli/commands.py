@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nanobot import __version__
-from nanobot.cli import faces
+from nanobot.cli import admin, faces
 from nanobot.cli.exits import errors
 from nanobot.operations import OPERATIONS
 
@@ -66,3 +66,4 @@ def gateway(context: typer.Context) -> None:
 
 
 faces.add(app, OPERATIONS)
+admin.add(app)

@@ -1,0 +1,107 @@
+"""The commands around a home: its configuration, its health, its first minutes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nanobot.cli.exits import errors
+
+config = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Give the command line these commands."""
+    app.add_typer(config, name="config", help="The configuration: read, change and check it.")
+    app.command()(doctor)
+    app.command()(onboard)
+
+
+@config.command("get")
+def get(
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(help="A key or a table; nothing: all.")] = "",
+    json: Json = False,
+) -> None:
+    """Show what holds now, defaults and the environment included; secrets as ***."""
+    from nanobot.cli import configfile  # noqa: PLC0415 - loads more than --help needs
+
+    with errors():
+        found = configfile.chosen(context.obj, key)
+        if json:
+            print(configfile.as_json(found))
+        elif list(found) == [key]:
+            print(found[key])
+        else:
+            for name, value in found.items():
+                print(f"{name} = {configfile.as_toml(value)}")
+
+
+@config.command("set")
+def put(
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(help="The key, as in agent.model.")],
+    value: Annotated[str, typer.Argument(help="Its value; lists with commas.")],
+) -> None:
+    """Write a key into config.toml; comments stay, and what would be wrong is refused."""
+    from nanobot.cli import configfile  # noqa: PLC0415
+
+    with errors():
+        file = configfile.put(context.obj, {key: value})
+        print(f"{key} is set in {file}. It holds from the next start of nanobot on.")
+
+
+@config.command("check")
+def check(context: typer.Context, json: Json = False) -> None:
+    """Name every mistake in the configuration; ends with 3 if there is one."""
+    from nanobot.cli.doctor import checked  # noqa: PLC0415
+
+    with errors():
+        raise typer.Exit(checked(context.obj, json=json))
+
+
+@config.command("schema")
+def schema() -> None:
+    """Print the JSON Schema of config.toml, for editors."""
+    from nanobot.cli import configfile  # noqa: PLC0415
+
+    print(configfile.as_json(configfile.schema()))
+
+
+def doctor(
+    context: typer.Context,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
+    json: Json = False,
+) -> None:
+    """Check everything that has to work: one line each, and what to do; ends with 1 if not."""
+    from nanobot.cli.doctor import examine  # noqa: PLC0415
+
+    with errors():
+        raise typer.Exit(examine(context.obj, fix=fix, json=json))
+
+
+def onboard(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what is found.")] = False,
+    model: Annotated[str, typer.Option(help="The model, as PROVIDER/MODEL.")] = "",
+    api_key_env: Annotated[str, typer.Option(help="The variable with its key.")] = "",
+    telegram_token_env: Annotated[
+        str, typer.Option(help="The variable with a Telegram bot's token.")
+    ] = "",
+    owner: Annotated[str, typer.Option(help="Your numeric id on Telegram.")] = "",
+) -> None:
+    """Set nanobot up: a model that answers, a first chat, a configuration with comments."""
+    from nanobot.cli.onboard import Wishes, run  # noqa: PLC0415
+
+    wishes = Wishes(
+        yes=yes,
+        model=model,
+        api_key_env=api_key_env,
+        telegram_token_env=telegram_token_env,
+        owner=owner,
+    )
+    with errors():
+        raise typer.Exit(run(context.obj, wishes))

@@ -1,0 +1,250 @@
+"""The configuration as a file: reading one key, writing one with the comments kept, its schema."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import msgspec
+import tomlkit
+
+from nanobot.config import (
+    AgentSettings,
+    ChannelSettings,
+    Config,
+    ProviderSettings,
+    WebSettings,
+    home_of,
+    load,
+    survey,
+)
+from nanobot.config import Top as _Top
+from nanobot.config_source import from_text, masked
+from nanobot.errors import ConfigError, StoreUnwritable, UsageError
+from nanobot.settings import ExecSettings, Settings, ToolsSettings
+
+_SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
+_HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
+_CHANNEL_OWN = ("type", "enabled", "owners", "members")
+
+
+def values(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Every key that holds now, defaults too; secrets as ***. Raises ConfigError."""
+    return dict(_walk(load(environ)))
+
+
+def _walk(config: Config) -> Iterator[tuple[str, Any]]:
+    yield "database_url", masked("database_url", config.database_url)
+    yield "workspace", str(config.workspace)
+    yield "drain_seconds", config.drain_seconds
+    yield from _table("agent", config.agent)
+    for name, provider in config.providers.items():
+        yield from _table(f"providers.{name}", provider)
+    for name, channel in config.channels.items():
+        path = f"channels.{name}"
+        yield from ((f"{path}.{key}", _plain(key, getattr(channel, key))) for key in _CHANNEL_OWN)
+        yield from ((f"{path}.{key}", masked(key, v)) for key, v in channel.settings.items())
+    yield from _table("web", config.web)
+    yield from _table("tools.exec", config.tools.exec)
+
+
+def _table(path: str, table: Settings) -> Iterator[tuple[str, Any]]:
+    for key in table.__struct_fields__:
+        yield f"{path}.{key}", _plain(key, getattr(table, key))
+
+
+def _plain(key: str, value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else masked(key, value)
+
+
+def chosen(environ: Mapping[str, str], key: str) -> dict[str, Any]:
+    """The values of a key or of a table ("": all). Raises UsageError for one that is not there."""
+    known = values(environ)
+    found = {name: v for name, v in known.items() if name == key or name.startswith(f"{key}.")}
+    if not key:
+        return known
+    if not found:
+        near = get_close_matches(key, known, n=1)
+        raise UsageError(f"there is no key {key}" + (f"; did you mean {near[0]}?" if near else ""))
+    return found
+
+
+def as_toml(value: Any) -> str:
+    """A value as the file would have it, on one line."""
+    return str(tomlkit.item(value).as_string())
+
+
+def as_json(value: Any) -> str:
+    """A value for programs."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def put(environ: Mapping[str, str], changes: Mapping[str, str | list[str] | bool]) -> Path:
+    """Write keys into config.toml; comments and order stay. Returns the file.
+
+    Raises UsageError for a key nobody knows, ConfigError when the file would be wrong afterwards
+    in a way it was not before: then nothing is written.
+    """
+    home = home_of(environ)
+    file = home / "config.toml"
+    before = file.read_bytes() if file.exists() else b""
+    text = before.decode("utf-8-sig", "replace")
+    for key, value in changes.items():
+        typed = typed_value(key, value) if isinstance(value, str) else value
+        text = edited(text, key, typed)
+    after = text.encode()
+    was, now = survey(environ, before), survey(environ, after)
+    wrong = [problem for problem in now[0] if problem not in was[0]]
+    if wrong:
+        raise ConfigError("\n".join(wrong))
+    if now[1] is not None and was[1] is not None:
+        new = [one for one in now[1].warnings if one not in was[1].warnings]
+        unknown = [one for one in new if "is not a known key" in one]
+        if unknown:
+            raise UsageError(unknown[0])
+    write(file, after)
+    return file
+
+
+def edited(text: str, key: str, value: Any) -> str:
+    """The text of a TOML file with one key set. Raises ConfigError when it cannot be."""
+    *path, last = key.split(".")
+    try:
+        document = tomlkit.parse(text)
+        node: Any = document
+        for part in path:
+            node = node.setdefault(part, tomlkit.table())
+        known = last in node
+        node[last] = value
+        whole = document.as_string()
+        if known:
+            return whole
+        added = _added(text, ".".join(path), f"{last} = {as_toml(value)}")
+        return added if _tree(added) == _tree(whole) else whole
+    except (tomlkit.exceptions.TOMLKitError, ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(f"config.toml: {key} cannot be set: {error}") from None
+
+
+def _tree(text: str) -> Any:
+    try:
+        return tomlkit.parse(text).unwrap()
+    except tomlkit.exceptions.TOMLKitError:
+        return None
+
+
+def _added(text: str, table: str, line: str) -> str:
+    """The text with a line behind the last key of a table, above the comment of the next one:
+    tomlkit would put it below."""
+    lines = text.splitlines()
+    heads = [n for n, one in enumerate(lines) if _HEAD.match(one)]
+    if table:
+        own = [n for n in heads if (m := _HEAD.match(lines[n])) and m[1].strip() == table]
+        if not own:
+            gap = [""] if lines and lines[-1].strip() else []
+            return "\n".join([*lines, *gap, f"[{table}]", line]) + "\n"
+        start = own[0] + 1
+        end = next((n for n in heads if n >= start), len(lines))
+    else:
+        start, end = 0, heads[0] if heads else len(lines)
+    keys = [n for n in range(start, end) if lines[n].strip() and lines[n].lstrip()[0] != "#"]
+    blank = [n + 1 for n in range(start, end) if not table and not lines[n].strip()]
+    where = keys[-1] + 1 if keys else (blank or [start])[-1]
+    gap = [] if keys or table or not heads else [""]
+    return "\n".join([*lines[:where], line, *gap, *lines[where:]]) + "\n"
+
+
+def typed_value(key: str, text: str) -> Any:
+    """What was typed as the type that the key wants; for a channel's own keys, as TOML reads it."""
+    hint = _hint(key)
+    base = getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
+    if base is None:
+        return _toml(text)
+    if get_origin(base) is tuple:
+        parsed = _toml(text) if text.lstrip().startswith("[") else None
+        if isinstance(parsed, list):
+            return [str(item) for item in parsed]
+        return [item.strip() for item in text.split(",") if item.strip()]
+    if base is str or get_args(base):
+        parsed = _toml(text)
+        return parsed if isinstance(parsed, str) else text
+    return from_text(hint, text)
+
+
+def _toml(text: str) -> Any:
+    try:
+        return tomlkit.parse(f"x = {text}").unwrap()["x"]
+    except tomlkit.exceptions.TOMLKitError:
+        return text
+
+
+def _hint(key: str) -> Any:
+    tables: dict[str, type[msgspec.Struct]] = {
+        "": _Top,
+        "agent": AgentSettings,
+        "web": WebSettings,
+        "tools.exec": ExecSettings,
+    }
+    path, _, last = key.rpartition(".")
+    kind: type[msgspec.Struct] | None = tables.get(path)
+    if path.startswith("providers."):
+        kind = ProviderSettings
+    elif path.startswith("channels.") and last in _CHANNEL_OWN:
+        kind = ChannelSettings
+    if kind is None:
+        return None
+    return next((f.type for f in msgspec.structs.fields(kind) if f.name == last), None)
+
+
+def write(file: Path, content: bytes) -> None:
+    """Replace a file at once, for its owner's eyes only. Raises StoreUnwritable."""
+    target = file.resolve()
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(number, "wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        unfinished.replace(target)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise StoreUnwritable(f"{file} cannot be written ({error.strerror})") from None
+
+
+class _File(_Top, frozen=True, kw_only=True):
+    """nanobot's config.toml."""
+
+    agent: AgentSettings = AgentSettings()
+    providers: Mapping[str, ProviderSettings] = {}
+    channels: Mapping[str, ChannelSettings] = {}
+    web: WebSettings = WebSettings()
+    tools: ToolsSettings = ToolsSettings()
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of config.toml, for editors. Any value may refer to a variable or a file."""
+    made = msgspec.json.schema(_File)
+    definitions = made["$defs"]
+    channel = definitions["ChannelSettings"]
+    channel["properties"].pop("settings")
+    channel.pop("required", None)
+    for name, definition in definitions.items():
+        definition["additionalProperties"] = name == "ChannelSettings"
+        definition["properties"] = {
+            key: _or_reference(rule) for key, rule in definition["properties"].items()
+        }
+    for key in ("owners", "members"):
+        channel["properties"][key]["items"] = {"type": ["string", "integer"]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def _or_reference(rule: dict[str, Any]) -> dict[str, Any]:
+    default = {"default": rule.pop("default")} if "default" in rule else {}
+    if rule.get("type") in ("number", "integer", "boolean") or "enum" in rule:
+        return {"anyOf": [rule, _SECRET]} | default
+    return rule | default

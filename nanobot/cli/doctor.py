@@ -1,0 +1,309 @@
+"""`nanobot doctor` and `nanobot config check`: what does not work, and what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from nanobot import workspace
+from nanobot.app import open_channel
+from nanobot.cli.calling import asked
+from nanobot.cli.logs import to_stderr
+from nanobot.cli.trials import try_channel, try_model
+from nanobot.config import Config, survey
+from nanobot.errors import ChannelError, ConfigError, ModelError, NanobotError
+from nanobot.providers.models import KNOWN_PROVIDERS
+from nanobot.store.inspecting import inspect
+from nanobot.system import local_zone
+from nanobot.tools.sandbox import REMEDY, Sandbox, find_bwrap
+
+_LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
+_FIRST_RELEASE = 1_760_000_000
+"""No clock that is right says less."""
+_COLOURS = {"ok": "\x1b[32m", "warning": "\x1b[33m", "broken": "\x1b[31m"}
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at. `mend` does what `--fix` may do about it."""
+
+    about: str
+    level: Literal["ok", "warning", "broken"]
+    text: str
+    remedy: str = ""
+
+
+class Mendable(msgspec.Struct, frozen=True):
+    """A finding that goes away when `mend` is called."""
+
+    finding: Finding
+    mend: Callable[[], None]
+
+
+def checked(environ: Mapping[str, str], *, json: bool) -> int:
+    """`config check`: every mistake; returns the exit code."""
+    to_stderr(environ, "ERROR")
+    found, _ = _configuration(environ)
+    _tell(found, json=json)
+    return ConfigError.exit_code if any(one.level == "broken" for one in found) else 0
+
+
+def examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
+    """`doctor`: everything; returns 1 if something is broken."""
+    to_stderr(environ, "ERROR")
+    return asyncio.run(_examine(environ, fix=fix, json=json))
+
+
+async def _examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
+    all_found: list[Finding] = []
+    async for one in _everything(environ):
+        finding = one
+        if isinstance(one, Mendable):
+            finding = _mended(one) if fix else one.finding
+        if isinstance(finding, Finding):
+            all_found.append(finding)
+            if not json:
+                _tell([finding], json=False)
+    if json:
+        _tell(all_found, json=True)
+    return 1 if any(one.level == "broken" for one in all_found) else 0
+
+
+def _mended(one: Mendable) -> Finding:
+    about = one.finding.about
+    try:
+        one.mend()
+    except (OSError, NanobotError) as error:
+        return msgspec.structs.replace(one.finding, remedy=f"It could not be mended: {error}")
+    return Finding(about=about, level="ok", text=f"mended: {one.finding.text}")
+
+
+def _tell(found: list[Finding], *, json: bool) -> None:
+    if json:
+        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        return
+    for one in found:
+        level = f"{one.level:<7}"
+        if sys.stdout.isatty():
+            level = f"{_COLOURS[one.level]}{level}\x1b[0m"
+        text = f"{one.text}. {one.remedy}" if one.remedy else one.text
+        print(f"{level}  {one.about:<13}  {text}", flush=True)
+
+
+async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mendable]:
+    found, config = _configuration(environ)
+    for one in found:
+        yield one
+    if config is None:
+        return
+    for thing in (*_home(config), *_machine(config, environ)):
+        yield thing
+    yield await _served(config)
+    yield _store(config)
+    yield await _model(config, environ)
+    yield await _sandbox(config, environ)
+    for name, channel in config.channels.items():
+        if channel.enabled:
+            for one in await _channel(name, config):
+                yield one
+
+
+# The configuration
+
+
+def _configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | None]:
+    problems, config = survey(environ)
+    about = "configuration"
+    found = [Finding(about=about, level="broken", text=one) for one in problems]
+    if config is None:
+        return found, None
+    found += [Finding(about=about, level="warning", text=one) for one in config.warnings]
+    found += [
+        Finding(about=about, level="broken", text=f"{config.file}: {one}")
+        for one in _unusable(config, problems)
+    ]
+    if not found:
+        text = str(config.file) if config.file.exists() else "defaults; there is no config.toml"
+        remedy = "" if config.file.exists() else "`nanobot onboard` writes one"
+        found.append(Finding(about=about, level="ok", text=text, remedy=remedy))
+    return found, config
+
+
+def _unusable(config: Config, known: list[str]) -> list[str]:
+    """What is well written and cannot work all the same."""
+    wrong: list[str] = []
+    for name, channel in config.channels.items():
+        if channel.enabled and not any(f"channels.{name}." in one for one in known):
+            try:
+                open_channel(name, channel)
+            except ConfigError as error:
+                wrong.append(str(error))
+    models = (config.agent.model, *config.agent.fallback_models)
+    for label in models:
+        name, slash, _ = label.partition("/")
+        if slash and name not in {*config.providers, *KNOWN_PROVIDERS, "embedded"}:
+            wrong.append(f'agent.model: there is no provider "{name}" for "{label}"')
+    return wrong
+
+
+# The home and the machine
+
+
+def _home(config: Config) -> list[Finding | Mendable]:
+    home, about = config.home, "home"
+    if not home.exists():
+        finding = Finding(
+            about=about,
+            level="warning",
+            text=f"{home} is not there yet",
+            remedy="The first start makes it",
+        )
+        return [Mendable(finding, lambda: home.mkdir(parents=True, mode=0o700))]
+    if not home.is_dir() or not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        remedy = "Make it a folder of yours, or set NANOBOT_HOME to another"
+        text = f"{home} cannot be written"
+        return [Finding(about=about, level="broken", text=text, remedy=remedy)]
+    found: list[Finding | Mendable] = []
+    private = ((home, 0o700), (config.file, 0o600), (home / "secrets", 0o700))
+    for path, wanted in private:
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else wanted
+        if mode & 0o077:
+            text = f"{path} can be read by others (mode {mode:o})"
+            open_to_all = Finding(
+                about=about, level="warning", text=text, remedy=f"Run: chmod {wanted:o} {path}"
+            )
+            found.append(Mendable(open_to_all, _closing(path, wanted)))
+    if not config.workspace.is_dir():
+        text = f"the workspace {config.workspace} is not there yet"
+        missing = Finding(
+            about=about, level="warning", text=text, remedy="The first start makes it"
+        )
+        found.append(Mendable(missing, lambda: workspace.prepare(config.workspace)))
+    return found or [Finding(about=about, level="ok", text=str(home))]
+
+
+def _closing(path: Path, mode: int) -> Callable[[], None]:
+    return lambda: path.chmod(mode)
+
+
+def _machine(config: Config, environ: Mapping[str, str]) -> list[Finding]:
+    return [_disk(config), _clock(environ), _user()]
+
+
+def _disk(config: Config) -> Finding:
+    place = next(path for path in (config.home, *config.home.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    text = f"{free / 1e9:.1f} GB free at {place}"
+    level: Literal["ok", "warning", "broken"] = "ok"
+    if free < _LITTLE_BYTES:
+        level = "broken" if free < _NO_BYTES else "warning"
+    remedy = "" if level == "ok" else "Make room: a full disk stops the taking in of messages"
+    return Finding(about="disk", level=level, text=text, remedy=remedy)
+
+
+def _clock(environ: Mapping[str, str]) -> Finding:
+    now, zone, about = time.time(), local_zone(environ), "clock"
+    if now < _FIRST_RELEASE:
+        text = f"the clock says {time.strftime('%Y-%m-%d', time.gmtime(now))}"
+        remedy = "Set it; certificates and the order of messages depend on it"
+        return Finding(about=about, level="broken", text=text, remedy=remedy)
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        text = f"the zone {zone!r} is not known here"
+        remedy = "Set TZ to a name such as Europe/Berlin, or install tzdata"
+        return Finding(about=about, level="warning", text=text, remedy=remedy)
+    shown = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
+    return Finding(about=about, level="ok", text=f"{shown}, zone {zone}")
+
+
+def _user() -> Finding:
+    if os.geteuid() == 0:
+        remedy = "Run it as a user of its own: then a mistake of the model costs less"
+        return Finding(about="user", level="warning", text="nanobot runs as root", remedy=remedy)
+    return Finding(about="user", level="ok", text="not root")
+
+
+# What runs
+
+
+async def _served(config: Config) -> Finding:
+    path = config.home / "control.sock"
+    about = "gateway"
+    try:
+        answer = await asked(path, "status", {})
+    except NanobotError as error:
+        return Finding(about=about, level="broken", text=str(error), remedy="Start it again")
+    if answer is None:
+        remedy = "`nanobot gateway` serves the channels" if config.channels else ""
+        return Finding(about=about, level="ok", text="not running", remedy=remedy)
+    pid = msgspec.json.decode(answer)["pid"]
+    return Finding(about=about, level="ok", text=f"running as process {pid}")
+
+
+def _store(config: Config) -> Finding:
+    about = "store"
+    try:
+        found = inspect(config.database_url)
+    except NanobotError as error:
+        return Finding(about=about, level="broken", text=str(error))
+    if found.revision is None:
+        return Finding(about=about, level="ok", text=f"{found.where} is not there yet")
+    size = f", {found.size / 1e6:.1f} MB" if found.size else ""
+    text = f"{found.where}: sound, revision {found.revision}{size}"
+    if not found.current:
+        remedy = "The next start brings it up to date, and keeps a copy"
+        return Finding(about=about, level="warning", text=text, remedy=remedy)
+    return Finding(about=about, level="ok", text=text)
+
+
+async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
+    about = "model"
+    try:
+        tried = await try_model(config.agent.model, config.providers, environ, config.home)
+    except (ModelError, ConfigError) as error:
+        remedy = "Set agent.model and its key: `nanobot onboard` helps"
+        return Finding(about=about, level="broken", text=str(error).rstrip("."), remedy=remedy)
+    text = f"{tried.label} answered after {tried.seconds:.1f} s"
+    return Finding(about=about, level="ok", text=text)
+
+
+async def _sandbox(config: Config, environ: Mapping[str, str]) -> Finding:
+    settings, about = config.tools.exec, "sandbox"
+    if settings.sandbox == "off":
+        text = "tools.exec.sandbox is off: the model can run no commands"
+        return Finding(about=about, level="warning", text=text, remedy='Set it to "auto"')
+    why = await Sandbox(find_bwrap(), environment=environ).probe(network=settings.network)
+    if why is None:
+        network = "with the network" if settings.network else "without network"
+        return Finding(about=about, level="ok", text=f"bubblewrap, {network}")
+    level: Literal["warning", "broken"] = "broken" if settings.sandbox == "bwrap" else "warning"
+    text = f"{why.removesuffix(f': {REMEDY}')}: the model can run no commands"
+    return Finding(about=about, level=level, text=text, remedy=f"Run: {REMEDY}")
+
+
+async def _channel(name: str, config: Config) -> list[Finding]:
+    settings, about = config.channels[name], name
+    try:
+        who = await try_channel(name, settings)
+    except (ChannelError, ConfigError) as error:
+        return [Finding(about=about, level="broken", text=str(error))]
+    found = [Finding(about=about, level="ok", text=who or "cannot be checked without running it")]
+    if "*" in settings.members:
+        remedy = f"Name people in channels.{name}.members instead"
+        text = "everybody may talk to it and use its harmless tools"
+        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+    elif not settings.owners:
+        text = "nobody may give it orders" if settings.members else "it listens to nobody"
+        remedy = f"Put your id into channels.{name}.owners"
+        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+    return found

@@ -1,0 +1,42 @@
+"""Asking a person in a terminal, one question at a time."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Sequence
+
+
+def say(text: str = "") -> None:
+    """A line of the conversation."""
+    print(text, flush=True)
+
+
+def ask(question: str, default: str = "") -> str:
+    """A line of text; just Enter takes the default. Raises EOFError at the end of input."""
+    hint = f" [{default}]" if default else ""
+    return input(f"{question}{hint}: ").strip() or default
+
+
+def ask_secret(question: str) -> str:
+    """A line that is not shown while it is typed."""
+    return getpass.getpass(f"{question} (it is not shown): ").strip()
+
+
+def agree(question: str, *, default: bool = True) -> bool:
+    """Yes or no."""
+    while True:
+        answer = ask(f"{question} ({'Y/n' if default else 'y/N'})").lower()
+        if answer in ("", "y", "yes", "n", "no"):
+            return default if not answer else answer.startswith("y")
+
+
+def choose(question: str, options: Sequence[str]) -> int:
+    """One of the options, by its number; the first is the default. Returns its index."""
+    say(question)
+    for number, option in enumerate(options, 1):
+        say(f"  {number}. {option}")
+    while True:
+        answer = ask("Number", "1")
+        if answer.isdecimal() and 1 <= int(answer) <= len(options):
+            return int(answer) - 1
+        say(f"A number from 1 to {len(options)}, please.")

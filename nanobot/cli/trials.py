@@ -1,0 +1,119 @@
+"""Trying things before anybody depends on them: one tiny call to a model, one to a channel."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from nanobot.app import open_channel
+from nanobot.bus.events import InboundMessage, Sender
+from nanobot.errors import ChannelDown, ModelUnreachable
+from nanobot.ports import SelfChecking
+from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
+from nanobot.providers.models import EMBEDDED
+from nanobot.providers.roster import Roster
+from nanobot.settings import ChannelSettings, ProviderSettings
+from nanobot.system import SystemClock
+
+_MODEL_SECONDS = 90.0
+_CHANNEL_SECONDS = 20.0
+_ASKED = ChatMessage(role="user", content="Answer with the one word: ready")
+# A model that thinks aloud needs some room before it answers.
+_MAX_TOKENS = 256
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """A model that answered: which, why that one, and after how many seconds."""
+
+    label: str
+    why: str
+    seconds: float
+
+
+async def try_model(
+    model: str,
+    providers: Mapping[str, ProviderSettings],
+    environ: Mapping[str, str],
+    home: Path,
+) -> Tried:
+    """One real call, without the patience of a run: the first failure counts.
+
+    Raises ConfigError or ModelError.
+    """
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)  # the embedded model logs there
+    roster = Roster(model, providers, environ, home, SystemClock())
+    try:
+        choice = await roster.choice()
+        provider, profile = await roster.pick()
+        request = ModelRequest(model=profile.name, messages=(_ASKED,), max_tokens=_MAX_TOKENS)
+        began = time.monotonic()
+        patient = choice.provider_name == EMBEDDED
+        async with asyncio.timeout(_MODEL_SECONDS):
+            async for delta in provider.chat_stream(request):
+                if isinstance(delta, Retrying) and not patient:
+                    raise ModelUnreachable(f"{profile.label}: {delta.why}")
+        return Tried(profile.label, choice.why, time.monotonic() - began)
+    except TimeoutError:
+        raise ModelUnreachable(f"no answer within {_MODEL_SECONDS:.0f} s") from None
+    finally:
+        await roster.close()
+
+
+async def try_channel(name: str, settings: ChannelSettings) -> str | None:
+    """Who the channel is on its platform; None if it cannot be checked without running it.
+
+    Raises ConfigError, BadCredentials or ChannelDown.
+    """
+    channel = open_channel(name, settings)
+    try:
+        if not isinstance(channel, SelfChecking):
+            return None
+        async with asyncio.timeout(_CHANNEL_SECONDS):
+            return await channel.check()
+    except TimeoutError:
+        raise ChannelDown(f"no answer within {_CHANNEL_SECONDS:.0f} s") from None
+    finally:
+        await channel.close()
+
+
+class _Met(Exception):
+    """Somebody wrote. Raised out of the intake, so that the message is not acknowledged: the
+    gateway gets it again and answers it."""
+
+    def __init__(self, sender: Sender) -> None:
+        super().__init__(sender.id)
+        self.sender = sender
+
+
+class _Doorkeeper:
+    """An intake that takes nothing in and tells who knocked."""
+
+    async def cursor(self) -> str | None:
+        return None
+
+    async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
+        if messages:
+            raise _Met(messages[0].sender)
+
+    def alive(self) -> None:
+        pass
+
+
+async def first_sender(name: str, settings: ChannelSettings, seconds: float) -> Sender | None:
+    """Who writes to the channel first, None if nobody does in that time. The message stays with
+    the platform. Raises ConfigError, BadCredentials or ChannelDown."""
+    channel = open_channel(name, settings)
+    try:
+        async with asyncio.timeout(seconds):
+            await channel.run(_Doorkeeper())
+    except _Met as met:
+        return met.sender
+    except TimeoutError:
+        pass
+    finally:
+        await channel.close()
+    return None
