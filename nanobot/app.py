@@ -14,13 +14,13 @@ from loguru import logger
 from nanobot import __version__, workspace
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller
-from nanobot.agent.loop import AgentLoop, Capacity
+from nanobot.agent.lanes import Capacity, Lanes
 from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
 from nanobot.agent.step import Limits
 from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate
-from nanobot.bus.queue import MessageBus
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
 from nanobot.errors import ConfigError, NanobotError
@@ -168,7 +168,7 @@ class Gateway:
 
     def _assemble(self, store: Store) -> None:
         config = self.config.agent
-        self.bus = MessageBus(store.journal, config.lane_limit)
+        self.bus = Bus(store.journal, config.lane_limit)
         self.records: Records = store.records
         self.tools = tools = self._tools()
         settings = RunSettings(
@@ -186,7 +186,7 @@ class Gateway:
         persona = Persona(self.config.workspace)
         asker = Asker(self.bus, self.roster, tools, persona, self._clock, settings)
         caller = Caller(store.journal, tools, self._clock, config.max_run_seconds)
-        self.loop = AgentLoop(
+        self.loop = Lanes(
             self.bus,
             Driver(self.bus, asker, caller, self._clock, settings),
             self._clock,

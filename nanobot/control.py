@@ -18,8 +18,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.bus.core import Bus, Subscription
 from nanobot.bus.events import Address, InboundMessage, OutboundKind, RunEvent, Sender
-from nanobot.bus.queue import MessageBus, Subscription
 from nanobot.errors import NanobotError, StoreUnwritable
 from nanobot.intake import ChannelIntake
 from nanobot.ports import Clock
@@ -169,7 +169,7 @@ class Control:
     def __init__(
         self,
         path: Path,
-        bus: MessageBus,
+        bus: Bus,
         terminal: Terminal,
         intake: ChannelIntake,
         clock: Clock,

@@ -14,8 +14,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, OutboundMessage
-from nanobot.bus.queue import MessageBus
 from nanobot.errors import (
     ChatGone,
     DeliveryError,
@@ -45,7 +45,7 @@ class Delivery:
     """The delivery of one channel."""
 
     def __init__(
-        self, name: str, channel: Channel, bus: MessageBus, clock: Clock, rng: random.Random
+        self, name: str, channel: Channel, bus: Bus, clock: Clock, rng: random.Random
     ) -> None:
         self._name = name
         self._channel = channel

@@ -9,8 +9,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, EventKind
-from nanobot.bus.queue import MessageBus
 from nanobot.delivery import Delivery
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.intake import ChannelIntake
@@ -32,7 +32,7 @@ class ChannelHost:
     """
 
     def __init__(
-        self, name: str, channel: Channel, bus: MessageBus, clock: Clock, rng: random.Random
+        self, name: str, channel: Channel, bus: Bus, clock: Clock, rng: random.Random
     ) -> None:
         self.name = name
         self.state = "starting"

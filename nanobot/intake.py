@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 from loguru import logger
 
+from nanobot.bus.core import Bus
 from nanobot.bus.events import InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.bus.gate import MAX_TEXT, Gate, SessionPolicy, clean, session_key
-from nanobot.bus.queue import MessageBus
 from nanobot.journal import Admission, Admitted
 from nanobot.operations import Asked, Operations, notice
 
@@ -22,7 +22,7 @@ class ChannelIntake:
         self,
         name: str,
         gate: Gate,
-        bus: MessageBus,
+        bus: Bus,
         operations: Operations,
         policy: SessionPolicy,
         alive_hook: Callable[[], None],
@@ -49,7 +49,7 @@ class ChannelIntake:
         admissions = [await self._admission(message, session) for message in messages]
         if not admissions and cursor is None:
             return []
-        return await self._bus.publish_inbound(self._name, admissions, cursor)
+        return await self._bus.admit(self._name, admissions, cursor)
 
     async def _admission(self, message: InboundMessage, session: str) -> Admission:
         text = clean(message.text)

@@ -12,8 +12,8 @@ from nanobot.agent import step
 from nanobot.agent.context import Room, context, plan_window
 from nanobot.agent.persona import Persona, digest, flavour
 from nanobot.agent.turn import Turn
+from nanobot.bus.core import Bus
 from nanobot.bus.events import EventKind
-from nanobot.bus.queue import MessageBus
 from nanobot.errors import ContextOverflow, ModelProtocolError
 from nanobot.journal import Snapshot
 from nanobot.ports import Clock
@@ -58,7 +58,7 @@ class Asker:
 
     def __init__(
         self,
-        bus: MessageBus,
+        bus: Bus,
         models: Models,
         tools: ToolRegistry,
         persona: Persona,

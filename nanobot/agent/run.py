@@ -13,8 +13,8 @@ from nanobot.agent.calling import Caller
 from nanobot.agent.states import RunState
 from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
 from nanobot.bus.events import EventKind, OutboundKind
-from nanobot.bus.queue import MessageBus
 from nanobot.errors import ConfigError, ModelError, StoreError
 from nanobot.journal import Claim, Ending
 from nanobot.ports import Clock
@@ -27,7 +27,7 @@ class Driver:
     """Drives runs. It holds no state of any run between calls: that is all in the Turn."""
 
     def __init__(
-        self, bus: MessageBus, asker: Asker, caller: Caller, clock: Clock, settings: RunSettings
+        self, bus: Bus, asker: Asker, caller: Caller, clock: Clock, settings: RunSettings
     ) -> None:
         self._bus = bus
         self._journal = bus.journal

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nanobot.agent.step import own
+from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, EventKind, OutboundKind, OutboundMessage, RunEvent
-from nanobot.bus.queue import MessageBus
 from nanobot.journal import Claim, RunUsage
 from nanobot.ports import Clock
 from nanobot.session.entries import (
@@ -23,7 +23,7 @@ from nanobot.tools.result import clean
 class Turn:
     """One run being driven. `unrecorded` holds the bodies that the next verb will commit."""
 
-    def __init__(self, claim: Claim, bus: MessageBus, clock: Clock) -> None:
+    def __init__(self, claim: Claim, bus: Bus, clock: Clock) -> None:
         self.lane = claim.lane
         self.run = claim.run
         self.model = claim.model

@@ -17,7 +17,7 @@ from nanobot.errors import UsageError
 from nanobot.operations.showing import as_text
 
 if TYPE_CHECKING:
-    from nanobot.bus.queue import MessageBus
+    from nanobot.bus.core import Bus
     from nanobot.journal import Journal, Run
     from nanobot.operations.desk import Operations
     from nanobot.providers.base import ModelProfile
@@ -72,7 +72,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 class Engine(Protocol):
     """What operations need of the gateway."""
 
-    bus: MessageBus
+    bus: Bus
 
     @property
     def journal(self) -> Journal:

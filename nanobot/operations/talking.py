@@ -80,7 +80,7 @@ def _said(operations: Operations, caller: Caller, session: str, text: str, key: 
 
 async def _admitted(operations: Operations, admission: Admission) -> Admitted:
     bus = operations.engine.bus
-    (taken,) = await bus.publish_inbound(admission.message.address.channel, [admission])
+    (taken,) = await bus.admit(admission.message.address.channel, [admission])
     if taken.refused:
         raise NanobotError("too much is waiting in that session already; it was not taken")
     return taken

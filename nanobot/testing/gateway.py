@@ -13,11 +13,11 @@ import msgspec
 
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller
-from nanobot.agent.loop import AgentLoop, Capacity
+from nanobot.agent.lanes import Capacity, Lanes
 from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
+from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, SessionPolicy
-from nanobot.bus.queue import MessageBus
 from nanobot.errors import StoreError
 from nanobot.host import ChannelHost
 from nanobot.intake import ChannelIntake
@@ -149,14 +149,14 @@ class FakeGateway:
         self.process, self.home = process, home
         self.provider, self.channel = provider, channel
         self.journal, self.records = process.journal, process.records
-        self.bus = MessageBus(self.journal, options.lane_limit)
+        self.bus = Bus(self.journal, options.lane_limit)
         self.tools = registry = ToolRegistry()
         for tool in tools:
             registry.register(tool)
         settings, clock = options.settings, home.clock
         asker = Asker(self.bus, provider, registry, options.persona, clock, settings)
         caller = Caller(self.journal, registry, clock, settings.limits.max_run_seconds)
-        self.loop = AgentLoop(
+        self.loop = Lanes(
             self.bus,
             Driver(self.bus, asker, caller, clock, settings),
             clock,

@@ -1,4 +1,4 @@
-"""The AgentLoop: the one consumer of the bus. It claims lanes and drives runs, side by side."""
+"""Lanes: the one consumer of the bus. It claims lanes and drives runs, side by side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nanobot.agent.run import Driver
 from nanobot.agent.states import RunKind
 from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
-from nanobot.bus.queue import MessageBus
+from nanobot.bus.core import Bus
 from nanobot.errors import Fenced, StoreError
 from nanobot.journal import Run
 from nanobot.ports import Clock, Ids
@@ -34,7 +34,7 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True):
     shared: bool = False
 
 
-class AgentLoop:
+class Lanes:
     """Runs of one session go in order, one at a time; sessions go side by side and take turns.
 
     `max_runs` chat runs at once, and apart from them `max_background` of their own accord, so that
@@ -45,7 +45,7 @@ class AgentLoop:
 
     def __init__(
         self,
-        bus: MessageBus,
+        bus: Bus,
         driver: Driver,
         clock: Clock,
         ids: Ids,

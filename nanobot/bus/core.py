@@ -1,4 +1,4 @@
-"""The MessageBus: what is accepted is in the journal, what is ready in a queue, watchers are told.
+"""The Bus: what is accepted is in the journal, what is ready in a queue, watchers are told.
 
 Queues here hold wake-ups only. Everything that must not be lost is in the journal, and `recover`
 finds it again.
@@ -48,7 +48,7 @@ class Subscription:
             await self._some.wait()
 
 
-class _Lanes:
+class _Queue:
     """Sessions with something to do, each at most once, in the order they became ready."""
 
     def __init__(self) -> None:
@@ -66,13 +66,13 @@ class _Lanes:
         return key
 
 
-class MessageBus:
+class Bus:
     """Between channels and the agent, over a Journal."""
 
     def __init__(self, journal: Journal, lane_limit: int = 50) -> None:
         self.journal = journal
         self._lane_limit = lane_limit
-        self._lanes = {kind: _Lanes() for kind in RunKind}
+        self._lanes = {kind: _Queue() for kind in RunKind}
         self._mail: dict[str, int] = {}
         self._owed: dict[str, asyncio.Queue[str]] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
@@ -80,7 +80,7 @@ class MessageBus:
 
     # Inbound
 
-    async def publish_inbound(
+    async def admit(
         self, channel: str, admissions: Sequence[Admission], cursor: str | None = None
     ) -> list[Admitted]:
         """Commit messages with the channel's cursor, then wake whoever must act on them."""

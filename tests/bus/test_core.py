@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from nanobot.agent.states import RunKind
+from nanobot.bus.core import Bus
 from nanobot.bus.events import (
     Address,
     EventKind,
@@ -18,15 +19,14 @@ from nanobot.bus.events import (
     RunEvent,
     Sender,
 )
-from nanobot.bus.queue import MessageBus
 from nanobot.journal import Admission
 from nanobot.testing import MemoryHome, Process
 
 
 @pytest.fixture
-async def bus() -> AsyncIterator[MessageBus]:
+async def bus() -> AsyncIterator[Bus]:
     async with MemoryHome() as home:
-        yield MessageBus(Process(home).journal, lane_limit=3)
+        yield Bus(Process(home).journal, lane_limit=3)
 
 
 def event(seq: int, session: str = "fake:1", kind: EventKind = EventKind.MODEL_DELTA) -> RunEvent:
@@ -56,7 +56,7 @@ def admission(
     )
 
 
-async def nothing_more(bus: MessageBus, kind: RunKind = RunKind.CHAT) -> bool:
+async def nothing_more(bus: Bus, kind: RunKind = RunKind.CHAT) -> bool:
     async with asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(bus.next_lane(kind))
         for _ in range(20):
@@ -69,7 +69,7 @@ async def nothing_more(bus: MessageBus, kind: RunKind = RunKind.CHAT) -> bool:
 # Watching
 
 
-async def test_a_watcher_sees_its_session_in_order_and_no_other(bus: MessageBus) -> None:
+async def test_a_watcher_sees_its_session_in_order_and_no_other(bus: Bus) -> None:
     watching = aiter(bus.subscribe("fake:1"))
     for seq in (1, 2):
         bus.emit(event(seq, "fake:2"))
@@ -78,7 +78,7 @@ async def test_a_watcher_sees_its_session_in_order_and_no_other(bus: MessageBus)
 
 
 async def test_a_watcher_of_everything_sees_every_session_but_only_its_kinds(
-    bus: MessageBus,
+    bus: Bus,
 ) -> None:
     watching = aiter(bus.subscribe(None, frozenset({EventKind.END})))
     bus.emit(event(1))
@@ -86,7 +86,7 @@ async def test_a_watcher_of_everything_sees_every_session_but_only_its_kinds(
     assert (await anext(watching)).session_key == "fake:2"
 
 
-async def test_a_slow_watcher_loses_its_oldest_events_and_slows_nobody(bus: MessageBus) -> None:
+async def test_a_slow_watcher_loses_its_oldest_events_and_slows_nobody(bus: Bus) -> None:
     slow = bus.subscribe("fake:1")
     for seq in range(1_500):
         bus.emit(event(seq))
@@ -94,7 +94,7 @@ async def test_a_slow_watcher_loses_its_oldest_events_and_slows_nobody(bus: Mess
     assert (await anext(aiter(slow))).seq == 500
 
 
-async def test_a_waiting_watcher_is_woken(bus: MessageBus) -> None:
+async def test_a_waiting_watcher_is_woken(bus: Bus) -> None:
     watching = bus.subscribe("fake:1")
 
     async def first() -> RunEvent:
@@ -107,7 +107,7 @@ async def test_a_waiting_watcher_is_woken(bus: MessageBus) -> None:
     assert waiting.result().seq == 7
 
 
-async def test_nobody_watches_after_the_last_one_left(bus: MessageBus) -> None:
+async def test_nobody_watches_after_the_last_one_left(bus: Bus) -> None:
     one, two = bus.subscribe("fake:1"), bus.subscribe("fake:1")
     bus.unsubscribe(one)
     assert bus.watched("fake:1")
@@ -119,7 +119,7 @@ async def test_nobody_watches_after_the_last_one_left(bus: MessageBus) -> None:
 # Wake-ups
 
 
-async def test_a_lane_is_woken_once_however_often_it_is_asked_for(bus: MessageBus) -> None:
+async def test_a_lane_is_woken_once_however_often_it_is_asked_for(bus: Bus) -> None:
     for _ in range(3):
         bus.wake("fake:1", RunKind.CHAT)
     assert await bus.next_lane(RunKind.CHAT) == "fake:1"
@@ -128,7 +128,7 @@ async def test_a_lane_is_woken_once_however_often_it_is_asked_for(bus: MessageBu
     assert await bus.next_lane(RunKind.CHAT) == "fake:1"
 
 
-async def test_lanes_take_turns(bus: MessageBus) -> None:
+async def test_lanes_take_turns(bus: Bus) -> None:
     for chat in ("a", "b", "a", "c"):
         bus.wake(chat, RunKind.CHAT)
     order = []
@@ -138,15 +138,15 @@ async def test_lanes_take_turns(bus: MessageBus) -> None:
     assert order == ["a", "b", "c", "a"]
 
 
-async def test_background_lanes_are_apart(bus: MessageBus) -> None:
+async def test_background_lanes_are_apart(bus: Bus) -> None:
     bus.wake("fake:1", RunKind.TASK)
     assert await nothing_more(bus)
     assert await bus.next_lane(RunKind.TASK) == "fake:1"
 
 
-async def test_what_an_earlier_process_left_is_found_again(bus: MessageBus) -> None:
-    await bus.publish_inbound("fake", [admission("a"), admission("b", chat="2")])
-    later = MessageBus(bus.journal)
+async def test_what_an_earlier_process_left_is_found_again(bus: Bus) -> None:
+    await bus.admit("fake", [admission("a"), admission("b", chat="2")])
+    later = Bus(bus.journal)
     assert [lane.session_key for lane in await later.recover()] == ["fake:1", "fake:2"]
     assert [await later.next_lane(RunKind.CHAT) for _ in range(2)] == ["fake:1", "fake:2"]
 
@@ -154,43 +154,43 @@ async def test_what_an_earlier_process_left_is_found_again(bus: MessageBus) -> N
 # Inbound
 
 
-async def test_a_message_wakes_its_lane_once_it_is_kept(bus: MessageBus) -> None:
-    (done,) = await bus.publish_inbound("fake", [admission("a")], cursor="7")
+async def test_a_message_wakes_its_lane_once_it_is_kept(bus: Bus) -> None:
+    (done,) = await bus.admit("fake", [admission("a")], cursor="7")
     assert done.fresh
     assert await bus.next_lane(RunKind.CHAT) == "fake:1"
     assert await bus.journal.cursor("fake") == "7"
 
 
-async def test_what_happens_by_itself_runs_in_the_background(bus: MessageBus) -> None:
-    await bus.publish_inbound("fake", [admission("a", origin=Origin.CRON)])
+async def test_what_happens_by_itself_runs_in_the_background(bus: Bus) -> None:
+    await bus.admit("fake", [admission("a", origin=Origin.CRON)])
     assert await bus.next_lane(RunKind.TASK) == "fake:1"
 
 
-async def test_the_same_message_is_taken_in_once(bus: MessageBus) -> None:
-    await bus.publish_inbound("fake", [admission("a"), admission("a")])
-    (again,) = await bus.publish_inbound("fake", [admission("a")])
+async def test_the_same_message_is_taken_in_once(bus: Bus) -> None:
+    await bus.admit("fake", [admission("a"), admission("a")])
+    (again,) = await bus.admit("fake", [admission("a")])
     assert not again.fresh
     claim = await bus.journal.claim("fake:1", "run", "UTC")
     assert claim
     assert len(claim.entries) == 1
 
 
-async def test_a_message_brought_again_wakes_what_it_may_not_have_woken(bus: MessageBus) -> None:
+async def test_a_message_brought_again_wakes_what_it_may_not_have_woken(bus: Bus) -> None:
     """Whoever brought it first may have died between the commit and the wake-up."""
     await bus.journal.admit("fake", [admission("a"), admission("b", answer="yes")], None, 50)
-    await bus.publish_inbound("fake", [admission("a"), admission("b", answer="yes")])
+    await bus.admit("fake", [admission("a"), admission("b", answer="yes")])
     assert await bus.next_lane(RunKind.CHAT) == "fake:1"
     assert bus.owed_chats("fake").get_nowait() == "1"
 
 
-async def test_an_answer_at_once_wakes_the_chat_and_not_the_lane(bus: MessageBus) -> None:
-    await bus.publish_inbound("fake", [admission("a", answer="yes")])
+async def test_an_answer_at_once_wakes_the_chat_and_not_the_lane(bus: Bus) -> None:
+    await bus.admit("fake", [admission("a", answer="yes")])
     assert bus.owed_chats("fake").get_nowait() == "1"
     assert await nothing_more(bus)
 
 
-async def test_a_full_lane_refuses_and_says_so_in_the_chat(bus: MessageBus) -> None:
-    done = await bus.publish_inbound("fake", [admission(f"{n}") for n in range(4)])
+async def test_a_full_lane_refuses_and_says_so_in_the_chat(bus: Bus) -> None:
+    done = await bus.admit("fake", [admission(f"{n}") for n in range(4)])
     assert [one.refused for one in done] == [False, False, False, True]
     assert bus.owed_chats("fake").get_nowait() == "1"
 
@@ -198,24 +198,24 @@ async def test_a_full_lane_refuses_and_says_so_in_the_chat(bus: MessageBus) -> N
 # Mail
 
 
-async def test_mail_is_told_of_once(bus: MessageBus) -> None:
+async def test_mail_is_told_of_once(bus: Bus) -> None:
     assert not bus.mail_came("fake:1")
-    await bus.publish_inbound("fake", [admission("a")])
+    await bus.admit("fake", [admission("a")])
     assert bus.mail_came("fake:1")
     assert not bus.mail_came("fake:1")
     assert not bus.mail_came("fake:2")
 
 
-async def test_what_a_run_has_taken_is_no_mail_but_what_came_after_it_is(bus: MessageBus) -> None:
-    (first,) = await bus.publish_inbound("fake", [admission("a")])
+async def test_what_a_run_has_taken_is_no_mail_but_what_came_after_it_is(bus: Bus) -> None:
+    (first,) = await bus.admit("fake", [admission("a")])
     bus.mail_taken("fake:1", first.inbound_id)
     assert not bus.mail_came("fake:1")
-    await bus.publish_inbound("fake", [admission("b")])
+    await bus.admit("fake", [admission("b")])
     bus.mail_taken("fake:1", first.inbound_id)
     assert bus.mail_came("fake:1")
     bus.mail_taken("fake:1", first.inbound_id)
 
 
-async def test_what_is_answered_at_once_is_no_mail(bus: MessageBus) -> None:
-    await bus.publish_inbound("fake", [admission("a", answer="yes")])
+async def test_what_is_answered_at_once_is_no_mail(bus: Bus) -> None:
+    await bus.admit("fake", [admission("a", answer="yes")])
     assert not bus.mail_came("fake:1")
