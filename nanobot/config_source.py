@@ -161,6 +161,8 @@ def allowed(hint: Any) -> str:
         return "one of " + ", ".join(f'"{choice}"' for choice in get_args(base))
     if get_origin(base) is tuple:
         return 'a list of texts, like ["one", "two"]'
+    if get_origin(base) is Mapping:
+        return "a table, like { MODEL = { prompt = 1.25, completion = 10.0, cached = 0.125 } }"
     if base in {int, float}:
         return ("a whole number" if base is int else "a number") + _range(hint)
     return "true or false" if base is bool else "text in double quotes"

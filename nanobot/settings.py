@@ -48,12 +48,21 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     persona: str = "default"
 
 
+class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model costs: US dollars for a million tokens. `cached`: of the provider's cache."""
+
+    prompt: Annotated[float, Meta(ge=0)]
+    completion: Annotated[float, Meta(ge=0)]
+    cached: Annotated[float, Meta(ge=0)] | None = None
+
+
 class ProviderSettings(Settings, frozen=True):
     """`[providers.NAME]`: how to reach one provider of models."""
 
     api_key: str = ""
     api_base: str = ""
     client: Literal["auto", "lean", "litellm"] = "auto"
+    prices: Mapping[str, PriceSettings] = {}
 
 
 class ChannelSettings(Settings, frozen=True, kw_only=True):

@@ -21,7 +21,8 @@ import msgspec
 from nanobot.errors import ModelMissing, ModelUnreachable
 from nanobot.ports import Clock
 from nanobot.providers.base import Delta, ModelProfile, ModelRequest, Retrying
-from nanobot.providers.models import EMBEDDED, EMBEDDED_MODEL, profile_for
+from nanobot.providers.capabilities import profile_for
+from nanobot.providers.models import EMBEDDED, EMBEDDED_MODEL
 from nanobot.providers.retrying import CallPolicy
 
 if TYPE_CHECKING:

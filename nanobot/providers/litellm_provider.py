@@ -29,9 +29,9 @@ from nanobot.providers.base import (
     ReasoningDelta,
     TextDelta,
 )
+from nanobot.providers.capabilities import profile_for
 from nanobot.providers.litellm_errors import failure_of
 from nanobot.providers.litellm_names import litellm_name
-from nanobot.providers.models import profile_for
 from nanobot.providers.openai_errors import (
     Failure,
     Speaker,
@@ -126,6 +126,10 @@ class LiteLLMProvider:
         file.name = name
         answer = await self._once(provider, model, library.atranscription, file=file)
         return str(answer.text)
+
+    async def warm_up(self) -> None:
+        """Load litellm now rather than with the first call. Raises ModelMissing."""
+        await self._loaded()
 
     async def close(self) -> None:
         """End the connections: litellm shares them, so the last provider that closes does it."""

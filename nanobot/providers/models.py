@@ -1,8 +1,4 @@
-"""Which models there are: providers and capabilities as tables, and the choice for `auto`.
-
-A model that is not in the table gets its provider's defaults; a wrong guess costs an error text
-from the provider, never a crash.
-"""
+"""Which providers there are, as a table, and the choice of the model that answers."""
 
 from __future__ import annotations
 
@@ -10,14 +6,13 @@ import asyncio
 import difflib
 import ipaddress
 from collections.abc import Callable, Coroutine, Mapping
-from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
 
 from nanobot.errors import ConfigError
-from nanobot.providers.base import ModelProfile
+from nanobot.providers.litellm_names import NATIVE, REACHED
 from nanobot.settings import ProviderSettings
 
 EMBEDDED = "embedded"
@@ -90,80 +85,6 @@ _LOCAL: tuple[tuple[str, str], ...] = (
     ("llamacpp", "http://127.0.0.1:8080/v1/models"),
 )
 _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
-
-
-class _Family(msgspec.Struct, frozen=True):
-    """One row of capabilities: what models of this provider and name can do."""
-
-    provider: str
-    model: str
-    context: int
-    tools: bool = True
-    images: bool = False
-    small: bool = False
-
-
-# The first match holds. Patterns are shell patterns over lower-case names; where a provider
-# resells others ("meta-llama/Llama-3.3"), the part after the last slash is matched too.
-_FAMILIES: tuple[_Family, ...] = (
-    _Family(EMBEDDED, "*", 2_048, tools=False, small=True),
-    # Whatever a model could do, these serve the context they were started with (4,096 at first):
-    # twice that is what a person who wants tools gives them.
-    _Family("ollama", "*vl*", 8_192, images=True),
-    _Family("ollama", "*llava*", 8_192, tools=False, images=True),
-    _Family("ollama", "gemma3*", 8_192, tools=False, images=True),
-    _Family("ollama", "*", 8_192),
-    _Family("lmstudio", "*", 8_192),
-    _Family("llamacpp", "*", 8_192),
-    _Family("groq", "*", 131_072),
-    _Family("cerebras", "*", 65_536),
-    _Family("*", "smollm*", 2_048, tools=False, small=True),
-    _Family("*", "gpt-5*", 400_000, images=True),
-    _Family("*", "gpt-4.1*", 1_000_000, images=True),
-    _Family("*", "gpt-4o*", 128_000, images=True),
-    _Family("*", "gpt-3.5*", 16_385),
-    _Family("*", "gpt-oss*", 131_072),
-    _Family("*", "o[1345]-mini*", 128_000),
-    _Family("*", "o[134]*", 200_000, images=True),
-    _Family("*", "claude*", 200_000, images=True),
-    _Family("*", "gemini*", 1_000_000, images=True),
-    _Family("*", "gemma-3*", 128_000, tools=False, images=True),
-    _Family("*", "deepseek*", 128_000),
-    _Family("*", "pixtral*", 128_000, images=True),
-    _Family("*", "mistral-small*", 128_000, images=True),
-    _Family("*", "mistral-medium*", 128_000, images=True),
-    _Family("*", "*stral*", 128_000),
-    _Family("*", "grok-4*", 256_000, images=True),
-    _Family("*", "grok*", 131_072),
-    _Family("*", "llama-4*", 256_000, images=True),
-    _Family("*", "llama*", 128_000),
-    _Family("*", "qwen*vl*", 128_000, images=True),
-    _Family("*", "qwen*", 128_000),
-    _Family("*", "kimi*", 256_000),
-    _Family("*", "glm-*v*", 65_536, images=True),
-    _Family("*", "glm-*", 128_000),
-    _Family("openrouter", "auto", 128_000, images=True),
-)
-
-
-def profile_for(provider: str, model: str) -> ModelProfile:
-    """What a model can do, by the table; for an unknown one 128,000 tokens, tools, no images."""
-    whole = model.lower()
-    last = whole.rsplit("/", 1)[-1]
-    for row in _FAMILIES:
-        if not fnmatchcase(provider, row.provider):
-            continue
-        if fnmatchcase(whole, row.model) or fnmatchcase(last, row.model):
-            return ModelProfile(
-                name=model,
-                provider=provider,
-                context_tokens=row.context,
-                tools=row.tools,
-                images=row.images,
-                helper_calls=not row.small,
-                short_prompt=row.small,
-            )
-    return ModelProfile(name=model, provider=provider)
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -255,10 +176,10 @@ def _explicit(
     name: str, model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
 ) -> Choice:
     settings = providers.get(name)
-    known = KNOWN_PROVIDERS.get(name)
-    if settings is None and known is None:
-        raise _unknown(name, model, providers)
-    settings = settings or ProviderSettings()
+    if settings is None:
+        if name not in KNOWN_PROVIDERS and name not in REACHED:
+            raise _unknown(name, model, providers)
+        settings = ProviderSettings()
     why = f'{name}/{model} answers (agent.model = "{name}/{model}")'
     return _reach(name, model, settings, environ, why)
 
@@ -268,7 +189,8 @@ def _reach(
 ) -> Choice:
     known = KNOWN_PROVIDERS.get(name)
     api_key = settings.api_key or (_key_of(known, environ)[1] if known else "")
-    if settings.client == "litellm":
+    if settings.client == "litellm" or (settings.client == "auto" and _foreign(name, settings)):
+        # Keys, regions and addresses that are not configured litellm finds in the environment.
         return Choice(name, model, settings.api_base, api_key, why, "litellm")
     api_base = settings.api_base or (known.api_base if known else "")
     if not api_base:
@@ -285,13 +207,18 @@ def _reach(
     return Choice(name, model, api_base, api_key, why)
 
 
+def _foreign(name: str, settings: ProviderSettings) -> bool:
+    """Whether the lean client cannot reach it: another protocol, or an address we do not know."""
+    return name in NATIVE or (name in REACHED and not settings.api_base)
+
+
 def _bare(
     model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
 ) -> Choice:
     """A model without its provider: clear only if one provider is configured."""
     if len(providers) == 1:
         return _explicit(next(iter(providers)), model, providers, environ)
-    if model in providers or model in KNOWN_PROVIDERS:
+    if model in providers or model in KNOWN_PROVIDERS or model in REACHED:
         known = KNOWN_PROVIDERS.get(model)
         example = (known.default_model if known else "") or "MODEL"
         raise ConfigError(f'agent.model is "{model}", a provider: write "{model}/{example}".')
@@ -377,12 +304,14 @@ def _key_of(known: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]
 def _unknown(name: str, model: str, providers: Mapping[str, ProviderSettings]) -> ConfigError:
     names = [*providers, *KNOWN_PROVIDERS, EMBEDDED]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    # The many that litellm adds are offered only where a name is nearly theirs.
+    near = difflib.get_close_matches(name.lower(), REACHED, n=1, cutoff=0.75) or near
     if near:
         hint = f'did you mean "{near[0]}/{model}"?'
     elif len(providers) == 1:
         hint = f'did you mean "{next(iter(providers))}/{name}/{model}"?'
     else:
-        hint = f"known are {', '.join(dict.fromkeys(names))}."
+        hint = f"known are {', '.join(dict.fromkeys(names))}, and more through litellm."
     return ConfigError(
         f'agent.model is "{name}/{model}", but there is no provider "{name}": {hint} '
         f'Any other endpoint works with [providers.{name}] api_base = "https://...".'

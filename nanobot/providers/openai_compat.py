@@ -20,7 +20,7 @@ from nanobot.providers.base import (
     ReasoningDelta,
     TextDelta,
 )
-from nanobot.providers.models import profile_for
+from nanobot.providers.capabilities import profile_for
 from nanobot.providers.nearest import with_nearest
 from nanobot.providers.openai_errors import (
     Failure,

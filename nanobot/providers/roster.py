@@ -8,10 +8,12 @@ from pathlib import Path
 
 from loguru import logger
 
-from nanobot.errors import ConfigError
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
+from nanobot.providers.capabilities import known_profile
+from nanobot.providers.catalogue import Catalogue, Price
 from nanobot.providers.embedded import EmbeddedProvider
+from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.models import EMBEDDED, Choice, Probe, choose
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.settings import ProviderSettings
@@ -38,6 +40,8 @@ class Roster:
         self._providers: dict[str, LLMProvider] = {}
         self._choices: dict[str, Choice] = {}
         self._choosing = asyncio.Lock()
+        self._catalogue = Catalogue(providers)
+        self._unpriced: set[str] = set()
 
     async def choice(self, label: str | None = None) -> Choice:
         """Which model a label (None: the configuration) stands for; `why` is a line for people.
@@ -80,19 +84,54 @@ class Roster:
                 environ=self._environ,
             )
         if choice.client == "litellm":
-            raise ConfigError(
-                f'providers.{choice.provider_name}.client = "litellm" is not in this version yet: '
-                'use "auto" or "lean"'
+            return LiteLLMProvider(
+                name=choice.provider_name,
+                api_key=choice.api_key,
+                api_base=choice.api_base,
+                clock=self._clock,
+                profiles=self._catalogue.profile,
             )
         return OpenAICompatProvider(
-            choice.provider_name, choice.api_base, choice.api_key, clock=self._clock
+            choice.provider_name,
+            choice.api_base,
+            choice.api_key,
+            clock=self._clock,
+            profiles=self._catalogue.profile,
         )
 
+    async def price(self, label: str | None = None) -> Price | None:
+        """What the model behind a label costs; None if it is not known, which a log line says once.
+
+        Raises ConfigError."""
+        choice = await self.choice(label)
+        if choice.client == "embedded":
+            return Price(prompt=0.0, completion=0.0)
+        await self._catalogue.load()
+        found = self._catalogue.price_of(choice.provider_name, choice.model)
+        name = f"{choice.provider_name}/{choice.model}"
+        if found is None and name not in self._unpriced:
+            self._unpriced.add(name)
+            logger.info(
+                'the price of {} is unknown; to know costs set providers.{}.prices."{}"',
+                name,
+                choice.provider_name,
+                choice.model,
+            )
+        return found
+
     async def warm_up(self) -> None:
-        """Choose the default model, and start it if it is the embedded one; off anybody's path."""
-        provider, _profile = await self.pick()
+        """Choose the default model, and have ready what it needs; off anybody's path.
+
+        The embedded one is started. litellm is loaded, where it is the way; and its table, where
+        ours does not know the model."""
+        provider, profile = await self.pick()
         if isinstance(provider, EmbeddedProvider):
             await provider.start()
+            return
+        if known_profile(profile.provider, profile.name) is None:
+            await self._catalogue.load()
+        if isinstance(provider, LiteLLMProvider):
+            await provider.warm_up()
 
     async def close(self) -> None:
         """End connections and child processes."""

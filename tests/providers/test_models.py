@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nanobot.errors import ConfigError
+from nanobot.providers.capabilities import profile_for
 from nanobot.providers.models import (
     KNOWN_PROVIDERS,
     Choice,
@@ -12,7 +13,6 @@ from nanobot.providers.models import (
     choose,
     http_probe,
     is_loopback,
-    profile_for,
 )
 from nanobot.settings import ProviderSettings
 from tests.doubles.openai_server import OpenAIServer
@@ -86,6 +86,37 @@ async def test_a_provider_of_ones_own_needs_an_address_but_no_key() -> None:
 async def test_litellm_needs_no_address() -> None:
     choice = await pick("bedrock/nova", bedrock=ProviderSettings(client="litellm"))
     assert (choice.client, choice.api_base) == ("litellm", "")
+
+
+@pytest.mark.parametrize("name", ["bedrock", "vertex_ai", "azure", "cohere", "huggingface"])
+async def test_providers_of_another_protocol_are_reached_through_litellm(name: str) -> None:
+    assert (await pick(f"{name}/some/model")).client == "litellm"
+    own = ProviderSettings(api_key="k", api_base="https://mine.example.com")
+    choice = await choose(f"{name}/some/model", {name: own}, {}, untouched)
+    assert (choice.client, choice.model) == ("litellm", "some/model")
+    assert (choice.api_base, choice.api_key) == (own.api_base, "k")
+
+
+async def test_compatible_providers_at_addresses_of_litellms_need_none() -> None:
+    assert (await pick("perplexity/sonar")).client == "litellm"
+    own = ProviderSettings(api_base="https://mine.example.com/v1")
+    assert (await pick("perplexity/sonar", perplexity=own)).client == "lean"
+
+
+async def test_either_client_can_be_forced() -> None:
+    forced = ProviderSettings(api_key="k", client="litellm")
+    assert (await pick("openai/gpt-5", openai=forced)).client == "litellm"
+    lean = ProviderSettings(api_base="https://x.example.com/v1", client="lean")
+    assert (await pick("azure/gpt-5", azure=lean)).client == "lean"
+    with pytest.raises(ConfigError, match=r"providers\.bedrock\.api_base is missing"):
+        await pick("bedrock/nova", bedrock=ProviderSettings(client="lean"))
+
+
+async def test_a_name_that_is_nearly_litellms_is_offered() -> None:
+    with pytest.raises(ConfigError, match='did you mean "bedrock/nova"'):
+        await pick("bedrok/nova")
+    with pytest.raises(ConfigError, match="and more through litellm"):
+        await pick("zzzz/nova")
 
 
 async def test_an_unknown_provider_is_answered_with_the_nearest_known_one() -> None:

@@ -1,0 +1,56 @@
+"""Which provider the roster makes for which choice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from nanobot.providers.embedded import EmbeddedProvider
+from nanobot.providers.litellm_provider import LiteLLMProvider
+from nanobot.providers.openai_compat import OpenAICompatProvider
+from nanobot.providers.roster import Roster
+from nanobot.settings import PriceSettings, ProviderSettings
+from nanobot.testing import ManualClock
+
+PROVIDERS = {
+    "openai": ProviderSettings(
+        api_key="k", prices={"mine": PriceSettings(prompt=1.0, completion=2.0)}
+    ),
+    "bedrock": ProviderSettings(),
+    "groq": ProviderSettings(api_key="k", client="litellm"),
+}
+
+
+@pytest.fixture
+async def roster(tmp_path: Path) -> AsyncIterator[Roster]:
+    made = Roster("openai/mine", PROVIDERS, {}, tmp_path, ManualClock())
+    yield made
+    await made.close()
+
+
+@pytest.mark.parametrize(
+    ("label", "kind"),
+    [
+        ("openai/gpt-5-mini", OpenAICompatProvider),
+        ("bedrock/nova", LiteLLMProvider),
+        ("groq/llama-3.3-70b", LiteLLMProvider),
+        ("embedded", EmbeddedProvider),
+    ],
+)
+async def test_each_choice_gets_its_client(roster: Roster, label: str, kind: type) -> None:
+    provider, profile = await roster.pick(label)
+    assert isinstance(provider, kind)
+    assert profile.provider == label.partition("/")[0]
+    assert (await roster.pick(label))[0] is provider
+
+
+async def test_a_price_is_known_or_none(roster: Roster) -> None:
+    price = await roster.price()
+    assert price is not None
+    assert price.prompt == 1e-06
+    assert await roster.price("openai/nobody-knows-this") is None
+    free = await roster.price("embedded")
+    assert free is not None
+    assert (free.prompt, free.completion) == (0.0, 0.0)
