@@ -26,7 +26,7 @@ from nanobot.control import Control
 from nanobot.errors import ConfigError, NanobotError
 from nanobot.host import ChannelHost
 from nanobot.intake import ChannelIntake
-from nanobot.journal import Journal, Run
+from nanobot.journal import Busy, Journal, Run
 from nanobot.operations import Facts, Operations
 from nanobot.ports import Channel, Clock, Ids
 from nanobot.providers.base import ModelProfile
@@ -168,7 +168,8 @@ class Gateway:
 
     def _assemble(self, store: Store) -> None:
         config = self.config.agent
-        self.bus = Bus(store.journal, config.lane_limit)
+        busy = Busy(mode=config.when_busy, collect_seconds=config.collect_seconds)
+        self.bus = Bus(store.journal, config.lane_limit, busy)
         self.records: Records = store.records
         self.tools = tools = self._tools()
         settings = RunSettings(

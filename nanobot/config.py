@@ -70,7 +70,8 @@ _RESERVED = frozenset({"cli"})
 _LATER = frozenset(
     {
         *("agent." + key for key in ("triage", "decision", "recall", "recall_top_k", "remember")),
-        *("agent." + key for key in ("max_cognition_rounds", "collect_seconds")),
+        *("agent." + key for key in ("max_cognition_rounds", "persona")),
+        *("agent." + key for key in ("tool_retries", "tool_retry_delay")),
         *("tools.web", "memory", "heartbeat", "lifecycle", "policy", "budgets", "mcp", "hooks"),
         "events",
     }

@@ -66,7 +66,9 @@ class ChannelIntake:
             return self._refusal(asked, "Your message was empty: there is nothing to answer.")
         found = self.operations.find(text)
         if found is None:
-            return Admission(message=message, session_key=key, role=role)
+            interrupts = self._bus.busy.mode == "interrupt"
+            partial = self.operations.engine.partial(key) if interrupts else None
+            return Admission(message=message, session_key=key, role=role, said=partial)
         operation, argument = found
         return await self.operations.admission(
             operation, msgspec.structs.replace(asked, argument=argument)

@@ -8,7 +8,7 @@ another owner. The contract suite runs over every implementation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -16,15 +16,16 @@ from nanobot.agent.states import RunKind, RunState
 from nanobot.bus.events import Address, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolSpec, Usage
-from nanobot.session.entries import Body, Entry
+from nanobot.session.entries import Body, Entry, ReplyEntry
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """A lane with something to do."""
+    """A lane with something to do, in `held` seconds."""
 
     session_key: str
     kind: RunKind
     attempts: int = 0
+    held: float = 0.0
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -105,11 +106,25 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     new_window: bool = False
 
 
+class Busy(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of a person's message while a run of their session is going on.
+
+    steer: the run takes it in at its next model call; queue: it waits for the next run; collect:
+    it is held for `collect_seconds`, so that a burst is answered as one; interrupt: it ends the
+    sender's own run. Parts of one group (an album, a split paste) wait `group_seconds` for each
+    other, busy or not."""
+
+    mode: Literal["steer", "queue", "collect", "interrupt"] = "steer"
+    collect_seconds: float = 2.0
+    group_seconds: float = 0.7
+
+
 class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """A message let in. It waits in its session's lane, unless it is settled at once: by an
     `answer` (control operations, strangers), or as an order to `stop` what runs there.
 
-    `everyone`: the order is an owner's and reaches runs and messages of others too."""
+    `everyone`: the order is an owner's and reaches runs and messages of others too. `said` is what
+    the session's run has said so far, kept in the log if this message interrupts it."""
 
     message: InboundMessage
     session_key: str
@@ -117,13 +132,15 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     answer: OutboundMessage | None = None
     stop: Ending | None = None
     everyone: bool = False
+    said: ReplyEntry | None = None
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an Admission: `fresh` False means it was here before and nothing was written.
 
     `refused`: the lane was full, and the sender is being told. `owes`: the chat that something
-    is owed to now. `stopped`: the run that an order ended."""
+    is owed to now. `stopped`: the run that an order, or this message, ended. `held`: seconds until
+    the message may be taken."""
 
     inbound_id: int
     session_key: str
@@ -132,6 +149,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool = False
     owes: Address | None = None
     stopped: Run | None = None
+    held: float = 0.0
 
 
 class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,7 +198,12 @@ class Journal(Protocol):
         ...
 
     async def admit(
-        self, channel: str, admissions: Sequence[Admission], cursor: str | None, lane_limit: int
+        self,
+        channel: str,
+        admissions: Sequence[Admission],
+        cursor: str | None,
+        lane_limit: int,
+        busy: Busy = Busy(),  # noqa: B008 - frozen
     ) -> list[Admitted]:
         """Take messages in, once each by (channel, chat, dedupe_key), with the channel's cursor.
 
@@ -196,6 +219,10 @@ class Journal(Protocol):
         """Own the lane and get its run: the live one (its attempts counted), or a new one over the
         waiting messages of one sender in order, each its own user entry. None: nothing to do, or
         somebody else holds it."""
+        ...
+
+    async def held(self, session_key: str) -> float:
+        """Seconds until what waits in a lane may be claimed; 0 when nothing is held back."""
         ...
 
     async def take_pending(self, lane: Lane, run: Run, zone: str) -> tuple[Entry, ...]:

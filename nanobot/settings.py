@@ -40,12 +40,10 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     max_history: Annotated[int, Meta(ge=2, le=100_000)] = 200
     max_concurrent_runs: Annotated[int, Meta(ge=1, le=10_000)] = 64
     max_background_runs: Count = 8
-    tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3
-    tool_retry_delay: Annotated[float, Meta(ge=0, le=600)] = 1.0
-    when_busy: Literal["steer", "queue"] = "steer"
+    when_busy: Literal["steer", "queue", "collect", "interrupt"] = "steer"
+    collect_seconds: Annotated[float, Meta(gt=0, le=60)] = 2.0
     lane_limit: Annotated[int, Meta(ge=1, le=100_000)] = 50
     session_policy: Literal["chat", "thread", "sender"] = "chat"
-    persona: str = "default"
 
 
 class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):

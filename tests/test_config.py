@@ -299,7 +299,7 @@ def test_secrets_are_in_no_error(home: Path, text: str) -> None:
         ("[agent]\ntemperature = nan", "agent.temperature", "nan", "a number from 0 up to 2"),
         ("[agent]\nmax_run_seconds = inf", "agent.max_run_seconds", "inf", "up to 86400"),
         ("drain_seconds = -1", "drain_seconds", "-1", "a number from 0 up to 3600"),
-        ('[agent]\nwhen_busy = "collect"', "agent.when_busy", '"collect"', '"steer", "queue"'),
+        ('[agent]\nwhen_busy = "shout"', "agent.when_busy", '"shout"', '"steer", "queue"'),
         ('[agent]\nfallback_models = "a"', "agent.fallback_models", '"a"', "a list of texts"),
         ('[tools.exec]\nnetwork = "yes"', "tools.exec.network", '"yes"', "true or false"),
         ("[web]\nport = 65536", "web.port", "65536", "from 0 up to 65535"),

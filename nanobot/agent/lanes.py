@@ -122,7 +122,7 @@ class Lanes:
         more = False
         try:
             with boundary(f"lane {key}"):
-                more = await self._suspected(key)
+                more = await self._suspected(key, kind)
         finally:
             self._slots[kind].release()
             self._serving -= 1
@@ -131,15 +131,15 @@ class Lanes:
         if more:
             self._bus.wake(key, kind)
 
-    async def _suspected(self, key: str) -> bool:
+    async def _suspected(self, key: str, kind: RunKind) -> bool:
         """A suspect is not even claimed before its turn: waiting must not count as an attempt."""
         if key not in self._suspects:
-            return await self._one_run(key)
+            return await self._one_run(key, kind)
         async with self._one_suspect:
             self._suspects.discard(key)
-            return await self._one_run(key)
+            return await self._one_run(key, kind)
 
-    async def _one_run(self, key: str) -> bool:
+    async def _one_run(self, key: str, kind: RunKind) -> bool:
         try:
             claim = await self._journal.claim(key, self._ids.run_id(), self._driver.settings.zone)
         except StoreError as error:
@@ -147,6 +147,9 @@ class Lanes:
             await self._clock.sleep(_STORE_RETRY_SECONDS)
             return True
         if claim is None:
+            held = await self._journal.held(key)
+            if held:
+                self._bus.wake(key, kind, held)
             return False
         turn = self._driver.begin(claim)
         self._bus.mail_taken(key, max((message.inbound_id for message in turn.asked()), default=0))

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from nanobot.agent.states import RunKind
 from nanobot.bus.events import Address, EventKind, RunEvent
-from nanobot.journal import Admission, Admitted, Journal, Ready, Run
+from nanobot.journal import Admission, Admitted, Busy, Journal, Ready, Run
 
 _WATCH_LIMIT = 1_000
 
@@ -69,8 +69,9 @@ class _Queue:
 class Bus:
     """Between channels and the agent, over a Journal."""
 
-    def __init__(self, journal: Journal, lane_limit: int = 50) -> None:
+    def __init__(self, journal: Journal, lane_limit: int = 50, busy: Busy | None = None) -> None:
         self.journal = journal
+        self.busy = busy or Busy()
         self._lane_limit = lane_limit
         self._lanes = {kind: _Queue() for kind in RunKind}
         self._mail: dict[str, int] = {}
@@ -84,7 +85,7 @@ class Bus:
         self, channel: str, admissions: Sequence[Admission], cursor: str | None = None
     ) -> list[Admitted]:
         """Commit messages with the channel's cursor, then wake whoever must act on them."""
-        done = await self.journal.admit(channel, admissions, cursor, self._lane_limit)
+        done = await self.journal.admit(channel, admissions, cursor, self._lane_limit, self.busy)
         for asked, one in zip(admissions, done, strict=True):
             if one.stopped is not None:
                 self.stopped(one.stopped)
@@ -95,19 +96,22 @@ class Bus:
                 self._mail[one.session_key] = one.inbound_id
             else:  # whoever brought it first may have died before this
                 self.owed(asked.message.address)
-            self.wake(one.session_key, one.kind)
+            self.wake(one.session_key, one.kind, one.held)
         return done
 
     async def recover(self) -> list[Ready]:
         """Wake every lane with something to do; returns them."""
         found = await self.journal.ready()
         for one in found:
-            self.wake(one.session_key, one.kind)
+            self.wake(one.session_key, one.kind, one.held)
         return found
 
-    def wake(self, session_key: str, kind: RunKind) -> None:
-        """A session has something to do."""
-        self._lanes[kind].put(session_key)
+    def wake(self, session_key: str, kind: RunKind, held: float = 0.0) -> None:
+        """A session has something to do, in `held` seconds."""
+        if held > 0:
+            asyncio.get_running_loop().call_later(held, self._lanes[kind].put, session_key)
+        else:
+            self._lanes[kind].put(session_key)
 
     async def next_lane(self, kind: RunKind) -> str:
         """The next session with something to do; they take turns."""

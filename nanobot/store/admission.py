@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.bus.events import OutboundKind, OutboundMessage
-from nanobot.journal import Admission, Admitted, Run
+from nanobot.bus.events import Origin, OutboundKind, OutboundMessage
+from nanobot.journal import Admission, Admitted, Busy, Run
 from nanobot.store import inbox, log, outbox, runs, schema
 from nanobot.store.dialect import alone, insert_ignore
 from nanobot.store.hot import hot
@@ -43,27 +43,28 @@ def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
         connection.execute(sa.insert(_c), {"name": channel, "cursor": value})
 
 
-def admit(
-    connection: sa.Connection,
-    writer: Writer,
-    channel: str,
-    admissions: Sequence[Admission],
-    value: str | None,
-    lane_limit: int,
-) -> list[Admitted]:
+class Batch(msgspec.Struct, frozen=True):
+    """What one call of Journal.admit brings."""
+
+    channel: str
+    admissions: Sequence[Admission]
+    cursor: str | None
+    lane_limit: int
+    busy: Busy
+
+
+def admit(connection: sa.Connection, writer: Writer, batch: Batch) -> list[Admitted]:
     """See Journal.admit."""
-    if len(admissions) > 1:
+    if len(batch.admissions) > 1:
         # Two batches with the same messages in another order would wait for each other.
-        alone(connection, f"admit {channel}")
-    done = [_admit_one(connection, writer, one, lane_limit) for one in admissions]
-    if value is not None:
-        set_cursor(connection, channel, value)
+        alone(connection, f"admit {batch.channel}")
+    done = [_admit_one(connection, writer, one, batch) for one in batch.admissions]
+    if batch.cursor is not None:
+        set_cursor(connection, batch.channel, batch.cursor)
     return done
 
 
-def _admit_one(
-    connection: sa.Connection, writer: Writer, one: Admission, lane_limit: int
-) -> Admitted:
+def _admit_one(connection: sa.Connection, writer: Writer, one: Admission, batch: Batch) -> Admitted:
     message = one.message
     address = message.address
     key = {"c": address.channel, "chat": address.chat_id, "d": message.dedupe_key}
@@ -73,35 +74,56 @@ def _admit_one(
         return again
     log.ensure_session(connection, writer, one.session_key, message.text)
     answer = one.answer
+    waits = answer is None and one.stop is None
     refused = False
-    if answer is None and one.stop is None:
+    if waits:
         waiting = connection.scalar(_WAITING, {"k": one.session_key}) or 0
-        refused = waiting >= lane_limit
+        refused = waiting >= batch.lane_limit
         answer = _too_many(one, waiting) if refused else None
-    identity = _insert(connection, writer, one, waits=answer is None and one.stop is None)
+        waits = not refused
+    held = _hold(connection, one, batch.busy) if waits else 0.0
+    identity = _insert(connection, writer, one, waits=waits, held=held)
     if identity is None:
         return again  # another process took it in at this very moment
-    stopped: Run | None = None
-    if one.stop is not None:
-        stopped = runs.stop(connection, writer, one)
     if answer is not None:
         outbox.owe(connection, writer, one.session_key, "", [answer])
-    owes = answer is not None or one.stop is not None
     return Admitted(
         inbound_id=identity,
         session_key=one.session_key,
         kind=kind,
         fresh=True,
         refused=refused,
-        owes=address if owes else None,
-        stopped=stopped,
+        owes=None if waits else address,
+        stopped=_ended(connection, writer, one, batch.busy, waits=waits),
+        held=held,
     )
 
 
+def _hold(connection: sa.Connection, one: Admission, busy: Busy) -> float:
+    """Seconds for which a message is held back, so that what belongs together comes together."""
+    if one.message.origin is not Origin.USER:
+        return 0.0
+    if busy.mode == "collect" and runs.live(connection, one.session_key):
+        return busy.collect_seconds
+    return busy.group_seconds if one.message.group_id is not None else 0.0
+
+
+def _ended(
+    connection: sa.Connection, writer: Writer, one: Admission, busy: Busy, *, waits: bool
+) -> Run | None:
+    """The run that this message ends: by an order to stop, or because it interrupts."""
+    if one.stop is not None:
+        return runs.stop(connection, writer, one)
+    if waits and busy.mode == "interrupt" and one.message.origin is Origin.USER:
+        return runs.interrupt(connection, writer, one)
+    return None
+
+
 def _insert(
-    connection: sa.Connection, writer: Writer, one: Admission, *, waits: bool
+    connection: sa.Connection, writer: Writer, one: Admission, *, waits: bool, held: float
 ) -> int | None:
     message = one.message
+    now = writer.clock.now()
     values = {
         "session_key": one.session_key,
         "channel": message.address.channel,
@@ -111,7 +133,8 @@ def _insert(
         "role": one.role,
         "origin": message.origin,
         "state": "pending" if waits else "settled",
-        "at": writer.clock.now(),
+        "at": now,
+        "not_before": now + held if held else 0.0,
         "body": msgspec.json.encode(message),
     }
     identity: int | None = connection.scalar(insert_ignore(connection, _i, _i.c.id), values)

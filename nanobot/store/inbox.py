@@ -16,8 +16,11 @@ from nanobot.store.hot import hot
 _i = schema.inbound
 _decoder = msgspec.json.Decoder(InboundMessage)
 
+MOST_HELD_SECONDS = 10.0
+"""A burst is answered after this long at the latest."""
+
 _NEXT = (
-    sa.select(_i.c.id, _i.c.role, _i.c.body)
+    sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body)
     .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
     .order_by(_i.c.id)
     .limit(sa.bindparam("n"))
@@ -47,6 +50,7 @@ class Pending(msgspec.Struct, frozen=True):
 
     id: int
     role: Role
+    not_before: float
     message: InboundMessage
 
     @property
@@ -65,7 +69,7 @@ def kind_for(origin: Origin) -> RunKind:
 def pending(connection: sa.Connection, key: str, limit: int = 100) -> list[Pending]:
     """The waiting messages of a lane, in order of arrival."""
     rows = connection.execute(_NEXT, {"k": key, "n": limit}).all()
-    return [Pending(i, Role(role), _decoder.decode(body)) for i, role, body in rows]
+    return [Pending(i, Role(role), held, _decoder.decode(body)) for i, role, held, body in rows]
 
 
 def any_waiting(connection: sa.Connection, key: str) -> bool:
@@ -97,6 +101,14 @@ def same_speaker(first: Pending, other: Pending) -> bool:
         and other.message.sender.id == first.message.sender.id
         and other.message.address == first.message.address
     )
+
+
+def held_until(turn: Sequence[Pending]) -> float:
+    """When the messages of a turn may be taken: once the last of them was held long enough, but
+    not for ever, even if more keep coming. 0: at once."""
+    longest = max((one.not_before for one in turn), default=0.0)
+    first = min((one.not_before for one in turn if one.not_before), default=0.0)
+    return min(longest, first + MOST_HELD_SECONDS)
 
 
 def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:

@@ -14,6 +14,7 @@ from nanobot.errors import StoreError
 from nanobot.journal import (
     Admission,
     Admitted,
+    Busy,
     Claim,
     Ending,
     Lane,
@@ -25,7 +26,7 @@ from nanobot.journal import (
 )
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, Entry
-from nanobot.store import admission, erasing, log, outbox, reads, runs, schema
+from nanobot.store import admission, claiming, erasing, lanes, log, outbox, reads, runs, schema
 from nanobot.store.database import Database
 from nanobot.store.unit import Writer
 
@@ -65,28 +66,39 @@ class SqlJournal:
         return await self._do("", lambda c: admission.cursor(c, channel))
 
     async def admit(
-        self, channel: str, admissions: Sequence[Admission], cursor: str | None, lane_limit: int
+        self,
+        channel: str,
+        admissions: Sequence[Admission],
+        cursor: str | None,
+        lane_limit: int,
+        busy: Busy = Busy(),  # noqa: B008 - frozen
     ) -> list[Admitted]:
         """Take messages in with the channel's cursor."""
         return await self._do(
             "admit",
-            lambda c: admission.admit(c, self._writer, channel, admissions, cursor, lane_limit),
+            lambda c: admission.admit(
+                c, self._writer, admission.Batch(channel, admissions, cursor, lane_limit, busy)
+            ),
         )
 
     async def ready(self) -> list[Ready]:
         """Lanes with something to do that nobody holds."""
-        return await self._do("", lambda c: runs.ready(c, self._writer))
+        return await self._do("", lambda c: claiming.ready(c, self._writer))
 
     async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
         """Own a lane and get its run."""
         return await self._do(
-            "claim", lambda c: runs.claim(c, self._writer, session_key, run_id, zone)
+            "claim", lambda c: claiming.claim(c, self._writer, session_key, run_id, zone)
         )
+
+    async def held(self, session_key: str) -> float:
+        """Seconds until what waits may be claimed."""
+        return await self._do("", lambda c: claiming.held(c, self._writer, session_key))
 
     async def take_pending(self, lane: Lane, run: Run, zone: str) -> tuple[Entry, ...]:
         """Steer the run with what its sender said meanwhile."""
         return await self._do(
-            "take_pending", lambda c: runs.take_pending(c, self._writer, lane, run, zone)
+            "take_pending", lambda c: claiming.take_pending(c, self._writer, lane, run, zone)
         )
 
     async def start_model(
@@ -134,7 +146,7 @@ class SqlJournal:
 
     async def renew(self) -> None:
         """Extend the leases held."""
-        await self._do("", lambda c: runs.renew(c, self._writer))
+        await self._do("", lambda c: lanes.renew(c, self._writer))
 
     async def post(self, session_key: str, message: OutboundMessage) -> None:
         """Say something unasked."""

@@ -86,6 +86,8 @@ inbound = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text),
     sa.Column("at", sa.Double, nullable=False),
+    # Held back until then: parts of a group wait for each other, bursts are collected.
+    sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
 )

@@ -74,6 +74,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("state", sa.Text, nullable=False),
         sa.Column("run_id", sa.Text),
         sa.Column("at", sa.Double, nullable=False),
+        sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
         sa.Column("body", sa.LargeBinary, nullable=False),
         sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
     )
