@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
+# Lines with something on them, docstrings and comments included.
 MAX_CORE_LINES = 7_000
 CORE = ("bus", "agent", "session", "store", "ports", "journal", "delivery", "operations")
 
@@ -112,7 +113,8 @@ def test_the_core_stays_small() -> None:
         if file.is_relative_to(ROOT / "nanobot")
         and file.relative_to(ROOT / "nanobot").with_suffix("").parts[0] in CORE
     ]
-    assert sum(len(file.read_text("utf-8").splitlines()) for file in core) <= MAX_CORE_LINES
+    lines = [line for file in core for line in file.read_text("utf-8").splitlines()]
+    assert sum(bool(line.strip()) for line in lines) <= MAX_CORE_LINES
 
 
 def swallows(file: Path) -> Iterator[ast.ExceptHandler]:
