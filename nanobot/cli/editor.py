@@ -16,7 +16,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import Condition, has_completions, is_done
+from prompt_toolkit.filters import Condition, has_completions, is_done, is_searching
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import create_input
@@ -149,7 +149,9 @@ class Editor:
 
     def _layout(self) -> Layout:
         search = SearchToolbar(ignore_case=True)
-        control = BufferControl(buffer=self._buffer, search_buffer_control=search.control)
+        control = BufferControl(
+            buffer=self._buffer, search_buffer_control=search.control, preview_search=True
+        )
         field = Window(
             control,
             height=lambda: Dimension(min=1, max=max(self.size()[1] // 3, 1)),
@@ -185,11 +187,11 @@ class Editor:
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
-        keys.add("enter")(self._entered)
+        keys.add("enter", filter=~is_searching)(self._entered)
         keys.add("escape", "enter")(lambda event: event.current_buffer.newline())
-        keys.add("c-c")(lambda _event: self.on_interrupt())
+        keys.add("c-c", filter=~is_searching)(lambda _event: self.on_interrupt())
         keys.add("<sigint>")(lambda _event: self.on_interrupt())
-        nothing_typed = Condition(lambda: not self._buffer.text)
+        nothing_typed = Condition(lambda: not self._buffer.text) & ~is_searching
         keys.add("c-d", filter=nothing_typed)(lambda _event: self.leave(0))
         return keys
 

@@ -7,7 +7,7 @@ import stat
 
 from tests.cli.talking import Home, answered
 from tests.doubles.openai_server import Answer, Fault
-from tests.doubles.terminal import ALT_ENTER, CTRL_C, CTRL_D, ENTER, TAB, UP
+from tests.doubles.terminal import ALT_ENTER, CTRL_C, CTRL_D, CTRL_R, ENTER, TAB, UP
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[1-9][0-9;]*m")
 LONG = "\n\n".join(f"## Part {n}\n\n- one of {n}\n- two of {n}" for n in range(20))
@@ -87,6 +87,12 @@ async def test_what_was_typed_is_remembered_by_its_owner_alone(home: Home) -> No
     assert stat.S_IMODE((home.folder / "history").stat().st_mode) == 0o600
     async with home.terminal() as terminal:
         terminal.type(UP)
+        await terminal.until(lambda: terminal.screen.lines[-2:] == ["> say:first", "  say:second"])
+        terminal.type(CTRL_C + CTRL_R + "fir")
+        await terminal.shows("I-search backward: fir")
+        terminal.type(CTRL_C)
+        await terminal.until(lambda: terminal.screen.lines[-1] == ">")
+        terminal.type(CTRL_R + "fir" + ENTER)
         await terminal.until(lambda: terminal.screen.lines[-2:] == ["> say:first", "  say:second"])
 
 

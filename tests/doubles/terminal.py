@@ -20,7 +20,8 @@ from pathlib import Path
 from rich.cells import get_character_cell_size
 
 PATIENCE = 30.0
-ENTER, CTRL_C, CTRL_D, ALT_ENTER, UP, TAB = "\r", "\x03", "\x04", "\x1b\r", "\x1b[A", "\t"
+ENTER, ALT_ENTER, UP, TAB = "\r", "\x1b\r", "\x1b[A", "\t"
+CTRL_C, CTRL_D, CTRL_R = "\x03", "\x04", "\x12"
 _TOKEN = re.compile(
     r"\x1b\[(?P<args>[0-9;?:]*)[ -/]*(?P<final>[@-~])"
     r"|\x1b\].*?(?:\x07|\x1b\\)|\x1b[ -~]|(?s:.)"
