@@ -1,6 +1,6 @@
 """nanobot as people run it: a process with a home of its own, and the world around it on loopback.
 
-    async with open_world(tmp_path) as world:
+    async with open_world(tmp_path, nest) as world:
         await world.start()
         world.telegram.say(1, "say:hello")
         assert (await world.telegram.reply_in(1)).text == "hello"
@@ -29,6 +29,7 @@ from nanobot.session.entries import Body, decode
 from nanobot.store import log
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.telegram_server import TelegramServer
+from tests.process.nest import Egg, Nest
 
 PATIENCE = 20.0
 COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
@@ -40,29 +41,22 @@ STEERED = "(This also takes in what you wrote while I was working.)"
 class Nanobot:
     """One process of nanobot."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+    def __init__(self, egg: Egg, output: asyncio.StreamReader) -> None:
+        self.pid = egg.pid
+        self.output = output
+        self._ended = egg.ended
 
     async def ready(self) -> str:
         """The line that says so; fails when the process ends instead."""
-        line = await self.line()
-        assert line.startswith("ready "), f"nanobot ended with {self._process.returncode}"
-        return line
-
-    async def line(self) -> str:
-        """The next line on standard output."""
-        assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE):
-            return (await self._process.stdout.readline()).decode()
+            line = (await self.output.readline()).decode()
+        assert line.startswith("ready "), "nanobot ended before it was ready"
+        return line
 
     async def ended(self) -> int:
         """Its exit code, once it has ended (minus the signal's number if one killed it)."""
         async with asyncio.timeout(PATIENCE):
-            return await self._process.wait()
+            return await asyncio.wrap_future(self._ended)
 
     async def died(self) -> None:
         """It reaches its crash point."""
@@ -70,9 +64,8 @@ class Nanobot:
 
     async def kill(self) -> None:
         """kill -9, as by the kernel."""
-        if self._process.returncode is None:
-            self._process.kill()
-        await self._process.wait()
+        self.signal(signal.SIGKILL)
+        await self.ended()
 
     async def stop(self) -> int:
         """SIGTERM, and wait for the end."""
@@ -80,11 +73,12 @@ class Nanobot:
         return await self.ended()
 
     def signal(self, number: signal.Signals) -> None:
-        self._process.send_signal(number)
+        if self.running:
+            os.kill(self.pid, number)
 
     @property
     def running(self) -> bool:
-        return self._process.returncode is None
+        return not self._ended.done()
 
 
 class Ended(NamedTuple):
@@ -98,8 +92,11 @@ class Ended(NamedTuple):
 class World:
     """A home, a Telegram, a model, and the processes that were started between them."""
 
-    def __init__(self, home: Path, telegram: TelegramServer, model: OpenAIServer) -> None:
+    def __init__(
+        self, home: Path, telegram: TelegramServer, model: OpenAIServer, nest: Nest
+    ) -> None:
         self.home = home
+        self._nest = nest
         self.telegram = telegram
         self.model = model
         self.workspace = home / "workspace"
@@ -129,18 +126,23 @@ members = {members}
 
     async def launch(self, *arguments: str, crash_at: str = "", **environ: str) -> Nanobot:
         """Start a process without waiting for anything."""
-        self._start_log(arguments, crash_at)
-        with self._stderr.open("ab") as stderr:
-            process = await asyncio.create_subprocess_exec(
-                *COMMAND,
-                *(arguments or ("gateway",)),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=stderr,
-                env=self.environ(NANOBOT_CRASH_AT=crash_at, **environ),
-                cwd=self.home.parent,
-            )
-        self._started.append(Nanobot(process))
+        self._note(f"--- nanobot {' '.join(arguments)} {crash_at}\n".encode())
+        given = self.environ(NANOBOT_CRASH_AT=crash_at, **environ)
+        silence = os.open(os.devnull, os.O_RDONLY)
+        stderr = os.open(self._stderr, os.O_WRONLY | os.O_APPEND)
+        try:
+            return await self._hatch(arguments or ("gateway",), given, silence, stderr)
+        finally:
+            os.close(silence)
+            os.close(stderr)
+
+    async def _hatch(
+        self, arguments: tuple[str, ...], environ: dict[str, str], stdin: int, stderr: int
+    ) -> Nanobot:
+        reading, writing = os.pipe()
+        egg = self._nest.start(arguments, environ, self.home.parent, (stdin, writing, stderr))
+        os.close(writing)
+        self._started.append(Nanobot(egg, await _reader(reading)))
         return self._started[-1]
 
     async def start(self, **environ: str) -> Nanobot:
@@ -149,24 +151,21 @@ members = {members}
         await made.ready()
         return made
 
-    async def run(self, *arguments: str, stdin: bytes | None = None, **environ: str) -> Ended:
-        """Run a command to its end. Without `stdin` there is nothing to read."""
-        self._start_log(arguments, "")
-        process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            *arguments,
-            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self.environ(**environ),
-            cwd=self.home.parent,
-        )
-        self._started.append(Nanobot(process))
+    async def run(self, *arguments: str, stdin: bytes = b"", **environ: str) -> Ended:
+        """Run a command to its end, with a pipe of its own at each of its standard streams."""
+        self._note(f"--- nanobot {' '.join(arguments)}\n".encode())
+        given, giving = os.pipe()
+        complaints, complaining = os.pipe()
+        process = await self._hatch(arguments, self.environ(**environ), given, complaining)
+        os.close(given)
+        os.close(complaining)
+        os.write(giving, stdin)
+        os.close(giving)
         async with asyncio.timeout(PATIENCE):
-            output, errors = await process.communicate(stdin)
-        with self._stderr.open("ab") as kept:
-            kept.write(errors)
-        return Ended(process.returncode or 0, output.decode(), errors.decode())
+            errors = (await (await _reader(complaints)).read()).decode()
+            output = (await process.output.read()).decode()
+        self._note(errors.encode())
+        return Ended(await process.ended(), output, errors)
 
     def environ(self, **more: str) -> dict[str, str]:
         """What a process of this world is started with; nothing of ours but the paths."""
@@ -182,9 +181,9 @@ members = {members}
         if self._stderr.exists():
             print(self._stderr.read_text("utf-8", "replace")[-20_000:])
 
-    def _start_log(self, arguments: tuple[str, ...], crash_at: str) -> None:
-        with self._stderr.open("a", encoding="utf-8") as stderr:
-            stderr.write(f"--- nanobot {' '.join(arguments)} {crash_at}\n")
+    def _note(self, text: bytes) -> None:
+        with self._stderr.open("ab") as stderr:
+            stderr.write(text)
 
     @property
     def log(self) -> str:
@@ -281,11 +280,20 @@ def without_repeats(texts: list[str]) -> list[str]:
     return seen
 
 
+async def _reader(descriptor: int) -> asyncio.StreamReader:
+    """What comes out of a pipe."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    pipe = os.fdopen(descriptor, "rb")
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    return reader
+
+
 @asynccontextmanager
-async def open_world(folder: Path) -> AsyncIterator[World]:
+async def open_world(folder: Path, nest: Nest) -> AsyncIterator[World]:
     """A world in a folder, configured with the defaults; nothing is started yet."""
     async with TelegramServer() as telegram, OpenAIServer() as model:
-        world = World(folder / "home", telegram, model)
+        world = World(folder / "home", telegram, model, nest)
         world.configure()
         try:
             yield world

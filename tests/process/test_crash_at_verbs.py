@@ -10,7 +10,7 @@ import pytest
 from nanobot.session.entries import ModelCallEntry, ReplyEntry, ToolResultEntry
 from nanobot.store.journal import VERBS
 from tests.doubles.openai_server import Body
-from tests.process.harness import STEERED, World, without_repeats
+from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 
 # Nothing in this version posts unasked; giving a run back needs an order to stop.
 ELSEWHERE = {"post", "release"}
@@ -81,23 +81,46 @@ def check_calls(world: World) -> None:
         assert calls - replies <= 1
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("verb", REACHED)
-async def test_a_crash_at_any_verb_loses_nothing_and_repeats_nothing(
-    world: World, verb: str, when: str
-) -> None:
+async def crash_and_go_on(world: World, point: str, *, surely: bool) -> None:
+    """Crash there, start again, and look at everything. Not every verb comes a second time."""
     talk(world)
     steer(world)
-    crashing = await world.launch(crash_at=f"{verb}:{when}")
-    await crashing.died()
+    crashing = await world.launch(crash_at=point)
+    if surely:
+        await crashing.died()
+    else:
+        await world.eventually(lambda: not crashing.running or all_said(world))
+        await crashing.kill()
 
     gateway = await world.start()
-    for chat, count in ((PLAIN, 1), (TOOLS, 1), (ORDER, 3), (TROUBLE, 1)):
-        await world.answered(chat, count)
-    await world.telegram.until(lambda: any("more" in text for text in world.texts(STEER)))
+    await world.telegram.until(lambda: all_said(world), PATIENCE)
     await world.telegram.until(lambda: not world.telegram.pending)
     assert await gateway.stop() == 0
 
     check(world)
     check_effects(world)
     check_calls(world)
+
+
+def all_said(world: World) -> bool:
+    counts = {PLAIN: 1, TOOLS: 1, ORDER: 3, TROUBLE: 1}
+    steered = any("more" in text for text in world.texts(STEER))
+    return steered and all(len(world.texts(chat)) >= count for chat, count in counts.items())
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("verb", REACHED)
+async def test_a_crash_at_any_verb_loses_nothing_and_repeats_nothing(
+    world: World, verb: str, when: str
+) -> None:
+    await crash_and_go_on(world, f"{verb}:{when}", surely=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nth", [2, 3, 4])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("verb", REACHED)
+async def test_nor_does_a_crash_at_a_later_time(
+    world: World, verb: str, when: str, nth: int
+) -> None:
+    await crash_and_go_on(world, f"{verb}:{nth}:{when}", surely=False)

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import pytest_asyncio
 
 from tests.doubles.openai_server import Answer, Fault, error_in_stream, error_status
 from tests.process.harness import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-DEAD = 90
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
-async def dead(shared: World) -> None:
-    """A question to a model that cannot be reached: it takes its time, beside the other tests."""
-    shared.telegram.say(DEAD, "/model dead/any")
-    await shared.answered(DEAD)
-    shared.telegram.say(DEAD, "say:never said")
 
 
 @pytest.fixture(autouse=True)
@@ -83,11 +71,17 @@ async def test_an_answer_cut_at_the_token_limit_says_so(shared: World, chat: int
     await shared.said(chat, "as far as\n\n(the answer was cut off at max_tokens)")
 
 
-async def test_a_model_that_cannot_be_reached_is_told_with_what_to_check(shared: World) -> None:
-    changed, told = await shared.answered(DEAD, 2)
+@pytest.mark.slow  # every retry takes its time
+async def test_a_model_that_cannot_be_reached_is_told_with_what_to_check(
+    shared: World, chat: int
+) -> None:
+    shared.telegram.say(chat, "/model dead/any")
+    (changed,) = await shared.answered(chat)
+    shared.telegram.say(chat, "say:never said")
+    told = (await shared.answered(chat, 2))[1]
     assert told.startswith("I could not answer: dead did not answer at http://127.0.0.1:9/v1")
     assert "Check the network and providers.dead.api_base." in told
-    shared.telegram.say(DEAD, "/model default")
-    default = (await shared.answered(DEAD, 3))[2]
-    shared.telegram.say(DEAD, "say:back")
-    await shared.said(DEAD, changed, told, default, "back")
+    shared.telegram.say(chat, "/model default")
+    default = (await shared.answered(chat, 3))[2]
+    shared.telegram.say(chat, "say:back")
+    await shared.said(chat, changed, told, default, "back")

