@@ -181,6 +181,7 @@ class Gateway:
             temperature=config.temperature,
             max_tokens=config.max_tokens,
             max_history=config.max_history,
+            fallback_models=config.fallback_models,
             steer=config.when_busy == "steer",
             zone=local_zone(self._environ),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -14,7 +15,17 @@ from nanobot.agent.persona import Persona, digest, flavour
 from nanobot.agent.turn import Turn
 from nanobot.bus.core import Bus
 from nanobot.bus.events import EventKind
-from nanobot.errors import ContextOverflow, ModelProtocolError
+from nanobot.errors import (
+    ConfigError,
+    ContextOverflow,
+    ModelError,
+    ModelMissing,
+    ModelProtocolError,
+    ModelRateLimited,
+    ModelRefused,
+    ModelUnreachable,
+    NanobotError,
+)
 from nanobot.journal import Snapshot
 from nanobot.ports import Clock
 from nanobot.providers.base import (
@@ -32,6 +43,8 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.result import clean
 
 _MAX_OVERFLOWS = 3
+_FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, ConfigError)
+"""What another model may do better. A prompt that does not fit is cut instead."""
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +56,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_history: int = 200
     steer: bool = True
     zone: str = "UTC"
+    fallback_models: tuple[str, ...] = ()
 
 
 class Models(Protocol):
@@ -83,7 +97,23 @@ class Asker:
             if steered:
                 taken = [e.body.inbound_id for e in steered if isinstance(e.body, UserEntry)]
                 turn.emit(EventKind.STATUS, state="steered", inbound_ids=taken)
-        provider, profile = await self._models.pick(turn.model)
+        began = self._clock.monotonic()
+        try:
+            reply = await self._one_model(turn, wanted)
+        except ContextOverflow as error:
+            await self._overflowed(turn, error)
+        except _FOR_GOOD as error:
+            await self._fall_back(turn, error, self._clock.monotonic() - began)
+        else:
+            turn.unrecorded.append(reply)
+            calls = len(reply.tool_calls)
+            turn.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls)
+
+    async def _one_model(self, turn: Turn, wanted: step.CallModel) -> ReplyEntry:
+        """Ask the model whose turn it is: the session's, or the first that has not failed yet."""
+        failed, others = len(_failures(turn)), self._settings.fallback_models
+        label = others[min(failed, len(others)) - 1] if failed and others else turn.model
+        provider, profile = await self._models.pick(label)
         snapshot, call = await self._start_model(turn, wanted, profile)
         turn.begin_call(call.call)
         request = ModelRequest(
@@ -93,13 +123,21 @@ class Asker:
             temperature=call.temperature,
             max_tokens=call.max_tokens,
         )
-        try:
-            reply = await self._ask(turn, provider, request, call)
-        except ContextOverflow as error:
-            await self._overflowed(turn, error)
-            return
-        turn.unrecorded.append(reply)
-        turn.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=len(reply.tool_calls))
+        return await self._ask(turn, provider, request, call)
+
+    async def _fall_back(self, turn: Turn, error: NanobotError, seconds: float) -> None:
+        """Note that a model failed, so that the next step asks the one after it, for the rest of
+        the run. Raises when there is none."""
+        failures, others = _failures(turn), self._settings.fallback_models
+        if len(failures) >= len(others):
+            if failures:
+                raise ModelError(" ".join([*failures, str(error)])) from error
+            raise error
+        label = others[len(failures)]
+        logger.warning("run {}: {} is asked, because: {}", turn.run.id, label, error)
+        note = NoteEntry(what="fallback", text=str(error), ms=max(int(seconds * 1000), 0))
+        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
+        turn.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
     async def _start_model(
         self, turn: Turn, wanted: step.CallModel, profile: ModelProfile
@@ -155,13 +193,21 @@ class Asker:
         spent = step.elapsed_ms(turn.bodies) / 1000
         left = max(self._settings.limits.max_run_seconds - spent, 0.05)
         answer: Completion | None = None
-        limit = asyncio.timeout(left)
+        # With others behind it a model must begin to answer within its share of the time.
+        behind = max(len(self._settings.fallback_models) - len(_failures(turn)), 0)
+        share = left / (1 + behind)
+        limit = asyncio.timeout(share)
+        ends = asyncio.get_running_loop().time() + left
         try:
             async with limit:
-                answer = await self._listen(turn, provider, request)
+                answer = await self._listen(turn, provider, request, lambda: limit.reschedule(ends))
         except TimeoutError:
             if not limit.expired():
                 raise
+            if behind and limit.when() != ends:
+                raise ModelUnreachable(
+                    f"{call.profile.label} was silent for {share:.0f} s."
+                ) from None
             logger.warning("run {}: the model call was cut at the run's time limit", turn.run.id)
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         if answer is None:
@@ -181,9 +227,19 @@ class Asker:
             ms=ms,
         )
 
-    async def _listen(self, turn: Turn, provider: LLMProvider, request: ModelRequest) -> Completion:
+    async def _listen(
+        self,
+        turn: Turn,
+        provider: LLMProvider,
+        request: ModelRequest,
+        begun: Callable[[], None],
+    ) -> Completion:
         answer: Completion | None = None
+        silent = True
         async for delta in provider.chat_stream(request):
+            if silent and not isinstance(delta, Retrying):
+                silent = False
+                begun()
             if isinstance(delta, Completion):
                 answer = delta
             else:
@@ -199,6 +255,11 @@ class Asker:
             raise error
         note = NoteEntry(what="overflow", text=str(error))
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
+
+
+def _failures(turn: Turn) -> list[str]:
+    """What the models said that failed in this run, the configured one first."""
+    return [b.text for b in turn.bodies if isinstance(b, NoteEntry) and b.what == "fallback"]
 
 
 def _tell(turn: Turn, delta: TextDelta | ReasoningDelta | Retrying) -> None:

@@ -87,7 +87,8 @@ Step: TypeAlias = CallModel | RunTools | Finish | Stop
 
 def elapsed_ms(bodies: Sequence[Body]) -> int:
     """The time a run took so far: the sum of its recorded steps."""
-    return sum(body.ms for body in bodies if isinstance(body, ReplyEntry | ToolResultEntry))
+    timed = ReplyEntry | ToolResultEntry | NoteEntry
+    return sum(body.ms for body in bodies if isinstance(body, timed))
 
 
 def own(run_id: str, entries: Sequence[Entry]) -> list[Body]:

@@ -74,9 +74,13 @@ class PlainScreen:
         elif event.kind is EventKind.TOOL_CALL:
             self._end_stream()
             self.say(f"[{event.payload.get('name')} {event.payload.get('arguments')}]")
-        elif event.kind is EventKind.STATUS and event.payload.get("state") == "retrying":
+        elif event.kind is EventKind.STATUS and (
+            event.payload.get("state") in ("retrying", "fallback")
+        ):
             self._end_stream()
-            self.say(f"[{event.payload.get('why')}; trying again]")
+            other = event.payload.get("model")
+            now = f"asking {other}" if other else "trying again"
+            self.say(f"[{event.payload.get('why')}; {now}]")
 
     def message(self, message: Message, *, earlier: bool) -> None:
         """The whole text, or what of it has not been streamed."""

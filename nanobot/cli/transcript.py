@@ -279,9 +279,11 @@ class Transcript:
             key = self._waiting.pop(number, None)
             if key is not None:
                 self._write(key)
-        if payload.get("state") == "retrying":
+        if payload.get("state") in ("retrying", "fallback"):
             self._restart()
-            self._trouble = f"{payload.get('why')}; trying again"
+            other = payload.get("model")
+            now = f"asking {other}" if other else "trying again"
+            self._trouble = f"{payload.get('why')}; {now}"
 
     def _delta(self, call: tuple[str, int], payload: dict[str, object]) -> None:
         self._trouble = ""

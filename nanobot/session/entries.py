@@ -98,11 +98,13 @@ class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
     by: str
 
 
-class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note"):
-    """Something the gateway records: a failure, a new start (`what`: error, new, undelivered)."""
+class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note", omit_defaults=True):
+    """Something the gateway records (`what`: error, new, undelivered, overflow, fallback). `ms`:
+    time of the run that it took."""
 
     what: str
     text: str
+    ms: int = 0
 
 
 class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post"):
