@@ -60,7 +60,7 @@ class Repl:
         """Talk until the person leaves; returns the exit code. Raises NanobotError when the
         session is refused."""
         hello = await client.attach(self._session)
-        self._paper.note(f"nanobot {__version__}. {hello.model}")
+        self._paper.note(f"nanobot {__version__}: {hello.model}")
         self._paper.note("/help shows what I can do besides talking; Ctrl-D leaves.")
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):

@@ -61,7 +61,7 @@ async def _talk(
         conversation = Conversation(client, screen)
         if message is not None:
             return await conversation.once(message)
-        screen.say(f"nanobot {__version__}. {hello.model}")
+        screen.say(f"nanobot {__version__}: {hello.model}")
         screen.say("/help shows what I can do besides talking; Ctrl-D leaves.")
         return await conversation.repl()
 

@@ -53,7 +53,7 @@ def same(line: str) -> str:
 async def test_the_greeting_is_what_the_key_brings_about() -> None:
     choice = await choose("auto", {}, {"OPENAI_API_KEY": "k"})
     greeting, _ = recorded()
-    assert " ".join(greeting.split()) == f"nanobot {__version__}. {choice.why}"
+    assert " ".join(greeting.split()) == f"nanobot {__version__}: {choice.why}"
 
 
 async def test_the_walk_is_what_a_person_sees(tmp_path: Path) -> None:
