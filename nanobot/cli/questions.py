@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import getpass
+import shutil
+import textwrap
 from collections.abc import Sequence
 
 
 def say(text: str = "") -> None:
-    """A line of the conversation."""
-    print(text, flush=True)
+    """A line of the conversation, broken between words where the terminal ends."""
+    width = min(shutil.get_terminal_size((80, 24)).columns, 100)
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        folded = textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False)
+        print("\n".join(folded), flush=True)
 
 
 def ask(question: str, default: str = "") -> str:

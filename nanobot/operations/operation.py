@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TERMINAL = "cli"
 """The channel of the command line and of the control socket."""
+_YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 Here: TypeAlias = Annotated[
     str, Meta(description="The session; in a chat, the chat's own.", extra={"here": True})
@@ -174,14 +175,14 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     def parsed(self, text: str) -> dict[str, str]:
         """The arguments in what stands behind a command: `name=value` by name, others in order."""
-        named = {one.name for one in self.parameters if not one.rest}
+        named = {one.name: one.kind for one in self.parameters if not one.rest}
         waiting = [one for one in self.parameters if one.positional]
         found: dict[str, str] = {}
         while text:
             word, *after = text.split(maxsplit=1)
             name, equals, value = word.partition("=")
             if equals and name in named:
-                found[name] = value
+                found[name] = _YES_NO.get(value.lower(), value) if named[name] is bool else value
             elif waiting and waiting[0].rest:
                 found[waiting[0].name] = text
                 break

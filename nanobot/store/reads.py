@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.agent.states import RunKind, RunState
 from nanobot.bus.events import Address
+from nanobot.errors import StoreCorrupt
 from nanobot.journal import OutboundRow, RunUsage, SessionRow
 from nanobot.records import (
     AuditView,
@@ -275,7 +276,10 @@ def _calls(session_key: str, found: Iterable[EntryView]) -> Iterator[ToolCallVie
 
 def chain(connection: sa.Connection, key: str) -> AuditView:
     """A session whose chain was walked and holds; raises StoreCorrupt for one that does not."""
-    count = log.verify(connection, key)
+    try:
+        count = log.verify(connection, key)
+    except TypeError:  # SQLite keeps text where bytes belong, if somebody writes some
+        raise StoreCorrupt(f"the log of {key} holds what nanobot never wrote") from None
     head = connection.scalar(sa.select(_s.c.head_hash).where(_s.c.key == key)) or GENESIS
     return AuditView(session_key=key, entries=count, head=bytes(head).hex())
 

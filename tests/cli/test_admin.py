@@ -1,0 +1,211 @@
+"""The commands over a home, with and without a nanobot that serves it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import COMMAND, Ran, environ_of, run
+from tests.doubles.terminal import in_terminal
+from tests.process.harness import World, open_world
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with open_world(tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def served(world: World) -> AsyncIterator[None]:
+    gateway = await world.start()
+    yield
+    assert await gateway.stop() == 0
+
+
+async def nanobot(world: World, *arguments: str) -> Ran:
+    return await run(world.environ(), *arguments)
+
+
+async def test_a_home_that_nobody_serves_is_read_and_no_run_is_started(world: World) -> None:
+    sent = await nanobot(world, "send", "say:hello", "--session", "cli:notes")
+    assert sent.code == 0
+    status = await nanobot(world, "status", "--session", "cli:notes")
+    assert "Now: idle, 1 waiting" in status.out
+    assert "Gateway: not running" in status.out
+    assert (await nanobot(world, "runs", "list")).out == "There is nothing.\n"
+    assert world.model.requests == []
+
+
+async def test_what_was_sent_without_a_nanobot_is_answered_by_the_next(world: World) -> None:
+    await nanobot(world, "send", "say:hello", "--session", "cli:notes")
+    async with served(world):
+        await world.asked()
+        owed: list[dict[str, str]] = []
+        while not owed:  # nobody tells; asking takes its time
+            owed = (await nanobot(world, "outbox", "list", "--json")).json
+        assert [(one["address"], one["text"]) for one in owed] == [("cli:notes", "hello")]
+
+
+async def test_a_home_that_is_served_is_asked_by_its_socket(world: World) -> None:
+    async with served(world):
+        world.telegram.say(1, "say:hello")
+        await world.answered(1)
+        status = (await nanobot(world, "status", "--json")).json
+        assert status["serving"]
+        assert status["channels"] == {"telegram": "up"}
+        (session,) = (await nanobot(world, "sessions", "list", "--json")).json
+        assert session["key"] == "telegram:1"
+        (made,) = (await nanobot(world, "runs", "list", "--json")).json
+        assert (made["state"], made["inbound_ids"]) == ("completed", [1])
+
+
+async def test_a_run_is_cancelled_from_the_command_line(world: World) -> None:
+    async with served(world):
+        world.telegram.say(1, "wait:60")
+        await world.asked()
+        (live,) = (await nanobot(world, "runs", "list", "--state", "live", "--json")).json
+        ended = (await nanobot(world, "runs", "cancel", live["id"], "--json")).json
+        assert ended["state"] == "aborted"
+        assert await world.answered(1) == ["This was cancelled."]
+        again = await nanobot(world, "runs", "cancel", live["id"])
+        assert (again.code, again.err) == (1, f"nanobot: Run {live['id']} has ended already.\n")
+
+
+async def test_owners_ask_in_a_chat_what_the_command_line_asks(world: World) -> None:
+    async with served(world):
+        world.telegram.say(1, "say:hello")
+        await world.answered(1)
+        world.telegram.say(1, "/sessions")
+        assert "telegram:1" in (await world.answered(1, 2))[1]
+        world.telegram.say(100, "/sessions")
+        assert await world.answered(100) == ["/sessions list is for owners."]
+
+
+# How commands end
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("runs", "show", "nothing"), 1, "There is no run nothing"),
+        (("runs", "list", "--state", "odd"), 2, "state"),
+        (("runs",), 2, ""),
+        (("fly",), 2, "No such command"),
+        (("sessions", "delete", "cli:direct"), 2, "add --yes"),
+        (("config", "get", "agent.modell"), 2, "did you mean agent.model?"),
+        (("onboard",), 2, "give --yes"),
+        (("audit", "verify", "--head", "xyz"), 2, "is not a head"),
+    ],
+)
+async def test_a_command_that_cannot_be_done_says_why_and_ends_with_its_code(
+    world: World, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    ran = await nanobot(world, *arguments)
+    assert ran.code == code
+    assert said in ran.err + ran.out
+    assert "Traceback" not in ran.err
+
+
+async def test_a_wrong_configuration_ends_with_3(world: World) -> None:
+    world.configure(agent="max_tokens = 0")
+    ran = await nanobot(world, "status")
+    assert ran.code == 3
+    assert "agent.max_tokens" in ran.err
+
+
+async def test_a_store_that_cannot_be_used_ends_with_4(world: World) -> None:
+    (world.home / "state.db").write_bytes(b"this is no database at all" * 100)
+    ran = await nanobot(world, "sessions", "list")
+    assert ran.code == 4
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("payload", "said"),
+    [("X'7B7D'", "entry 1 of cli:direct was changed"), ("'{}'", "never wrote")],
+)
+async def test_a_changed_log_ends_with_4(world: World, payload: str, said: str) -> None:
+    await nanobot(world, "agent", "-m", "say:hello")
+    assert (await nanobot(world, "audit", "verify")).code == 0
+    with closing(sqlite3.connect(world.home / "state.db")) as connection:
+        connection.execute(f"UPDATE entries SET payload = {payload} WHERE seq = 1")
+        connection.commit()
+    ran = await nanobot(world, "audit", "verify")
+    assert (ran.code, ran.out) == (4, "")
+    assert said in ran.err
+
+
+async def test_a_model_that_cannot_be_reached_ends_with_5(world: World) -> None:
+    world.configure(more='[providers.dead]\napi_base = "http://127.0.0.1:9/v1"')
+    ran = await nanobot(world, "onboard", "--yes", "--model", "dead/any")
+    assert ran.code == 5
+
+
+async def test_commands_over_one_home_wait_for_each_other(world: World) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        both = [tasks.create_task(nanobot(world, "sessions", "list")) for _ in range(3)]
+    assert [one.result().code for one in both] == [0, 0, 0]
+
+
+async def test_deleting_asks_first_and_no_is_no(world: World) -> None:
+    await nanobot(world, "send", "hello")
+    command = (*COMMAND, "sessions", "delete", "cli:direct")
+    async with in_terminal(command, world.environ(), world.home) as terminal:
+        await terminal.shows("Go on?")
+        terminal.type("n\r")
+        assert await terminal.ended() == 1
+    assert len((await nanobot(world, "sessions", "list", "--json")).json) == 1
+    gone = await nanobot(world, "sessions", "delete", "cli:direct", "--yes", "--json")
+    assert gone.json == {"key": "cli:direct", "entries": 0}
+    assert (await nanobot(world, "sessions", "list", "--json")).json == []
+
+
+# How they look
+
+
+async def test_tables_fit_80_columns_and_cut_nothing_that_is_copied(world: World) -> None:
+    long = "a word in Chinese: 你好 " * 20
+    await nanobot(world, "send", f"say:{long}", "--session", "cli:a-session-with-a-long-name")
+    await nanobot(world, "agent", "-m", f"say:{long}")
+    for command in ("sessions", "runs", "outbox"):
+        ran = await nanobot(world, command, "list")
+        assert ran.code == 0
+        assert max(map(len, ran.out.splitlines())) <= 80
+        assert "\x1b" not in ran.out
+    listed = (await nanobot(world, "runs", "list")).out
+    known = (await nanobot(world, "runs", "list", "--json")).json
+    assert all(one["id"] in listed for one in known)
+
+
+async def test_colour_is_for_terminals(world: World) -> None:
+    await nanobot(world, "send", "hello")
+    command = (*COMMAND, "sessions", "list")
+    async with in_terminal(command, world.environ(), world.home) as terminal:
+        assert await terminal.ended() == 0
+        assert "\x1b[1mkey" in terminal.screen.raw
+
+
+async def test_an_export_is_one_json_document(world: World) -> None:
+    await nanobot(world, "agent", "-m", "say:hello")
+    page = json.loads((await nanobot(world, "sessions", "export", "--json")).out)
+    assert page["session"]["key"] == "cli:direct"
+    assert [entry["seq"] for entry in page["entries"]] == [1, 2, 3, 4]
+
+
+async def test_help_is_there_for_every_group_and_needs_no_home(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    whole = (await run(environ_of(home), "--help")).out
+    for group in ("sessions", "runs", "outbox", "tools", "audit", "config"):
+        assert re.search(rf"^  {group} ", whole, re.MULTILINE)
+        ran = await run(environ_of(home), group, "--help")
+        assert ran.code == 0
+        assert "Commands:" in ran.out
+    assert not home.exists()

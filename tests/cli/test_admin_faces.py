@@ -1,0 +1,239 @@
+"""One list of operations, and every face made from it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import pytest
+import typer
+from msgspec import Meta
+
+from nanobot.bus.events import Role
+from nanobot.bus.gate import Gate
+from nanobot.cli import faces
+from nanobot.cli.calling import asked
+from nanobot.control import Control
+from nanobot.errors import NanobotError
+from nanobot.intake import ChannelIntake
+from nanobot.operations import OPERATIONS, Operation, Operations
+from nanobot.operations.operation import Arguments, Caller, First, Here
+from nanobot.terminal import NAME, Terminal
+from nanobot.testing import MEMBER, FakeGateway, gateway
+from tests.cli.running import environ_of
+
+
+class Greet(Arguments, frozen=True, kw_only=True):
+    name: Annotated[First, Meta(description="Whom.")]
+    times: Annotated[int, Meta(ge=1, le=3, description="How often.")] = 1
+    loud: Annotated[bool, Meta(description="Louder.")] = False
+    session: Here = ""
+
+
+class Greeting(msgspec.Struct, frozen=True):
+    text: str
+    session: str
+
+
+async def greet(_: Operations, caller: Caller, asked: Greet) -> Greeting:
+    if asked.name == "nobody":
+        raise NanobotError("There is nobody.")
+    text = " ".join([f"Hello {asked.name}{'!' if asked.loud else '.'}"] * asked.times)
+    return Greeting(text, asked.session)
+
+
+GREET = Operation(
+    name="people greet",
+    help="greets somebody",
+    run=greet,
+    arguments=Greet,
+    returns=Greeting,
+    text=lambda greeting, _now: f"{greeting.text} (in {greeting.session})",
+)
+LISTED = (*OPERATIONS, GREET)
+
+
+@asynccontextmanager
+async def extended() -> AsyncIterator[FakeGateway]:
+    """A gateway that knows one operation more."""
+    async with gateway() as bot:
+        bot.intake.operations = Operations(bot, LISTED)
+        yield bot
+
+
+def control_of(bot: FakeGateway, home: Path) -> Control:
+    gate, known = Gate(("local",), ()), Operations(bot, LISTED)
+    intake = ChannelIntake(NAME, gate, bot.bus, known, "chat", lambda: None)
+    path = home / "control.sock"
+    return Control(path, bot.bus, Terminal(), intake, bot.home.clock, lambda: "")
+
+
+@pytest.fixture
+def short_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A socket's path must be short."""
+    return tmp_path_factory.mktemp("f")
+
+
+def command_line() -> typer.Typer:
+    app = typer.Typer()
+    faces.add(app, LISTED)
+    return app
+
+
+async def ran(home: Path, *arguments: str) -> int:
+    """Run a command of the extended command line in this process."""
+    environ = environ_of(home)
+
+    def work() -> int:
+        try:
+            command_line()(arguments, obj=environ)
+        except SystemExit as ended:
+            return int(ended.code or 0)
+        return 0
+
+    return await asyncio.to_thread(work)
+
+
+async def test_an_operation_that_is_added_is_a_command_of_every_chat() -> None:
+    async with extended() as bot:
+        await bot.channel.push("/people greet Ada times=2 loud=yes")
+        assert (await bot.channel.pop()).text == "Hello Ada! Hello Ada! (in fake:1)"
+        await bot.channel.push("/help")
+        usage = "`/people greet NAME [times=TIMES] [loud=yes]` greets somebody"
+        assert usage in (await bot.channel.pop()).text
+
+
+async def test_an_operation_that_is_added_is_a_call_of_the_control_socket(short_home: Path) -> None:
+    async with gateway() as bot, control_of(bot, short_home).serving():
+        answer = await asked(short_home / "control.sock", "people greet", {"name": "Ada"})
+        assert json.loads(answer or b"") == {"text": "Hello Ada.", "session": "cli:direct"}
+
+
+async def test_an_operation_that_is_added_is_a_command_of_the_command_line(
+    short_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with gateway() as bot, control_of(bot, short_home).serving():
+        given = ("people", "greet", "Ada", "--times", "3", "--session", "fake:1")
+        assert await ran(short_home, *given, "--json") == 0
+        assert json.loads(capsys.readouterr().out) == {
+            "text": "Hello Ada. Hello Ada. Hello Ada.",
+            "session": "fake:1",
+        }
+        assert await ran(short_home, "people", "greet", "Ada") == 0
+        assert capsys.readouterr().out == "Hello Ada. (in cli:direct)\n"
+
+
+async def test_what_an_operation_refuses_ends_the_command_with_a_line_and_its_code(
+    short_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with gateway() as bot, control_of(bot, short_home).serving():
+        assert await ran(short_home, "people", "greet", "nobody") == 1
+        assert capsys.readouterr().err == "nanobot: There is nobody.\n"
+        assert await ran(short_home, "people", "greet", "Ada", "--times", "9") == 2
+        assert "`times`" in capsys.readouterr().err
+        assert await ran(short_home, "people", "greet") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("/people greet", "Object missing required field"),
+        ("/people greet Ada times=9", "Write: `/people greet NAME"),
+        ("/people greet Ada Grace", "'Grace' is too much"),
+        ("/people greet nobody", "There is nobody."),
+    ],
+)
+async def test_a_chat_is_told_what_was_wrong_with_a_command(text: str, answer: str) -> None:
+    async with extended() as bot:
+        await bot.channel.push(text)
+        assert answer.replace("Object", "it") in (await bot.channel.pop()).text
+
+
+async def test_what_is_for_owners_is_neither_done_nor_shown_to_others() -> None:
+    async with extended() as bot:
+        await bot.channel.push("/people greet Ada", sender=MEMBER)
+        assert (await bot.channel.pop()).text == "/people greet is for owners."
+        await bot.channel.push("/help", sender=MEMBER)
+        assert "greet" not in (await bot.channel.pop()).text
+
+
+async def test_members_look_into_their_own_conversation_only() -> None:
+    async with extended() as bot:
+        await bot.channel.push("/status session=fake:2", sender=MEMBER)
+        assert (await bot.channel.pop()).text == "Only owners look into other conversations."
+        await bot.channel.push("/status", sender=MEMBER)
+        assert "Session: fake:1" in (await bot.channel.pop()).text
+
+
+async def test_a_call_of_nothing_known_or_with_wrong_arguments_is_refused(short_home: Path) -> None:
+    async with gateway() as bot, control_of(bot, short_home).serving():
+        path = short_home / "control.sock"
+        with pytest.raises(NanobotError, match="there is no operation 'fly'") as unknown:
+            await asked(path, "fly", {})
+        assert unknown.value.exit_code == 2
+        with pytest.raises(NanobotError, match="unknown field"):
+            await asked(path, "people greet", {"name": "Ada", "x": 1})
+        with pytest.raises(NanobotError, match="Expected `int`"):
+            await asked(path, "people greet", {"name": "Ada", "times": "1"})
+
+
+async def test_a_call_whose_operation_fails_inside_is_refused_and_the_socket_goes_on(
+    short_home: Path,
+) -> None:
+    async with gateway() as bot, control_of(bot, short_home).serving():
+        path = short_home / "control.sock"
+
+        def before(verb: str) -> None:
+            raise ZeroDivisionError
+
+        bot.process.before = before
+        with pytest.raises(NanobotError, match="sessions list failed inside"):
+            await asked(path, "sessions list", {})
+        bot.process.before = lambda verb: None
+        assert await asked(path, "sessions list", {}) == b"[]"
+
+
+def test_every_operation_and_every_argument_says_what_it_is() -> None:
+    for operation in OPERATIONS:
+        assert operation.help, operation.name
+        for one in operation.parameters:
+            assert one.description, f"{operation.name} {one.name}"
+
+
+def test_names_are_used_once() -> None:
+    names = [operation.name for operation in OPERATIONS]
+    commands = [operation.command or operation.name for operation in OPERATIONS]
+    assert len(set(names)) == len(names)
+    assert len(set(commands)) == len(commands)
+
+
+def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
+    for_members = {o.name for o in OPERATIONS if o.may(Role.MEMBER)}
+    assert for_members == {"help", "new", "stop", "status", "model"}
+
+
+async def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; from nanobot.cli.commands import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        script,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert b"sessions" in out
+    heavy = {"sqlalchemy", "telegram", "httpx", "aiohttp", "loguru", "rich", "asyncio", "tomlkit"}
+    heavy |= {"prompt_toolkit", "nanobot.app", "nanobot.store.log", "nanobot.config"}
+    assert heavy & set(err.decode().split()) == set()

@@ -1,0 +1,245 @@
+"""The first minutes: in a terminal with a person, and without questions."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import COMMAND, Ran, environ_of, run
+from tests.doubles.openai_server import OpenAIServer, error_status
+from tests.doubles.telegram_server import TelegramServer
+from tests.doubles.terminal import CTRL_D, ENTER, Terminal, in_terminal
+
+
+class World:
+    """A home that is not there yet, with a key in the environment, a model and a Telegram."""
+
+    def __init__(self, folder: Path, model: OpenAIServer, telegram: TelegramServer) -> None:
+        self.home = folder / "home"
+        self.model = model
+        self.telegram = telegram
+        self._folder = folder
+
+    def environ(self, **more: str) -> dict[str, str]:
+        reach = {
+            "OPENAI_API_KEY": "sk-test",
+            "NANOBOT_PROVIDERS__OPENAI__API_BASE": self.model.base_url,
+            "NANOBOT_CHANNELS__TELEGRAM__API_ROOT": self.telegram.root_url,
+        }
+        return environ_of(self.home, HOME=str(self._folder), **reach, **more)
+
+    async def onboard(self, *arguments: str, **environ: str) -> Ran:
+        return await run(self.environ(**environ), "onboard", *arguments)
+
+    @asynccontextmanager
+    async def conversation(self) -> AsyncIterator[Terminal]:
+        command = (*COMMAND, "onboard")
+        async with in_terminal(command, self.environ(), self._folder, rows=50) as terminal:
+            yield terminal
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return tomllib.loads((self.home / "config.toml").read_text("utf-8"))
+
+    @property
+    def untouched(self) -> bool:
+        return not (self.home / "config.toml").exists() and not (self.home / "secrets").exists()
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with OpenAIServer() as model, TelegramServer() as telegram:
+        yield World(tmp_path, model, telegram)
+
+
+async def asks(terminal: Terminal, question: str) -> None:
+    """Wait for the question: what is typed before a secret is asked for is thrown away."""
+    await terminal.until(lambda: question in (terminal.screen.lines or [""])[-1])
+
+
+async def test_a_person_comes_from_nothing_to_a_bot_that_knows_them(world: World) -> None:
+    async with world.conversation() as terminal:
+        await terminal.shows("1. openai/gpt-5-mini (OPENAI_API_KEY is set)")
+        await asks(terminal, "Number")
+        terminal.type(ENTER)
+        await terminal.shows("answered after")
+        await asks(terminal, "Token; just Enter: not now")
+        terminal.type(f"1:wrong{ENTER}")
+        await terminal.shows("That did not work: Telegram refuses the token")
+        await asks(terminal, "Token; just Enter: not now")
+        terminal.type(f"{world.telegram.token}{ENTER}")
+        await terminal.shows("@nano_bot answers.")
+        await asks(terminal, "Your id:")
+        terminal.type(ENTER)
+        await terminal.shows("I wait two minutes")
+        world.telegram.say(7, "hello, it is me")
+        await asks(terminal, "Person 7 (id 7) wrote. Is that you?")
+        terminal.type(ENTER)
+        await terminal.shows("nanobot gateway    serve Telegram")
+        assert await terminal.ended() == 0
+        assert world.telegram.token not in terminal.screen.raw
+    assert world.config["agent"]["model"] == "openai/gpt-5-mini"
+    channel = world.config["channels"]["telegram"]
+    assert (channel["token"], channel["owners"]) == ("file:secrets/telegram.token", ["7"])
+    secret = world.home / "secrets" / "telegram.token"
+    assert secret.read_text() == f"{world.telegram.token}\n"
+    assert (secret.stat().st_mode & 0o777, world.home.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert (world.home / "workspace" / "AGENTS.md").exists()
+    assert (world.home / "config.toml").read_text().startswith("# The configuration of nanobot.")
+    assert len(world.telegram.pending) == 1, "the first message waits for the gateway"
+
+
+async def test_whoever_leaves_half_way_has_changed_nothing(world: World) -> None:
+    async with world.conversation() as terminal:
+        await asks(terminal, "Number [1]:")
+        terminal.type(ENTER)
+        await asks(terminal, "Token; just Enter: not now")
+        terminal.type(CTRL_D)
+        assert await terminal.ended() == 130
+    assert world.untouched
+
+
+async def test_a_model_that_does_not_answer_is_said_so_and_another_can_be_chosen(
+    world: World,
+) -> None:
+    world.model.fail_with(error_status(401, "bad key"))
+    async with world.conversation() as terminal:
+        await asks(terminal, "Number [1]:")
+        terminal.type(f"9{ENTER}")
+        await terminal.shows("A number from 1 to")
+        terminal.type(ENTER)
+        await terminal.shows("That did not work:")
+        options = [line for line in terminal.screen.lines if "another one" in line]
+        number = options[0].strip()[0]
+        terminal.type(f"{number}{ENTER}")
+        await asks(terminal, "Model:")
+        terminal.type(f"mine/big{ENTER}")
+        await asks(terminal, "Its address")
+        terminal.type(f"{world.model.base_url}{ENTER}")
+        await asks(terminal, "The key for mine")
+        terminal.type(f"sk-mine{ENTER}")
+        await terminal.shows("mine/big answered after")
+        await asks(terminal, "Token; just Enter: not now")
+        terminal.type(ENTER)
+        assert await terminal.ended() == 0
+    assert world.model.headers[-1]["authorization"] == "Bearer sk-mine"
+    assert world.config["agent"]["model"] == "mine/big"
+    assert world.config["providers"]["mine"]["api_key"] == "file:secrets/mine.key"
+    assert "channels" not in world.config
+    ran = await run(world.environ(), "agent", "-m", "say:hello")
+    assert (ran.code, ran.out) == (0, "hello\n")
+
+
+async def test_whoever_comes_again_is_offered_changes_and_keeps_what_they_wrote(
+    world: World,
+) -> None:
+    assert (await world.onboard("--yes")).code == 0
+    file = world.home / "config.toml"
+    file.write_text(file.read_text() + "\n# A note of mine.\n")
+    before = file.read_text()
+    async with world.conversation() as terminal:
+        await terminal.shows("There is a configuration already")
+        await asks(terminal, "Number")
+        terminal.type(ENTER)
+        await terminal.shows("Nothing was changed.")
+        assert await terminal.ended() == 0
+    assert file.read_text() == before
+    async with world.conversation() as terminal:
+        await asks(terminal, "Number")
+        terminal.type(f"3{ENTER}")
+        await asks(terminal, "Token; just Enter: not now")
+        terminal.type(f"{world.telegram.token}{ENTER}")
+        await asks(terminal, "Your id:")
+        terminal.type(f"@me{ENTER}")
+        await terminal.shows("Ids are numbers")
+        await asks(terminal, "Your id:")
+        terminal.type(f"42{ENTER}")
+        assert await terminal.ended() == 0
+    assert "# A note of mine." in file.read_text()
+    assert world.config["channels"]["telegram"]["owners"] == ["42"]
+
+
+# Without questions
+
+
+async def test_without_questions_everything_comes_from_the_command_line(world: World) -> None:
+    ran = await world.onboard(
+        "--yes",
+        "--model",
+        "openai/gpt-4.1-mini",
+        "--api-key-env",
+        "MY_KEY",
+        "--telegram-token-env",
+        "MY_TOKEN",
+        "--owner",
+        "1001",
+        MY_KEY="sk-mine",
+        MY_TOKEN=world.telegram.token,
+    )
+    assert ran.code == 0, ran.err
+    assert world.model.headers[0]["authorization"] == "Bearer sk-mine"
+    assert world.config["agent"]["model"] == "openai/gpt-4.1-mini"
+    assert world.config["providers"]["openai"]["api_key"] == "${MY_KEY}"
+    assert world.config["channels"]["telegram"]["token"] == "${MY_TOKEN}"
+    assert world.config["channels"]["telegram"]["owners"] == ["1001"]
+    assert "sk-mine" not in (world.home / "config.toml").read_text()
+
+
+async def test_without_any_word_what_is_there_is_taken(world: World) -> None:
+    ran = await world.onboard("--yes")
+    assert ran.code == 0, ran.err
+    assert "openai/gpt-5-mini answered" in ran.out
+    assert world.config["agent"]["model"] == "auto"
+    check = await run(environ_of(world.home), "config", "check")
+    assert check.code == 0, check.out
+
+
+async def test_again_without_questions_only_what_was_named_changes(world: World) -> None:
+    await world.onboard("--yes")
+    before = (world.home / "config.toml").read_text()
+    assert "Nothing was changed." in (await world.onboard("--yes")).out
+    assert (world.home / "config.toml").read_text() == before
+    assert (await world.onboard("--yes", "--model", "openai/gpt-4.1-mini")).code == 0
+    assert (world.home / "config.toml").read_text() == before.replace(
+        'model = "auto"', 'model = "openai/gpt-4.1-mini"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--model", "openai/gpt-5-mini"), 5, "bad key"),
+        (("--telegram-token-env", "NOT_THERE"), 2, "NOT_THERE is not set"),
+        (("--model", "nowhere/x"), 3, "nowhere"),
+        (("--api-key-env", "OPENAI_API_KEY"), 2, "whose key"),
+    ],
+)
+async def test_what_does_not_work_is_not_written(
+    world: World, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    if code == 5:
+        world.model.fail_with(error_status(401, "bad key"))
+    ran = await world.onboard("--yes", *arguments)
+    assert ran.code == code
+    assert said in ran.err
+    assert world.untouched
+
+
+async def test_a_token_that_is_refused_is_not_written(world: World) -> None:
+    ran = await world.onboard("--yes", "--telegram-token-env", "BAD", BAD="1:wrong")
+    assert ran.code == 1
+    assert "refuses the token" in ran.err
+    assert world.untouched
+
+
+async def test_a_configuration_that_cannot_be_read_is_left_alone(world: World) -> None:
+    world.home.mkdir()
+    (world.home / "config.toml").write_text("this is [no toml")
+    ran = await world.onboard("--yes")
+    assert ran.code == 3
+    assert (world.home / "config.toml").read_text() == "this is [no toml"
