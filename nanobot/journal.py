@@ -190,6 +190,27 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     run: Run | None
 
 
+class Consumed(msgspec.Struct, frozen=True):
+    """A message in the hands of a program that answers it itself. Its lane is held meanwhile."""
+
+    inbound_id: int
+    lane: Lane
+    message: InboundMessage
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the run of a message with terms has come. `text` is what it answered, or why it
+    did not; `state` is queued as long as it waits."""
+
+    run_id: str
+    session_key: str
+    message: InboundMessage
+    state: RunState
+    text: str = ""
+    error: str | None = None
+    usage: RunUsage = RunUsage()
+
+
 class Journal(Protocol):
     """The verbs. Names are what NANOBOT_CRASH_AT takes."""
 
@@ -263,6 +284,24 @@ class Journal(Protocol):
 
     async def post(self, session_key: str, message: OutboundMessage) -> None:
         """Say something unasked: its entry and its outbound row."""
+        ...
+
+    async def take_inbound(self, done: Consumed | None) -> Consumed | None:
+        """Settle the message taken before, and take the oldest one that nobody has, outside of
+        any run. Its lane is held until it is settled; whoever dies first gives it back."""
+        ...
+
+    async def outcome(self, address: Address, run_id: str) -> Outcome | None:
+        """How far the run has come that a message from there brought terms for, by its id."""
+        ...
+
+    async def abort(self, address: Address, run_id: str, ending: Ending) -> Run | None:
+        """End that run, or take its message back before there is one, and nothing else. Returns
+        the run that was ended."""
+        ...
+
+    async def oldest_owed(self) -> OutboundRow | None:
+        """The oldest unsent message of all chats, with its parts."""
         ...
 
     async def snapshot(self, digest: str) -> Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable
 from typing import Protocol
 
@@ -29,6 +30,7 @@ from nanobot.errors import (
 from nanobot.journal import Snapshot
 from nanobot.ports import Clock
 from nanobot.providers.base import (
+    ChatMessage,
     Completion,
     LLMProvider,
     ModelProfile,
@@ -118,7 +120,7 @@ class Asker:
         turn.begin_call(call.call)
         request = ModelRequest(
             model=profile.name,
-            messages=context(turn.log, snapshot, call),
+            messages=_with_history(turn, context(turn.seen, snapshot, call)),
             tools=snapshot.tools if profile.tools else (),
             temperature=call.temperature,
             max_tokens=call.max_tokens,
@@ -143,7 +145,7 @@ class Asker:
         self, turn: Turn, wanted: step.CallModel, profile: ModelProfile
     ) -> tuple[Snapshot, ModelCallEntry]:
         kept = None
-        if turn.prompt is not None and turn.flavour == flavour(profile):
+        if turn.prompt is not None and turn.flavour == _flavour(turn, profile):
             kept = await self._snapshot(turn.prompt)
         snapshot = kept or self._fresh(turn, profile)
         max_tokens = min(self._settings.max_tokens, max(profile.context_tokens // 4, 64))
@@ -153,7 +155,7 @@ class Asker:
             max_tokens=max_tokens,
             max_history=self._settings.max_history,
         )
-        window = plan_window(turn.log, turn.window_from, room, overflowed=wanted.overflowed)
+        window = plan_window(turn.seen, turn.window_from, room, overflowed=wanted.overflowed)
         if window.start != turn.window_from:
             kept, snapshot = None, self._fresh(turn, profile)
         name = turn.prompt if kept is not None and turn.prompt else digest(snapshot)
@@ -168,15 +170,25 @@ class Asker:
         )
         bodies: list[PromptEntry | ModelCallEntry] = [call]
         if kept is None:
-            bodies.insert(0, PromptEntry(digest=name, flavour=flavour(profile)))
+            bodies.insert(0, PromptEntry(digest=name, flavour=_flavour(turn, profile)))
         renewed = None if kept is not None else snapshot
         turn.recorded(await self._journal.start_model(turn.lane, turn.run, bodies, renewed))
-        turn.window_from, turn.prompt, turn.flavour = window.start, name, flavour(profile)
+        turn.window_from, turn.prompt = window.start, name
+        turn.flavour = _flavour(turn, profile)
         self._snapshots[name] = snapshot
         return snapshot, call
 
     def _fresh(self, turn: Turn, profile: ModelProfile) -> Snapshot:
-        return self._persona.snapshot(profile, self._tools.specs(turn.run.role))
+        """The prompt of the persona, as far as the terms of the run do not say otherwise."""
+        terms, specs = turn.terms, self._tools.specs(turn.run.role)
+        offered = sorted(
+            (spec for spec in specs if turn.may_call(spec.name)),
+            key=lambda spec: _place(spec.name, terms.tool_order),
+        )
+        made = self._persona.snapshot(profile, tuple(offered))
+        if terms.system_prompt is None:
+            return made
+        return msgspec.structs.replace(made, system=terms.system_prompt)
 
     async def _snapshot(self, name: str) -> Snapshot:
         found = self._snapshots.get(name)
@@ -191,7 +203,7 @@ class Asker:
         """One model call, bounded by what is left of the run's seconds."""
         began = self._clock.monotonic()
         spent = step.elapsed_ms(turn.bodies) / 1000
-        left = max(self._settings.limits.max_run_seconds - spent, 0.05)
+        left = max(turn.limits(self._settings.limits).max_run_seconds - spent, 0.05)
         answer: Completion | None = None
         # With others behind it a model must begin to answer within its share of the time.
         behind = max(len(self._settings.fallback_models) - len(_failures(turn)), 0)
@@ -260,6 +272,32 @@ class Asker:
 def _failures(turn: Turn) -> list[str]:
     """What the models said that failed in this run, the configured one first."""
     return [b.text for b in turn.bodies if isinstance(b, NoteEntry) and b.what == "fallback"]
+
+
+def _flavour(turn: Turn, profile: ModelProfile) -> str:
+    """A prompt made for the terms of one run serves no other."""
+    terms, common = turn.terms, flavour(profile)
+    if terms.system_prompt is None and terms.tools is None and not terms.tool_order:
+        return common
+    own = msgspec.json.encode((terms.system_prompt, terms.tools, terms.tool_order))
+    return f"{common}+{hashlib.sha256(own).hexdigest()[:16]}"
+
+
+def _place(name: str, order: tuple[str, ...]) -> int:
+    return order.index(name) if name in order else len(order)
+
+
+def _with_history(turn: Turn, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
+    """With the past that the caller gave, in the place of the session's own."""
+    given = turn.terms.history
+    if not given:
+        return messages
+    system, *rest = messages
+    past = (
+        ChatMessage(role="assistant" if role == "assistant" else "user", content=text)
+        for role, text in given
+    )
+    return (system, *past, *rest)
 
 
 def _tell(turn: Turn, delta: TextDelta | ReasoningDelta | Retrying) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
 from nanobot.agent import step
 from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
@@ -35,7 +37,8 @@ class Caller:
             turn.unrecorded.clear()
             turn.partial = ""
         results: list[ToolResultEntry] = []
-        for pending in calls:
+        for asked in calls:
+            pending = _within_terms(turn, asked, len(results))
             if self._touches_world(pending):
                 if results:
                     await self._results(turn, results)
@@ -62,10 +65,11 @@ class Caller:
         model can work with."""
         name, key = pending.call.name, f"{turn.run.id}:{pending.model_call}:{pending.index}"
         turn.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=pending.call.arguments[:500])
+        seconds = turn.terms.max_run_seconds or self._max_run_seconds
         began = self._clock.monotonic()
         text, ok = pending.refusal or "", False
         if pending.refusal is None:
-            left = self._max_run_seconds - (step.elapsed_ms(turn.bodies) + spent) / 1000
+            left = seconds - (step.elapsed_ms(turn.bodies) + spent) / 1000
             limit = asyncio.timeout(max(left, 0.05))
             with boundary(f"tool {name} of run {turn.run.id}") as caught:
                 try:
@@ -87,6 +91,21 @@ class Caller:
         return ToolResultEntry(
             call=pending.model_call, index=pending.index, name=name, text=text, ok=ok, ms=ms
         )
+
+
+def _within_terms(turn: Turn, pending: step.PendingCall, unrecorded: int) -> step.PendingCall:
+    """The call, refused if the terms of its run do not allow it."""
+    most = turn.terms.max_tool_calls
+    if pending.refusal is not None:
+        return pending
+    if not turn.may_call(pending.call.name):
+        why = f"not executed: {pending.call.name} may not be used in this run"
+        return msgspec.structs.replace(pending, refusal=why)
+    made = sum(1 for body in turn.bodies if isinstance(body, ToolResultEntry))
+    if most is not None and made + unrecorded >= most:
+        why = f"not executed: this run may make {most} tool calls. Answer with what you have."
+        return msgspec.structs.replace(pending, refusal=why)
+    return pending
 
 
 def _context(turn: Turn, key: str) -> CallContext:

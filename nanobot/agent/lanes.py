@@ -84,6 +84,11 @@ class Lanes:
             if self._shared:
                 tasks.create_task(self._keep_leases(), name="agent: leases")
 
+    async def attend(self, session_key: str) -> bool:
+        """Drive the next run of one lane for a caller who waits for it, whether or not `run`
+        serves. True: more waits in it. False: nothing does, or the lane is in other hands."""
+        return await self._suspected(session_key, RunKind.CHAT)
+
     async def drain(self, seconds: float) -> bool:
         """Claim nothing more and wait for what runs, at most `seconds`. True: all of it ended."""
         self._stopping.set()

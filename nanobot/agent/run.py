@@ -72,8 +72,9 @@ class Driver:
             return await self._fail(turn, type(error).__name__, f"I could not answer: {error}")
 
     async def _act(self, turn: Turn) -> bool:
+        limits = turn.limits(self.settings.limits)
         while True:
-            match step.next_step(turn.run.id, turn.entries, self.settings.limits):
+            match step.next_step(turn.run.id, turn.entries, limits):
                 case step.CallModel() as wanted:
                     await self._asker.call(turn, wanted)
                 case step.RunTools(calls):
@@ -96,7 +97,7 @@ class Driver:
     async def _stop(self, turn: Turn, end: step.Stop) -> bool:
         if end.reason == "cancelled":
             return await self._end(turn, RunState.ABORTED, "", OutboundKind.NOTICE)
-        line = f"({_LIMIT_LINES[end.reason].format(limits=self.settings.limits)})"
+        line = f"({_LIMIT_LINES[end.reason].format(limits=turn.limits(self.settings.limits))})"
         text = f"{end.text}\n\n{line}" if end.text else line
         return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, end.reason)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nanobot.agent.step import own
+from nanobot.agent.step import Limits, own
 from nanobot.bus.core import Bus
-from nanobot.bus.events import Address, EventKind, OutboundKind, OutboundMessage, RunEvent
+from nanobot.bus.events import Address, EventKind, OutboundKind, OutboundMessage, RunEvent, RunTerms
 from nanobot.journal import Claim, RunUsage
 from nanobot.ports import Clock
 from nanobot.session.entries import (
@@ -18,6 +18,12 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.tools.result import clean
+
+_AS_CONFIGURED = RunTerms()
+
+
+def _first(asked: int | None, configured: int) -> int:
+    return configured if asked is None else asked
 
 
 class Turn:
@@ -86,10 +92,42 @@ class Turn:
             cached_tokens=usage.cached_tokens,
         )
 
+    @property
+    def terms(self) -> RunTerms:
+        """What was asked of this run besides its messages."""
+        for body in self.bodies:
+            if isinstance(body, UserEntry) and body.terms is not None:
+                return body.terms
+        return _AS_CONFIGURED
+
+    @property
+    def seen(self) -> list[Entry]:
+        """What of the log the model may see."""
+        if self.terms.history is None:
+            return self.log
+        return [entry for entry in self.log if entry.run_id == self.run.id]
+
+    def limits(self, configured: Limits) -> Limits:
+        """How far this run may go."""
+        asked = self.terms
+        return Limits(
+            max_iterations=asked.max_iterations or configured.max_iterations,
+            max_tool_rounds=_first(asked.max_tool_rounds, configured.max_tool_rounds),
+            max_run_seconds=asked.max_run_seconds or configured.max_run_seconds,
+        )
+
+    def may_call(self, name: str) -> bool:
+        """Whether the terms of this run let it use a tool."""
+        return self.terms.tools is None or name in self.terms.tools
+
     def outbound(self, text: str, kind: OutboundKind, ordinal: int = 0) -> OutboundMessage:
         """A message this run owes to its own address."""
         return OutboundMessage(
-            address=self.run.address, text=text, kind=kind, key=f"{self.run.id}:{ordinal}"
+            address=self.run.address,
+            text=text,
+            kind=kind,
+            key=f"{self.run.id}:{ordinal}",
+            direct=self.terms.direct,
         )
 
     @property

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from nanobot.agent.states import RunKind
 from nanobot.bus.events import Address, EventKind, RunEvent
+from nanobot.errors import UsageError
 from nanobot.journal import Admission, Admitted, Busy, Journal, Ready, Run
 
 _WATCH_LIMIT = 1_000
@@ -69,8 +70,10 @@ class _Queue:
 class Bus:
     """Between channels and the agent, over a Journal."""
 
-    def __init__(self, journal: Journal, lane_limit: int = 50, busy: Busy | None = None) -> None:
-        self.journal = journal
+    def __init__(
+        self, journal: Journal | None, lane_limit: int = 50, busy: Busy | None = None
+    ) -> None:
+        self._journal = journal
         self.busy = busy or Busy()
         self._lane_limit = lane_limit
         self._lanes = {kind: _Queue() for kind in RunKind}
@@ -78,6 +81,13 @@ class Bus:
         self._owed: dict[str, asyncio.Queue[str]] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
+
+    @property
+    def journal(self) -> Journal:
+        """The store's verbs."""
+        if self._journal is None:
+            raise UsageError("this bus has no journal")
+        return self._journal
 
     # Inbound
 

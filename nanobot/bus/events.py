@@ -68,6 +68,29 @@ class Attachment(msgspec.Struct, frozen=True):
     blob: str = ""
 
 
+class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a caller asked of one run besides its message. They are kept with the message and in
+    the log, so that a run that resumes keeps them. None and empty mean: as configured.
+
+    `run_id` is the run's identity, chosen by the caller. `tools` are all it may use; `tool_order`
+    comes first in what the model is shown. `history` are (role, text) pairs that the model sees
+    instead of the session's past. `direct`: the answer goes back to the caller and is not
+    delivered anywhere. `digest` tells whether two callers asked for the same thing.
+    """
+
+    run_id: str = ""
+    digest: str = ""
+    direct: bool = False
+    max_iterations: int | None = None
+    max_tool_rounds: int | None = None
+    max_run_seconds: float | None = None
+    max_tool_calls: int | None = None
+    tools: tuple[str, ...] | None = None
+    tool_order: tuple[str, ...] = ()
+    system_prompt: str | None = None
+    history: tuple[tuple[str, str], ...] | None = None
+
+
 class InboundMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message as a channel received it.
 
@@ -86,10 +109,12 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True):
     group_id: str | None = None
     reply_to: str | None = None
     origin: Origin = Origin.USER
+    terms: RunTerms | None = None
 
 
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message owed to a chat. `text` is Markdown; `key` is unique for ever."""
+    """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
+    caller waits for it and has it with the run's end, so that nothing is left to deliver."""
 
     address: Address
     text: str
@@ -98,6 +123,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...] = ()
     reply_to: str | None = None
     choices: tuple[str, ...] = ()
+    direct: bool = False
 
 
 class EventKind(StrEnum):

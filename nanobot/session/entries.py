@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from nanobot.bus.events import Address, Attachment, Origin, Role
+from nanobot.bus.events import Address, Attachment, Origin, Role, RunTerms
 from nanobot.errors import StoreCorrupt
 from nanobot.providers.base import FinishReason, ModelProfile, ToolCall, Usage
 
@@ -35,6 +35,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     attachments: tuple[Attachment, ...] = ()
     origin: Origin = Origin.USER
     steered: bool = False
+    terms: RunTerms | None = None
 
 
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):

@@ -94,6 +94,9 @@ def _begin(
 ) -> Run:
     first = taken[0]
     message = first.message
+    asked = "" if message.terms is None else message.terms.run_id
+    if asked and not runs.is_known(connection, asked):
+        run_id = asked
     inbox.take(connection, run_id, taken)
     made = log.append(connection, writer, lane, run_id, [inbox.as_entry(p, zone) for p in taken])
     run = Run(

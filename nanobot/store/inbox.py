@@ -132,6 +132,11 @@ def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -
     return connection.execute(query.values(state="settled")).rowcount
 
 
+def settle_one(connection: sa.Connection, identity: int) -> None:
+    """This message is done."""
+    connection.execute(sa.update(_i).where(_i.c.id == identity).values(state="settled"))
+
+
 def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
     """The log's view of a message."""
     message = one.message
@@ -149,4 +154,5 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
         attachments=message.attachments,
         origin=message.origin,
         steered=steered,
+        terms=message.terms,
     )

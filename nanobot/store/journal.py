@@ -16,9 +16,11 @@ from nanobot.journal import (
     Admitted,
     Busy,
     Claim,
+    Consumed,
     Ending,
     Lane,
     OutboundRow,
+    Outcome,
     Ready,
     Run,
     SessionRow,
@@ -26,7 +28,18 @@ from nanobot.journal import (
 )
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, Entry
-from nanobot.store import admission, claiming, erasing, lanes, log, outbox, reads, runs, schema
+from nanobot.store import (
+    admission,
+    claiming,
+    direct,
+    erasing,
+    lanes,
+    log,
+    outbox,
+    reads,
+    runs,
+    schema,
+)
 from nanobot.store.database import Database
 from nanobot.store.unit import Writer
 
@@ -43,6 +56,8 @@ VERBS = (
     "finish",
     "release",
     "post",
+    "take_inbound",
+    "abort",
     "begin_send",
     "receipt",
     "defer",
@@ -151,6 +166,24 @@ class SqlJournal:
     async def post(self, session_key: str, message: OutboundMessage) -> None:
         """Say something unasked."""
         await self._do("post", lambda c: outbox.post(c, self._writer, session_key, message))
+
+    async def take_inbound(self, done: Consumed | None) -> Consumed | None:
+        """Settle the last message of a consumer and take the next."""
+        return await self._do("take_inbound", lambda c: direct.take_inbound(c, self._writer, done))
+
+    async def outcome(self, address: Address, run_id: str) -> Outcome | None:
+        """How far the run of a message has come."""
+        return await self._do("", lambda c: direct.outcome(c, address, run_id))
+
+    async def abort(self, address: Address, run_id: str, ending: Ending) -> Run | None:
+        """End the run of a message."""
+        return await self._do(
+            "abort", lambda c: direct.abort(c, self._writer, address, run_id, ending)
+        )
+
+    async def oldest_owed(self) -> OutboundRow | None:
+        """The oldest unsent message."""
+        return await self._do("", outbox.oldest_owed)
 
     async def snapshot(self, digest: str) -> Snapshot:
         """A stored prompt."""

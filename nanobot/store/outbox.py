@@ -107,8 +107,9 @@ def owe(
                 "channel": message.address.channel,
                 "chat_id": message.address.chat_id,
                 "body": msgspec.json.encode(message),
-                "state": "pending",
+                "state": "sent" if message.direct else "pending",
                 "created_at": writer.clock.now(),
+                "settled_at": writer.clock.now() if message.direct else None,
             },
         )
 
@@ -140,6 +141,13 @@ def next_outbound(connection: sa.Connection, channel: str, chat_id: str) -> Outb
     if row.state == "sending" or row.attempts:
         parts = _parts(connection, row.id)
     return _as_row(row, parts)
+
+
+def oldest_owed(connection: sa.Connection) -> OutboundRow | None:
+    """See Journal.oldest_owed."""
+    query = sa.select(*_COLUMNS).where(schema.OUTBOUND_OPEN).order_by(_o.c.id).limit(1)
+    row = connection.execute(query).first()
+    return None if row is None else _as_row(row, _parts(connection, row.id))
 
 
 def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:

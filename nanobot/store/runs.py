@@ -83,6 +83,11 @@ def attempted(connection: sa.Connection, run: Run, count: int) -> None:
     connection.execute(_ATTEMPTS, {"i": run.id, "n": count})
 
 
+def is_known(connection: sa.Connection, run_id: str) -> bool:
+    """Whether there is, or was, a run of that id."""
+    return connection.execute(sa.select(_r.c.id).where(_r.c.id == run_id)).first() is not None
+
+
 def as_run(row: sa.Row[tuple[object, ...]]) -> Run:
     """A row of the table as the port's type."""
     r = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for it

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from nanobot.agent.states import RunState
 from nanobot.errors import NanobotError
-from nanobot.journal import OutboundRow
+from nanobot.journal import Ending, OutboundRow
 from nanobot.store.journal import SqlJournal
 from nanobot.store.opening import Store, open_store
 from nanobot.testing import CountingIds, ManualClock
@@ -126,6 +127,10 @@ async def _live(store: Store) -> None:
     await _deliver(journal)
     given_back = await begun(journal, "r2")
     await journal.release(given_back.lane, given_back.run)
+    await admit(journal, said("for a program"), session_key="program")
+    await journal.take_inbound(None)
+    await admit(journal, said("r3"), session_key="asked")
+    await journal.abort(CHAT, "r3", Ending(state=RunState.ABORTED))
     await store.close()
 
 

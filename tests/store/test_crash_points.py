@@ -34,6 +34,8 @@ TRACES = {
     "receipt": "FROM parts WHERE state = 'sent'",
     "defer": "FROM outbound WHERE not_before > 0",
     "bury": "FROM outbound WHERE state = 'dead'",
+    "take_inbound": "FROM sessions WHERE key = 'program' AND token = 1",
+    "abort": "FROM inbound WHERE dedupe_key = 'r3' AND state = 'settled'",
 }
 
 
