@@ -44,7 +44,7 @@ async def try_model(
 
     Raises ConfigError or ModelError.
     """
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)  # the embedded model logs there
+    await asyncio.to_thread(home.mkdir, 0o700, parents=True, exist_ok=True)  # for its log
     roster = Roster(model, providers, environ, home, SystemClock())
     try:
         choice = await roster.choice()
