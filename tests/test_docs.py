@@ -11,6 +11,8 @@ import msgspec
 import pytest
 
 from nanobot import config, settings
+from nanobot.providers.litellm_names import REACHED
+from nanobot.providers.models import KNOWN_PROVIDERS
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text("utf-8")
@@ -95,3 +97,32 @@ def test_what_runs_is_what_is_tested() -> None:
         for lock in ("run", "dev")
     )
     assert run.items() <= dev.items()
+
+
+def test_every_provider_that_needs_only_its_key_is_documented() -> None:
+    text = (ROOT / "docs" / "providers.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (`[A-Z_`, ]+`) \| `(\S+)` \|$", text, re.MULTILINE)
+    documented = {name: (tuple(re.findall(r"[A-Z_]+", env)), model) for name, env, model in rows}
+    assert documented == {
+        name: (known.env, known.default_model)
+        for name, known in KNOWN_PROVIDERS.items()
+        if known.env
+    }
+
+
+def test_the_providers_page_configures_what_it_says(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "providers.md").read_text("utf-8")
+    environ = {"NANOBOT_HOME": str(tmp_path), "ANTHROPIC_API_KEY": "a", "GEMINI_API_KEY": "g"}
+    (tmp_path / "groq.key").write_text("k")
+    blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", text, re.MULTILINE)
+    assert len(blocks) >= 5
+    for block in blocks:
+        (tmp_path / "config.toml").write_text(textwrap.dedent(block))
+        assert config.load(environ).warnings == (), block
+
+
+async def test_names_on_the_providers_page_reach_litellm() -> None:
+    text = (ROOT / "docs" / "providers.md").read_text("utf-8")
+    section = text.partition("## Everything else: litellm")[2].partition("| `PROVIDER` |")[0]
+    names = set(re.findall(r"`([a-z_0-9]+)`", section))
+    assert {"bedrock", "cohere", "perplexity"} <= names <= REACHED

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +51,14 @@ def ask(model: str, text: str) -> ModelRequest:
 def python(code: str) -> str:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return ran.stdout.strip()
+
+
+def test_one_module_knows_it() -> None:
+    code = Path(__file__).parents[2] / "nanobot"
+    loads = re.compile(r"import_module\(.litellm|^\s*(?:from|import) litellm\b", re.MULTILINE)
+    assert [f.name for f in code.rglob("*.py") if loads.search(f.read_text("utf-8"))] == [
+        "litellm_provider.py"
+    ]
 
 
 def test_it_is_not_loaded_before_it_is_needed() -> None:
