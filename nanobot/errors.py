@@ -2,6 +2,7 @@
 
 NanobotError
 |-- UsageError              wrong use of a command or of the library             exit 2
+|   `-- RunConflict         a run of that id was asked for with other input
 |-- ConfigError             the configuration is wrong; names key and remedy     exit 3
 |-- StoreError              the home or the database cannot be used              exit 4
 |   |-- StoreLocked         another process holds this home (pid, command)
@@ -45,6 +46,10 @@ class UsageError(NanobotError):
     """Wrong use of a command or of the library."""
 
     exit_code = 2
+
+
+class RunConflict(UsageError):
+    """A run of that id is known, and it was asked for with other input."""
 
 
 class ConfigError(NanobotError):

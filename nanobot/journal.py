@@ -304,6 +304,10 @@ class Journal(Protocol):
         """The oldest unsent message of all chats, with its parts."""
         ...
 
+    async def history(self, session_key: str) -> tuple[Entry, ...]:
+        """What of a session's log the model sees at its next call."""
+        ...
+
     async def snapshot(self, digest: str) -> Snapshot:
         """A stored prompt."""
         ...

@@ -39,6 +39,12 @@ class RandomIds:
         return os.urandom(16)
 
 
+def environment() -> Mapping[str, str]:
+    """The environment, for programs that use nanobot as a library. The command line hands its own
+    on instead."""
+    return dict(os.environ)  # noqa: TID251 - a library has no command line before it
+
+
 def local_zone(environ: Mapping[str, str]) -> str:
     """The machine's zone by name: TZ, else what /etc/localtime points to, else UTC."""
     named = environ.get("TZ", "").lstrip(":")

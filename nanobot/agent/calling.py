@@ -18,16 +18,30 @@ from nanobot.tools.base import CallContext, Effect
 from nanobot.tools.registry import ToolRegistry
 
 
+class Retries(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a call that failed inside its tool is made again, `delay` seconds later. Only calls
+    without effect are: any other may have done its work before it failed."""
+
+    count: int = 0
+    delay: float = 1.0
+
+
 class Caller:
     """Makes the tool calls of runs, at most until `max_run_seconds` of a run are spent."""
 
     def __init__(
-        self, journal: Journal, tools: ToolRegistry, clock: Clock, max_run_seconds: float
+        self,
+        journal: Journal,
+        tools: ToolRegistry,
+        clock: Clock,
+        max_run_seconds: float,
+        retries: Retries = Retries(),  # noqa: B008 - frozen
     ) -> None:
         self._journal = journal
         self._tools = tools
         self._clock = clock
         self._max_run_seconds = max_run_seconds
+        self._retries = retries
 
     async def call(self, turn: Turn, calls: tuple[step.PendingCall, ...]) -> None:
         """Record the reply that asks, then make its calls in order and record what they gave."""
@@ -70,27 +84,39 @@ class Caller:
         text, ok = pending.refusal or "", False
         if pending.refusal is None:
             left = seconds - (step.elapsed_ms(turn.bodies) + spent) / 1000
-            limit = asyncio.timeout(max(left, 0.05))
-            with boundary(f"tool {name} of run {turn.run.id}") as caught:
-                try:
-                    async with limit:
-                        text = await self._tools.execute(
-                            name, pending.call.arguments, _context(turn, key)
-                        )
-                        ok = True
-                except ToolError as error:
-                    text = f"error: {error}"
-                except TimeoutError:
-                    if not limit.expired():
-                        raise
-                    text = "error: cut off by the run's time limit; outcome unknown"
-            if caught.error is not None:
-                text = f"error: {name} failed inside ({type(caught.error).__name__})"
+            text, ok = await self._tried(turn, pending, key, max(left, 0.05))
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         turn.emit(EventKind.TOOL_RESULT, key=key, name=name, ok=ok, text=text[:500], ms=ms)
         return ToolResultEntry(
             call=pending.model_call, index=pending.index, name=name, text=text, ok=ok, ms=ms
         )
+
+    async def _tried(
+        self, turn: Turn, pending: step.PendingCall, key: str, seconds: float
+    ) -> tuple[str, bool]:
+        """The call, made again as often as that is harmless and wanted; all within `seconds`."""
+        name, tries = pending.call.name, 1
+        if self._tools.effect(name) is Effect.NONE:
+            tries += self._retries.count
+        limit, text = asyncio.timeout(seconds), ""
+        try:
+            async with limit:
+                for number in range(tries):
+                    if number:
+                        await self._clock.sleep(self._retries.delay)
+                    with boundary(f"tool {name} of run {turn.run.id}") as caught:
+                        try:
+                            arguments = pending.call.arguments
+                            context = _context(turn, key)
+                            return await self._tools.execute(name, arguments, context), True
+                        except ToolError as error:
+                            return f"error: {error}", False
+                    text = f"error: {name} failed inside ({type(caught.error).__name__})"
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            text = "error: cut off by the run's time limit; outcome unknown"
+        return text, False
 
 
 def _within_terms(turn: Turn, pending: step.PendingCall, unrecorded: int) -> step.PendingCall:

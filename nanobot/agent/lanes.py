@@ -34,6 +34,13 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True):
     shared: bool = False
 
 
+def _slots(capacity: Capacity) -> dict[RunKind, asyncio.Semaphore]:
+    return {
+        RunKind.CHAT: asyncio.Semaphore(capacity.max_runs),
+        RunKind.TASK: asyncio.Semaphore(capacity.max_background),
+    }
+
+
 class Lanes:
     """Runs of one session go in order, one at a time; sessions go side by side and take turns.
 
@@ -56,10 +63,8 @@ class Lanes:
         self._driver = driver
         self._clock = clock
         self._ids = ids
-        self._slots = {
-            RunKind.CHAT: asyncio.Semaphore(capacity.max_runs),
-            RunKind.TASK: asyncio.Semaphore(capacity.max_background),
-        }
+        self._capacity = capacity
+        self._slots = _slots(capacity)
         self._shared = capacity.shared
         self._suspects: set[str] = set()
         self._one_suspect = asyncio.Lock()
@@ -77,7 +82,10 @@ class Lanes:
                 self._suspects.add(lane.session_key)
 
     async def run(self) -> None:
-        """Serve until cancelled; what runs then is given back, for the next process."""
+        """Serve until cancelled; what runs then is given back, for the next process. It may be
+        called again after that."""
+        self._stopping.clear()
+        self._slots = _slots(self._capacity)
         async with asyncio.TaskGroup() as tasks:
             for kind in RunKind:
                 tasks.create_task(self._consume(kind, tasks), name=f"agent: {kind} lanes")

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from nanobot.agent.states import RunState
 from nanobot.bus.events import Address, InboundMessage
 from nanobot.journal import Consumed, Ending, Lane, Outcome, Run, RunUsage
+from nanobot.session.entries import Entry
 from nanobot.store import inbox, lanes, log, runs, schema
 from nanobot.store.unit import Writer, store_now
 
@@ -55,6 +56,12 @@ def _own(connection: sa.Connection, writer: Writer, key: str) -> Lane | None:
     lane = Lane(key, session.token + 1)
     lanes.own(connection, writer, lane, session.token)
     return lane
+
+
+def history(connection: sa.Connection, key: str) -> tuple[Entry, ...]:
+    """See Journal.history."""
+    session = lanes.look(connection, key)
+    return () if session is None else tuple(log.read(connection, key, session.window_from))
 
 
 def outcome(connection: sa.Connection, address: Address, run_id: str) -> Outcome | None:

@@ -185,6 +185,10 @@ class SqlJournal:
         """The oldest unsent message."""
         return await self._do("", outbox.oldest_owed)
 
+    async def history(self, session_key: str) -> tuple[Entry, ...]:
+        """The window of a session's log."""
+        return await self._do("", lambda c: direct.history(c, session_key))
+
     async def snapshot(self, digest: str) -> Snapshot:
         """A stored prompt."""
         query = sa.select(schema.snapshots.c.body).where(schema.snapshots.c.digest == digest)

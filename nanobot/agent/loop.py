@@ -1,0 +1,295 @@
+"""The AgentLoop: the agent as a library offers it. The gateway's lanes and driver do its work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nanobot.agent.asking import Asker, RunSettings
+from nanobot.agent.builder import ContextBuilder
+from nanobot.agent.calling import Caller, Retries
+from nanobot.agent.errands import Errands, Spoken
+from nanobot.agent.lanes import Capacity, Lanes
+from nanobot.agent.run import Driver
+from nanobot.agent.step import Limits
+from nanobot.bus.core import Bus
+from nanobot.bus.events import (
+    Address,
+    EventKind,
+    InboundMessage,
+    Origin,
+    Role,
+    RunEvent,
+    RunTerms,
+    Sender,
+)
+from nanobot.config import home_of
+from nanobot.errors import UsageError
+from nanobot.providers.base import LLMProvider, ModelProfile
+from nanobot.session.manager import SessionManager
+from nanobot.settings import ExecSettings
+from nanobot.system import RandomIds, SystemClock, environment, local_zone
+from nanobot.tools.base import CallContext
+from nanobot.tools.exec import exec_tool
+from nanobot.tools.files import file_tools
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.roots import Roots
+from nanobot.tools.sandbox import Sandbox, find_bwrap
+
+_DRAIN_SECONDS = 30.0
+_ME = Sender("local", "you")
+
+
+class CancelToken:
+    """Ends the run that it was given to. It cannot be taken back."""
+
+    def __init__(self) -> None:
+        self._asked = asyncio.Event()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        return self._asked.is_set()
+
+    def cancel(self) -> None:
+        """Nothing more is yielded, and the run is ended for good."""
+        self._asked.set()
+
+    async def wait(self) -> None:
+        """Until it is cancelled."""
+        await self._asked.wait()
+
+
+class _Engine(msgspec.Struct, frozen=True):
+    lanes: Lanes
+    errands: Errands
+
+
+class AgentLoop:
+    """Answers what comes over a bus, with one provider's model and one set of tools.
+
+    `run` serves the bus until `stop`; `process_direct` and `process_message` ask for one run and
+    work with and without it. All of them are runs in the lanes of their sessions, kept in the
+    bus's journal at every step. Without `restrict_to_workspace` the file tools reach the whole
+    file system, but never nanobot's own home outside of the workspace. Commands run in the sandbox
+    or not at all. `max_retries` and `retry_delay` are for calls without effect that failed inside
+    their tool. What this version does not have yet (`brave_api_key`, `cron_service`) raises
+    UsageError.
+    """
+
+    def __init__(  # noqa: PLR0913 - the promised signature
+        self,
+        bus: Bus,
+        provider: LLMProvider,
+        workspace: Path,
+        model: str | None = None,
+        max_iterations: int = 20,
+        brave_api_key: str | None = None,
+        exec_config: ExecSettings | None = None,
+        cron_service: None = None,
+        restrict_to_workspace: bool = False,  # noqa: FBT001, FBT002 - the promised signature
+        tools: ToolRegistry | None = None,
+        context_builder: ContextBuilder | None = None,
+        session_manager: SessionManager | None = None,
+        max_retries: int = 3,
+        retry_delay: float = 1.0,
+        temperature: float = 0.7,
+        max_tokens: int = 4096,
+    ) -> None:
+        for name, given in (("brave_api_key", brave_api_key), ("cron_service", cron_service)):
+            if given is not None:
+                raise UsageError(f"{name}: this version has nothing that uses it; leave it out")
+        self.bus = bus
+        self.workspace = Path(workspace)
+        self.context = context_builder or ContextBuilder(self.workspace)
+        self.sessions = session_manager or SessionManager(bus)
+        self.tools = tools or default_tools(
+            self.workspace, exec_config or ExecSettings(), everywhere=not restrict_to_workspace
+        )
+        self._models = _OneProvider(provider, model)
+        self._clock, self._ids = SystemClock(), RandomIds()
+        self._retries = Retries(count=max_retries, delay=retry_delay)
+        self._settings = RunSettings(
+            limits=Limits(max_iterations=max_iterations, max_tool_rounds=max_iterations),
+            temperature=temperature,
+            max_tokens=max_tokens,
+            zone=local_zone(environment()),
+        )
+        self._made: _Engine | None = None
+        self._serving: asyncio.Event | None = None
+
+    async def run(self) -> None:
+        """Serve until `stop`, beginning with what an earlier process left. What runs then has 30
+        seconds to end and is given back after that, as it is when this call is cancelled."""
+        if self._serving is not None:
+            raise UsageError("this loop runs already")
+        lanes = self._engine().lanes
+        stop = self._serving = asyncio.Event()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                await lanes.recover()
+                serving = tasks.create_task(lanes.run(), name="agent")
+                await stop.wait()
+                await lanes.drain(_DRAIN_SECONDS)
+                serving.cancel()
+        finally:
+            self._serving = None
+
+    def stop(self) -> None:
+        """Let `run` end; it takes on nothing more."""
+        if self._serving is not None:
+            self._serving.set()
+
+    async def process_direct(
+        self,
+        content: str,
+        session_key: str = "cli:direct",
+        channel: str = "cli",
+        chat_id: str = "direct",
+    ) -> str:
+        """The reply to a message: the last answer of its run, or the line why there is none. It is
+        this caller's, and delivered nowhere else."""
+        message = self._message(content, Address(channel, chat_id), RunTerms())
+        async with self._engine().errands.followed(message, session_key) as events:
+            async for event in events:
+                if event.kind is EventKind.END:
+                    return str(event.payload.get("text", ""))
+        return ""
+
+    async def process_message(  # noqa: PLR0913 - the promised signature
+        self,
+        message: str,
+        session_key: str,
+        *,
+        context: Sequence[Mapping[str, Any]] | None = None,
+        media: Sequence[str] | None = None,
+        channel: str = "cli",
+        chat_id: str = "direct",
+        cancel_token: CancelToken | None = None,
+    ) -> AsyncIterator[str]:
+        """The text of every model call of the message's run, while it streams.
+
+        `context` is what the model sees instead of the session's past. After `cancel_token` was
+        cancelled nothing is yielded and the run is aborted in the log. A caller who leaves early
+        leaves the run to whoever serves its lane next.
+        """
+        if media:
+            raise UsageError("media: runs of this version take no files; name them in the text")
+        token = cancel_token or CancelToken()
+        if token.cancelled:
+            return
+        asked = self._message(message, Address(channel, chat_id), RunTerms(history=_past(context)))
+        errands, spoken = self._engine().errands, Spoken()
+        async with errands.followed(asked, session_key) as events:
+            async for event in _until(token, events, errands, asked):
+                if piece := spoken.heard(event):
+                    yield piece
+
+    async def execute_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """One call of a tool, as an owner's. Raises ToolError. It is part of no run, so nothing of
+        it is in any log."""
+        context = CallContext(
+            run_id="",
+            session_key="cli:direct",
+            address=Address("cli", "direct"),
+            sender_id=_ME.id,
+            role=Role.OWNER,
+            key=f"direct:{self._ids.run_id()}",
+        )
+        return await self.tools.execute(name, msgspec.json.encode(arguments).decode(), context)
+
+    def _engine(self) -> _Engine:
+        """Made at the first use, because a private store is opened within the running loop."""
+        if self._made is None:
+            bus, clock, settings = self.bus, self._clock, self._settings
+            asker = Asker(bus, self._models, self.tools, self.context.persona, clock, settings)
+            seconds = settings.limits.max_run_seconds
+            caller = Caller(bus.journal, self.tools, clock, seconds, self._retries)
+            driver = Driver(bus, asker, caller, clock, settings)
+            lanes = Lanes(bus, driver, clock, self._ids, Capacity())
+            errands = Errands(bus, lanes, clock, lambda: self._serving is None)
+            self._made = _Engine(lanes, errands)
+        return self._made
+
+    def _message(self, text: str, address: Address, terms: RunTerms) -> InboundMessage:
+        run_id = self._ids.run_id()
+        return InboundMessage(
+            address=address,
+            message_id=run_id,
+            dedupe_key=run_id,
+            sender=_ME,
+            text=text,
+            sent_at=self._clock.now(),
+            origin=Origin.API,
+            terms=msgspec.structs.replace(terms, run_id=run_id, direct=True),
+        )
+
+
+def default_tools(workspace: Path, exec_: ExecSettings, *, everywhere: bool) -> ToolRegistry:
+    """Files and commands. nanobot's home stays out of reach but for the workspace."""
+    environ = environment()
+    hidden = (home_of(environ),)
+    tools = ToolRegistry()
+    for tool in file_tools(Roots(workspace, hidden=hidden, everywhere=everywhere)):
+        tools.register(tool)
+    bwrap = None if exec_.sandbox == "off" else find_bwrap()
+    sandbox = Sandbox(bwrap, hidden=hidden, environment=environ)
+    tools.register(exec_tool(sandbox, workspace, network=exec_.network, timeout=exec_.timeout))
+    return tools
+
+
+class _OneProvider:
+    """See agent.asking.Models: one provider, whatever model of it a session asks for."""
+
+    def __init__(self, provider: LLMProvider, model: str | None) -> None:
+        self._provider = provider
+        self._model = model or str(getattr(provider, "default_model", ""))
+
+    async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
+        return self._provider, self._provider.profile(label or self._model)
+
+
+def _past(context: Sequence[Mapping[str, Any]] | None) -> tuple[tuple[str, str], ...] | None:
+    if context is None:
+        return None
+    past = [(str(one.get("role")), one.get("content")) for one in context]
+    for role, content in past:
+        if role not in ("user", "assistant") or not isinstance(content, str):
+            raise UsageError("context: messages of role user or assistant, with text")
+    return tuple((role, str(content)) for role, content in past)
+
+
+async def _until(
+    token: CancelToken, events: AsyncIterator[RunEvent], errands: Errands, asked: InboundMessage
+) -> AsyncIterator[RunEvent]:
+    """The events, until the token is cancelled: then the run is aborted, whatever it is doing,
+    and its end awaited."""
+    loop = asyncio.get_running_loop()
+    cancelled = loop.create_task(token.wait(), name="cancel token")
+    coming: asyncio.Task[RunEvent | None] | None = None
+    aborted = False
+    try:
+        while True:
+            coming = loop.create_task(_next(events), name="next event")
+            await asyncio.wait((coming, cancelled), return_when=asyncio.FIRST_COMPLETED)
+            if token.cancelled and not aborted:
+                aborted = True
+                await errands.abort(asked.address, asked.dedupe_key)
+            event = await coming
+            if event is None:
+                return
+            if not token.cancelled:
+                yield event
+    finally:
+        cancelled.cancel()
+        if coming is not None and not coming.done():
+            coming.cancel()
+            await asyncio.wait((coming,))
+
+
+async def _next(events: AsyncIterator[RunEvent]) -> RunEvent | None:
+    return await anext(events, None)

@@ -1,0 +1,62 @@
+"""The SessionManager: sessions as programs look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from nanobot.bus.core import Bus
+from nanobot.providers.base import ToolCall
+from nanobot.session.entries import Entry, PostEntry, ReplyEntry, ToolResultEntry, UserEntry
+
+Message = dict[str, Any]
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A view of a session at one moment: `history` are its messages in OpenAI's form."""
+
+    key: str
+    history: tuple[Message, ...] = ()
+
+
+class SessionManager:
+    """Looks at the sessions of a bus. The log is the only session there is: nothing is cached."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def get_or_create(self, key: str) -> Session:
+        """The session as it is now. One that nobody spoke in yet is empty, and begins with its
+        first message."""
+        return Session(key, tuple(as_messages(await self._bus.journal.history(key))))
+
+
+def as_messages(entries: Sequence[Entry]) -> list[Message]:
+    """What was said, and what tools gave; every result stands behind its call."""
+    made: list[Message] = []
+    calls: dict[tuple[str, int, int], str] = {}
+    for entry in entries:
+        body = entry.body
+        if isinstance(body, UserEntry):
+            made.append({"role": "user", "content": body.text})
+        elif isinstance(body, PostEntry):
+            made.append({"role": "assistant", "content": body.text})
+        elif isinstance(body, ReplyEntry):
+            message: Message = {"role": "assistant", "content": body.text}
+            if body.tool_calls:
+                ids = [f"call_{entry.seq}_{n}" for n in range(len(body.tool_calls))]
+                calls |= {(entry.run_id, body.call, n): one for n, one in enumerate(ids)}
+                pairs = zip(ids, body.tool_calls, strict=True)
+                message["tool_calls"] = [_call(identity, call) for identity, call in pairs]
+            made.append(message)
+        elif isinstance(body, ToolResultEntry):
+            identity = calls.get((entry.run_id, body.call, body.index), "")
+            made.append({"role": "tool", "tool_call_id": identity, "content": body.text})
+    return made
+
+
+def _call(identity: str, call: ToolCall) -> Message:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": identity, "type": "function", "function": function}

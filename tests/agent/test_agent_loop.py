@@ -1,0 +1,261 @@
+"""AgentLoop: the library's agent is the gateway's, asked by a program."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nanobot.agent.builder import ContextBuilder
+from nanobot.agent.errands import Spoken
+from nanobot.agent.loop import AgentLoop, CancelToken
+from nanobot.bus.events import Address, EventKind, InboundMessage, RunEvent, Sender
+from nanobot.bus.queue import MessageBus
+from nanobot.errors import ModelRefused, ToolUnknown, UsageError
+from nanobot.session.entries import CancelEntry, UserEntry
+from nanobot.testing import Held, MemoryHome, Process, ScriptedProvider, asks_for, last_text
+from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.registry import ToolRegistry
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    pass
+
+
+class World:
+    """A store that outlives its processes, and an agent over it."""
+
+    def __init__(self, home: MemoryHome, folder: Path) -> None:
+        self.home = home
+        self.folder = folder
+
+    def agent(self, *script: object, tools: ToolRegistry | None = None) -> AgentLoop:
+        self.process = Process(self.home)
+        self.provider = ScriptedProvider(*script)  # type: ignore[arg-type]
+        self.bus = MessageBus(self.process.journal)
+        return AgentLoop(
+            bus=self.bus,
+            provider=self.provider,
+            workspace=self.folder,
+            tools=tools or ToolRegistry(),
+            retry_delay=0.0,
+        )
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with MemoryHome() as home:
+        yield World(home, tmp_path)
+
+
+def told(text: str) -> InboundMessage:
+    return InboundMessage(
+        address=Address("app", "1"),
+        message_id=text,
+        dedupe_key=text,
+        sender=Sender("ann"),
+        text=text,
+        sent_at=0.0,
+    )
+
+
+async def test_a_reply_comes_back_to_who_asked_and_goes_nowhere_else(world: World) -> None:
+    agent = world.agent()
+    assert await agent.process_direct("hello") == "echo: hello"
+    assert await world.process.journal.oldest_owed() is None
+
+
+async def test_a_session_goes_on_from_call_to_call(world: World) -> None:
+    agent = world.agent("one", "two")
+    await agent.process_direct("first")
+    await agent.process_direct("second")
+    assert len(world.provider.requests[1].messages) == 4
+    session = await agent.sessions.get_or_create("cli:direct")
+    assert [one["content"] for one in session.history] == ["first", "one", "second", "two"]
+
+
+async def test_sessions_are_apart(world: World) -> None:
+    agent = world.agent()
+    await agent.process_direct("first", session_key="cli:one")
+    await agent.process_direct("second", session_key="cli:two")
+    assert len(world.provider.requests[1].messages) == 2
+    assert (await agent.sessions.get_or_create("cli:three")).history == ()
+
+
+async def test_run_serves_the_bus_until_it_is_stopped(world: World) -> None:
+    agent = world.agent()
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(agent.run())
+        await world.bus.publish_inbound(told("over the bus"))
+        assert (await world.bus.consume_outbound()).text == "echo: over the bus"
+        assert await agent.process_direct("beside it") == "echo: beside it"
+        agent.stop()
+    assert running.done()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(agent.run())
+        await world.bus.publish_inbound(told("and once more"))
+        assert (await world.bus.consume_outbound()).text == "echo: and once more"
+        agent.stop()
+
+
+async def test_the_text_of_every_model_call_is_streamed(world: World) -> None:
+    agent = world.agent(asks_for("clock", "I will look. "), "It is noon.", tools=clock([]))
+    pieces = [piece async for piece in agent.process_message("what time is it?", "cli:direct")]
+    assert len(pieces) > 2
+    assert "".join(pieces) == "I will look. It is noon."
+
+
+async def test_a_past_that_is_given_takes_the_place_of_the_sessions_own(world: World) -> None:
+    agent = world.agent()
+    await agent.process_direct("never seen")
+    past = [{"role": "user", "content": "I am Ann"}, {"role": "assistant", "content": "Hi Ann"}]
+    async for _ in agent.process_message("who am I?", "cli:direct", context=past):
+        pass
+    _, *seen = world.provider.requests[1].messages
+    assert [one.content for one in seen[:2]] == ["I am Ann", "Hi Ann"]
+    assert last_text(world.provider.requests[1]) == "who am I?"
+    assert len(seen) == 3
+
+
+async def test_nothing_is_yielded_after_a_cancel_and_the_run_is_over_for_good(
+    world: World,
+) -> None:
+    agent, token = world.agent(Held("so far "), "never"), CancelToken()
+    pieces = []
+    async for piece in agent.process_message("go on", "cli:direct", cancel_token=token):
+        pieces.append(piece)
+        token.cancel()
+    assert pieces == ["so far "]
+    bodies = [entry.body for entry in world.home.entries("cli:direct")]
+    assert isinstance(bodies[-1], CancelEntry)
+    assert await agent.process_direct("again") == "never"
+
+
+async def test_a_cancel_while_the_model_says_nothing_ends_the_run(world: World) -> None:
+    held, token = Held(), CancelToken()
+    agent = world.agent(held)
+
+    async def listen() -> list[str]:
+        stream = agent.process_message("go on", "cli:direct", cancel_token=token)
+        return [piece async for piece in stream]
+
+    async with asyncio.TaskGroup() as tasks:
+        heard = tasks.create_task(listen())
+        await held.reached.wait()
+        token.cancel()
+    assert heard.result() == []
+    assert isinstance(world.home.entries("cli:direct")[-1].body, CancelEntry)
+
+
+async def test_a_token_cancelled_before_asks_nothing(world: World) -> None:
+    agent, token = world.agent(), CancelToken()
+    token.cancel()
+    assert [p async for p in agent.process_message("hi", "cli:direct", cancel_token=token)] == []
+    assert world.home.entries("cli:direct") == []
+
+
+async def test_what_a_crash_cut_off_is_answered_by_the_next_process(world: World) -> None:
+    """The caller died with its process; its run goes on, under the terms it was asked with."""
+    held = Held()
+    agent = world.agent(held)
+    call = asyncio.create_task(agent.process_direct("survive"))
+    await held.reached.wait()
+    world.process.dead = True
+    call.cancel()
+    await asyncio.wait((call,))
+
+    later = world.agent("back", "next")
+    assert await later.process_direct("and you?") == "next"
+    texts = [e.body.text for e in world.home.entries("cli:direct") if isinstance(e.body, UserEntry)]
+    assert texts == ["survive", "and you?"]
+    assert await world.process.journal.oldest_owed() is None
+
+
+async def test_a_failure_is_told_to_the_caller(world: World) -> None:
+    agent = world.agent(ModelRefused("no such key"))
+    assert "no such key" in await agent.process_direct("hello")
+
+
+def clock(calls: list[str], failures: int = 0, effect: Effect = Effect.NONE) -> ToolRegistry:
+    async def run(_: Nothing, context: CallContext) -> str:
+        calls.append(context.key)
+        if len(calls) <= failures:
+            raise OSError("the clock is stuck")
+        return "noon"
+
+    registry = ToolRegistry()
+    made = Tool(name="clock", description="Time.", args=Nothing, run=run, effect=effect)
+    registry.register(made)
+    return registry
+
+
+async def test_a_call_without_effect_that_failed_inside_is_made_again(world: World) -> None:
+    calls: list[str] = []
+    agent = world.agent(asks_for("clock"), "noon", tools=clock(calls, failures=3))
+    await agent.process_direct("time?")
+    assert len(calls) == 4
+    assert world.provider.requests[1].messages[-1].content == "noon"
+
+
+async def test_a_call_that_may_have_done_something_is_not_made_again(world: World) -> None:
+    calls: list[str] = []
+    tools = clock(calls, failures=1, effect=Effect.WORLD)
+    agent = world.agent(asks_for("clock"), "?", tools=tools)
+    await agent.process_direct("time?")
+    assert len(calls) == 1
+    assert "failed inside" in str(world.provider.requests[1].messages[-1].content)
+
+
+async def test_a_tool_can_be_called_without_a_model(world: World) -> None:
+    agent = world.agent(tools=clock([]))
+    assert await agent.execute_tool("clock", {}) == "noon"
+    with pytest.raises(ToolUnknown):
+        await agent.execute_tool("calendar", {})
+
+
+@pytest.mark.parametrize("given", [{"brave_api_key": "k"}, {"cron_service": object()}])
+def test_what_is_not_there_yet_is_refused_by_name(tmp_path: Path, given: dict[str, object]) -> None:
+    (name,) = given
+    with pytest.raises(UsageError, match=name):
+        AgentLoop(MessageBus(), ScriptedProvider(), tmp_path, **given)  # type: ignore[arg-type]
+
+
+async def test_the_default_tools_are_files_and_commands(tmp_path: Path) -> None:
+    agent = AgentLoop(MessageBus(), ScriptedProvider(), tmp_path / "w", restrict_to_workspace=True)
+    names = {one["function"]["name"] for one in agent.tools.get_definitions()}
+    assert {"read_file", "write_file", "edit_file", "list_dir", "exec"} <= names
+    await agent.execute_tool("write_file", {"path": "a.txt", "content": "kept"})
+    assert "kept" in await agent.execute_tool("read_file", {"path": "a.txt"})
+
+
+def test_messages_for_ones_own_model_calls_are_built_like_the_agents(tmp_path: Path) -> None:
+    (tmp_path / "SOUL.md").write_text("Speak in rhymes.")
+    (tmp_path / "dot.png").write_bytes(b"png")
+    builder = ContextBuilder(tmp_path)
+    messages = builder.build_messages([], "what is it?", media=[tmp_path / "dot.png"])
+    assert "Speak in rhymes." in messages[0]["content"]
+    assert [part["type"] for part in messages[1]["content"]] == ["image_url", "text"]
+    builder.add_assistant_message(messages, "", [{"id": "c1", "type": "function"}])
+    builder.add_tool_result(messages, "c1", "clock", "noon")
+    assert [one["role"] for one in messages] == ["system", "user", "assistant", "tool"]
+    with pytest.raises(UsageError):
+        builder.build_messages([], "and this?", media=[tmp_path / "SOUL.md"])
+
+
+def test_text_that_a_slow_listener_lost_is_made_up_for() -> None:
+    def event(kind: EventKind, text: str, call: int) -> RunEvent:
+        return RunEvent(
+            run_id="r", session_key="s", model_call=call, seq=1, kind=kind, at=0.0,
+            payload={"text": text},
+        )  # fmt: skip
+
+    spoken = Spoken()
+    heard = [
+        spoken.heard(event(EventKind.MODEL_DELTA, "Hello", 1)),
+        spoken.heard(event(EventKind.ASSISTANT_MESSAGE, "Hello world", 1)),
+        spoken.heard(event(EventKind.ASSISTANT_MESSAGE, "Bye", 2)),
+    ]
+    assert heard == ["Hello", " world", "Bye"]
