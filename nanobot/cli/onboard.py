@@ -160,7 +160,7 @@ def _described() -> Answering:
     if not model:
         raise ConfigError(f"{label!r} is not PROVIDER/MODEL.")
     base = ask(f"Its address, if {name} is not well known (https://.../v1)")
-    key = ask_secret(f"The key for {name}; just Enter if it needs none or is in the environment")
+    key = ask_secret(f"Key for {name}; just Enter: none needed")
     return Answering.of(name, model, key=key, base=base)
 
 

@@ -13,7 +13,13 @@ def say(text: str = "") -> None:
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
     for line in text.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]
-        folded = textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False)
+        folded = textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
         print("\n".join(folded), flush=True)
 
 
@@ -25,7 +31,7 @@ def ask(question: str, default: str = "") -> str:
 
 def ask_secret(question: str) -> str:
     """A line that is not shown while it is typed."""
-    return getpass.getpass(f"{question} (it is not shown): ").strip()
+    return getpass.getpass(f"{question} (not shown): ").strip()
 
 
 def agree(question: str, *, default: bool = True) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.doubles.terminal import PATIENCE
+from tests.process.harness import World
 
 COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
 
@@ -31,8 +32,9 @@ class Ran:
 
 
 def environ_of(home: Path, **more: str) -> dict[str, str]:
-    """An environment with nothing of ours but the path."""
-    return {"PATH": os.environ["PATH"], "TZ": "UTC", "NANOBOT_HOME": str(home)} | more
+    """An environment with nothing of ours but the paths."""
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return kept | {"TZ": "UTC", "NANOBOT_HOME": str(home)} | more
 
 
 async def run(environ: Mapping[str, str], *arguments: str) -> Ran:
@@ -53,3 +55,9 @@ async def run(environ: Mapping[str, str], *arguments: str) -> Ran:
             process.kill()
             await process.wait()
     return Ran(process.returncode or 0, out.decode(), err.decode())
+
+
+async def run_in(world: World, *arguments: str, **environ: str) -> Ran:
+    """Run a command in a world's home, quickly."""
+    ended = await world.run(*arguments, stdin=b"", **environ)
+    return Ran(ended.code, ended.output, ended.errors)

@@ -12,15 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import COMMAND, Ran, environ_of, run
+from tests.cli.running import COMMAND, Ran, environ_of, run, run_in
 from tests.doubles.terminal import in_terminal
-from tests.process.harness import World, open_world
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with open_world(tmp_path) as made:
-        yield made
+from tests.process.harness import World
 
 
 @asynccontextmanager
@@ -31,7 +25,7 @@ async def served(world: World) -> AsyncIterator[None]:
 
 
 async def nanobot(world: World, *arguments: str) -> Ran:
-    return await run(world.environ(), *arguments)
+    return await run_in(world, *arguments)
 
 
 async def test_a_home_that_nobody_serves_is_read_and_no_run_is_started(world: World) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -13,20 +12,14 @@ import pytest
 from nanobot.cli import configfile
 from nanobot.config import AgentSettings, load
 from nanobot.errors import ConfigError, UsageError
-from tests.cli.running import Ran, environ_of, run
+from tests.cli.running import Ran, environ_of, run, run_in
 from tests.doubles.openai_server import error_status
-from tests.process.harness import World, open_world
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with open_world(tmp_path) as made:
-        yield made
+from tests.process.harness import World
 
 
 async def doctor(world: World, *arguments: str, **environ: str) -> tuple[int, dict[str, list[str]]]:
     """The exit code, and the levels of what was found by what it is about."""
-    ran = await run(world.environ(**environ), "doctor", "--json", *arguments)
+    ran = await run_in(world, "doctor", "--json", *arguments, **environ)
     found: dict[str, list[str]] = {}
     for one in json.loads(ran.out):
         found.setdefault(one["about"], []).append(one["level"])
@@ -36,7 +29,7 @@ async def doctor(world: World, *arguments: str, **environ: str) -> tuple[int, di
 async def test_a_home_in_order_is_sound_from_the_configuration_to_the_channel(world: World) -> None:
     world.home.chmod(0o700)
     (world.home / "config.toml").chmod(0o600)
-    await run(world.environ(), "agent", "-m", "hello")
+    await run_in(world, "agent", "-m", "hello")
     code, found = await doctor(world)
     assert code == 0
     for about in ("configuration", "home", "disk", "clock", "gateway", "store", "model"):
@@ -50,7 +43,7 @@ async def test_a_home_in_order_is_sound_from_the_configuration_to_the_channel(wo
 async def test_every_line_says_what_is_wrong_and_what_to_do(world: World) -> None:
     world.telegram.token = "0:changed"
     world.model.fail_with(error_status(401, "bad key"))
-    ran = await run(world.environ(), "doctor")
+    ran = await run_in(world, "doctor")
     assert ran.code == 1
     broken = [line for line in ran.out.splitlines() if line.startswith("broken")]
     assert [line.split()[1] for line in broken] == ["model", "telegram"]
@@ -113,7 +106,7 @@ async def test_everything_that_is_wrong_with_the_configuration_is_named_at_once(
         agent='max_tokens = 0\nfallback_models = ["nowhere/x"]\nodd = 1',
         more='[channels.carrier]\ntype = "pigeon"\n[providers.two]\napi_key = "${NOT_THERE}"',
     )
-    ran = await run(world.environ(), "config", "check")
+    ran = await run_in(world, "config", "check")
     assert ran.code == 3
     for said in ("drain_seconds", "agent.max_tokens", "NOT_THERE", '"pigeon"', '"nowhere"'):
         assert said.replace('"', "") in ran.out.replace("'", "").replace('"', ""), said
@@ -123,7 +116,7 @@ async def test_everything_that_is_wrong_with_the_configuration_is_named_at_once(
 
 
 async def test_a_configuration_in_order_is_said_to_be(world: World) -> None:
-    ran = await run(world.environ(), "config", "check")
+    ran = await run_in(world, "config", "check")
     assert (ran.code, ran.out.split()[0]) == (0, "ok")
 
 

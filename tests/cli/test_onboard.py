@@ -121,7 +121,7 @@ async def test_a_model_that_does_not_answer_is_said_so_and_another_can_be_chosen
         terminal.type(f"mine/big{ENTER}")
         await asks(terminal, "Its address")
         terminal.type(f"{world.model.base_url}{ENTER}")
-        await asks(terminal, "The key for mine")
+        await asks(terminal, "Key for mine")
         terminal.type(f"sk-mine{ENTER}")
         await terminal.shows("mine/big answered after")
         await asks(terminal, "Token; just Enter: not now")

@@ -1,0 +1,67 @@
+"""The page of commands against the commands there are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from typer.main import get_command
+
+from nanobot import records
+from nanobot.cli.commands import app
+from nanobot.errors import NanobotError
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "commands.md").read_text("utf-8")
+SECTIONS = dict(re.findall(r"^### `nanobot (.+?)`$(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
+VIEWS: dict[str, type[msgspec.Struct]] = {
+    "session": records.SessionView,
+    "run": records.RunView,
+    "entry": records.EntryView,
+    "outbox": records.OutboxView,
+    "tool call": records.ToolCallView,
+    "log": records.AuditView,
+}
+
+
+def commands(group: Any, *path: str) -> dict[str, Any]:
+    """Every command by its whole name."""
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        below = getattr(command, "commands", None)
+        found |= commands(command, *path, name) if below else {" ".join((*path, name)): command}
+    return found
+
+
+KNOWN = commands(get_command(app))
+
+
+def test_every_command_has_its_section_and_every_section_a_command() -> None:
+    assert set(SECTIONS) == set(KNOWN)
+
+
+@pytest.mark.parametrize("name", sorted(SECTIONS))
+def test_every_command_has_an_example_whose_options_exist(name: str) -> None:
+    examples = re.findall(rf"^    (?:.*\| )?nanobot {name}( .*)?$", SECTIONS[name], re.MULTILINE)
+    assert examples
+    options = {option for one in KNOWN[name].params for option in one.opts}
+    for example in examples:
+        used = re.findall(r"(?<!\S)--?[a-z][a-z-]*", example.partition("#")[0])
+        assert set(used) <= options, example
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_field_that_scripts_read_is_documented(name: str) -> None:
+    section = re.search(rf"^\*\*{name}\*\*(.*?)(?=^\*\*|^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert section, name
+    cells = [row.partition("|")[0] for row in re.findall(r"^\| (`.*)$", section[1], re.MULTILINE)]
+    documented = [field for cell in cells for field in re.findall(r"`(\w+)`", cell)]
+    assert set(documented) == set(VIEWS[name].__struct_fields__)
+
+
+def test_every_exit_code_of_an_error_is_documented() -> None:
+    codes = {NanobotError.exit_code, *(kind.exit_code for kind in NanobotError.__subclasses__())}
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
+    assert codes | {0, 130} == documented
