@@ -153,7 +153,8 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A message owed, with where its delivery stands. `parts` is empty until it was rendered."""
+    """A message owed, with where its delivery stands. `parts` is empty until it was rendered.
+    `repeats` counts the sends after which it was unknown whether one before had arrived."""
 
     id: int
     session_key: str
@@ -163,6 +164,7 @@ class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     not_before: float
     maybe_duplicate: bool
+    repeats: int = 0
     created_at: float
     error: str | None = None
     parts: tuple[PartRow, ...] = ()

@@ -189,6 +189,14 @@ async def test_a_repeat_that_is_not_sent_still_says_that_it_is_one_later() -> No
         assert (await bot.channel.pop()).text == MARKED
 
 
+async def test_a_platform_that_never_answers_shows_a_message_a_dozen_times_a_day_at_most() -> None:
+    async with gateway() as bot:
+        bot.channel.fail(*[OutcomeUnknown("no answer")] * 100, applied=True)
+        await owe(bot, "hello")
+        await bot.settle()
+        assert 5 < len(bot.channel.sent) <= 13
+
+
 async def test_unknown_outcomes_wait_longer_and_longer() -> None:
     async with gateway() as bot:
         bot.channel.fail(*[OutcomeUnknown("no answer")] * 4)

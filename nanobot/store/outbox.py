@@ -31,6 +31,7 @@ _COLUMNS = (
     _o.c.attempts,
     _o.c.not_before,
     _o.c.maybe_duplicate,
+    _o.c.repeats,
     _o.c.error,
     _o.c.created_at,
 )
@@ -56,6 +57,7 @@ _SENDING = (
         state="sending",
         attempts=_o.c.attempts + 1,
         maybe_duplicate=sa.or_(_o.c.maybe_duplicate, sa.bindparam("dup", type_=sa.Boolean)),
+        repeats=_o.c.repeats + sa.bindparam("n"),
     )
 )
 _DONE = (
@@ -174,6 +176,7 @@ def _as_row(row: sa.Row[*tuple[Any, ...]], parts: tuple[PartRow, ...]) -> Outbou
         attempts=row.attempts,
         not_before=row.not_before,
         maybe_duplicate=bool(row.maybe_duplicate),
+        repeats=row.repeats,
         created_at=row.created_at,
         error=row.error,
         parts=parts,
@@ -189,7 +192,7 @@ def begin_send(
     duplicate: bool,
 ) -> None:
     """See Journal.begin_send."""
-    moved = connection.execute(_SENDING, {"o": row.id, "dup": duplicate})
+    moved = connection.execute(_SENDING, {"o": row.id, "dup": duplicate, "n": int(duplicate)})
     if moved.rowcount != 1:
         raise Fenced(f"message {row.id} is no longer unsent")
     if new_parts:

@@ -117,6 +117,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
         sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
         sa.Column("maybe_duplicate", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.Column("repeats", sa.Integer, nullable=False, server_default="0"),
         sa.Column("error", sa.Text),
         sa.Column("created_at", sa.Double, nullable=False),
         sa.Column("settled_at", sa.Double),
