@@ -1,0 +1,130 @@
+"""What people and programs read of a store, and the little they change, on every kind of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanobot.agent.states import RunState
+from nanobot.errors import Fenced, StoreCorrupt, UsageError
+from nanobot.journal import Ending
+from nanobot.records import Counts
+from nanobot.session.entries import CancelEntry
+from nanobot.store.records import SqlRecords
+from nanobot.store.unit import Writer
+from tests.store.home import Home
+from tests.store.making import CHAT, KEY, admit, asked, begun, said, told
+
+CANCELLED = Ending(
+    state=RunState.ABORTED, outbound=(told("This was cancelled.", "r1:stopped"),), error="cancelled"
+)
+
+
+def records_of(home: Home) -> SqlRecords:
+    return SqlRecords(home.database, Writer(home.clock, home.ids, "reader"))
+
+
+async def test_an_empty_store_reads_as_empty(home: Home) -> None:
+    records = records_of(home)
+    assert await records.counts() == Counts(sessions=0, waiting=0, owed=0, dead=0)
+    assert await records.sessions(limit=10, unread=False) == []
+    assert await records.runs(session="", state="", limit=10) == []
+    assert await records.outbox(state="", limit=10) == []
+    assert await records.tool_calls(session="", name="", limit=10) == []
+    assert await records.audit("", "") == []
+    assert await records.session(KEY) is None
+    assert await records.run("r1") is None
+    assert await records.run_entries("r1") == ()
+    assert await records.owed(1) is None
+
+
+async def test_a_live_run_is_seen_with_its_session_and_reading_changes_nothing(home: Home) -> None:
+    journal, records = home.journal(), records_of(home)
+    claimed = await begun(journal, "r1")
+    await asked(journal, claimed)
+    await admit(journal, said("waits"))
+    before = await home.everything()
+    (run,) = await records.runs(session=KEY, state="live", limit=10)
+    assert (run.id, run.state, run.usage) == ("r1", "model_running", None)
+    assert len(run.inbound_ids) == 1
+    session = await records.session(KEY)
+    assert session is not None
+    assert (session.run, session.waiting, session.has_unread) == ("r1", 1, True)
+    assert [entry.kind for entry in await records.run_entries("r1")] == [
+        entry.kind for entry in await records.entries(KEY, after=0, limit=100)
+    ]
+    assert (await records.counts()).waiting == 1
+    assert await home.everything() == before
+
+
+async def test_what_was_read_is_unread_again_after_a_change(home: Home) -> None:
+    journal, records = home.journal(), records_of(home)
+    await begun(journal, "r1")
+    assert await records.mark_read(KEY)
+    assert await records.sessions(limit=10, unread=True) == []
+    home.clock.advance(1)
+    await journal.post(KEY, told("news", "p1"))
+    assert [one.key for one in await records.sessions(limit=10, unread=True)] == [KEY]
+    assert not await records.mark_read("nowhere")
+
+
+async def test_a_cancelled_run_is_fenced_and_what_waits_stays(home: Home) -> None:
+    journal, records = home.journal(), records_of(home)
+    claimed = await begun(journal, "r1")
+    await admit(journal, said("waits"))
+    ended = await records.cancel("r1", CANCELLED, "1001")
+    assert ended is not None
+    assert await records.cancel("r1", CANCELLED, "1001") is None
+    assert await records.cancel("unknown", CANCELLED, "1001") is None
+    with pytest.raises(Fenced):
+        await journal.release(claimed.lane, claimed.run)
+    assert (await home.bodies(KEY))[-1] == CancelEntry(by="1001")
+    assert (await records.counts()).waiting == 1
+    (owed,) = await records.outbox(state="pending", limit=10)
+    assert (owed.address, owed.text) == ("telegram:7", "This was cancelled.")
+
+
+async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) -> None:
+    journal, records = home.journal(), records_of(home)
+    await begun(journal, "r1")
+    await records.cancel("r1", CANCELLED, "1001")
+    row = await journal.next_outbound(CHAT)
+    assert row is not None
+    await journal.bury(row, "blocked", whole_chat=False)
+    assert (await records.counts()).dead == 1
+    assert await records.retry(row.id) == CHAT
+    assert await records.retry(row.id) is None
+    assert await records.drop(row.id)
+    assert not await records.drop(row.id)
+    found = await records.owed(row.id)
+    assert found is not None
+    assert found.state == "dropped"
+    assert await journal.next_outbound(CHAT) is None
+
+
+async def test_a_deleted_session_can_begin_again_and_knows_what_arrived(home: Home) -> None:
+    journal, records = home.journal(), records_of(home)
+    await admit(journal, said("secret"))
+    claimed = await begun(journal, "r1")
+    with pytest.raises(UsageError, match="is alive"):
+        await records.delete(KEY)
+    await records.cancel("r1", CANCELLED, "1001")
+    assert await records.delete(KEY) > 0
+    assert await home.rows("SELECT * FROM entries") == []
+    assert await home.rows("SELECT * FROM outbound") == []
+    (again,) = await admit(journal, said("secret"))
+    assert not again.fresh
+    with pytest.raises(Fenced):
+        await journal.release(claimed.lane, claimed.run)
+    with pytest.raises(UsageError, match="no session"):
+        await records.delete(KEY)
+
+
+async def test_a_chain_is_walked_up_to_its_head_and_a_missing_head_is_told(home: Home) -> None:
+    journal, records = home.journal(), records_of(home)
+    await begun(journal, "r1")
+    (noted,) = await records.audit("", "")
+    await journal.post(KEY, told("news", "p1"))
+    (now,) = await records.audit(KEY, noted.head)
+    assert (now.entries, now.head != noted.head) == (noted.entries + 1, True)
+    with pytest.raises(StoreCorrupt, match="no log contains"):
+        await records.audit("", "ab" * 32)
