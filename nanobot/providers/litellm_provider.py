@@ -279,6 +279,8 @@ def load_litellm() -> Any:
             f"This provider is reached through litellm, which is not installed ({problem}). "
             f"Install it with: {INSTALL}"
         ) from problem
+    # Its types make pydantic complain at the first call, to nobody who could help it.
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\.")
     library.telemetry = False
     library.suppress_debug_info = True
     library.turn_off_message_logging = True
