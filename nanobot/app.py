@@ -14,6 +14,7 @@ from loguru import logger
 from nanobot import __version__, workspace
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller
+from nanobot.agent.errands import Errands
 from nanobot.agent.lanes import Capacity, Lanes
 from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
@@ -29,6 +30,7 @@ from nanobot.intake import ChannelIntake
 from nanobot.journal import Busy, Journal, Run
 from nanobot.operations import Facts, Operations
 from nanobot.ports import Channel, Clock, Ids
+from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.roster import Roster
 from nanobot.records import Records
@@ -149,7 +151,7 @@ class Gateway:
             await self._open(stack, command)
             await self.loop.recover()
             control, terminal = self._terminal()
-            await stack.enter_async_context(control.serving())
+            await stack.enter_async_context(control.serving(self.programs))
             async with asyncio.TaskGroup() as tasks:
                 agent = tasks.create_task(self.loop.run(), name="agent")
                 hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
@@ -200,6 +202,8 @@ class Gateway:
             ),
         )
         self._operations = Operations(self)
+        errands = Errands(self.bus, self.loop, self._clock, lambda: False)
+        self.programs = Programs(errands, store.journal, self._clock, self._ids)
 
     def _tools(self) -> ToolRegistry:
         """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden

@@ -1,8 +1,9 @@
 """The control socket: how a terminal, or any program of the owner, talks to a running nanobot.
 
 `NANOBOT_HOME/control.sock`, mode 0600, one JSON object a line each way. Whoever can open it is the
-owner. Requests are `attach`, `say`, `shown` and `call`; answers are `hello`, `taken`, `event`,
-`message`, `result` and `refused`. Calls need no attaching.
+owner. Requests are `attach`, `say`, `shown`, `call`, `run` and `abort`; answers are `hello`,
+`taken`, `event`, `message`, `result`, `answered`, `aborted` and `refused`. Calls and runs need no
+attaching; whoever leaves while a run goes on does not end it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,6 +24,7 @@ from nanobot.bus.events import Address, InboundMessage, OutboundKind, RunEvent, 
 from nanobot.errors import NanobotError, StoreUnwritable
 from nanobot.intake import ChannelIntake
 from nanobot.ports import Clock
+from nanobot.programs import Programs, RunInput, RunResult
 from nanobot.terminal import NAME, Shown, Terminal
 
 LINE_LIMIT = 16 * 1024 * 1024
@@ -56,6 +58,18 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
     name: str
     arguments: dict[str, Any] = {}
     key: str = ""
+
+
+class Ask(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
+    """Ask for a run as a program does (see nanobot.programs): its events come, then `answered`."""
+
+    input: RunInput
+
+
+class Abort(msgspec.Struct, frozen=True, tag="abort", tag_field="op"):
+    """End a run that a program asked for."""
+
+    run_id: str
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="op"):
@@ -98,17 +112,31 @@ class Result(msgspec.Struct, frozen=True, tag="result", tag_field="op"):
     key: str = ""
 
 
+class Answered(msgspec.Struct, frozen=True, tag="answered", tag_field="op"):
+    """A program's run has ended."""
+
+    result: RunResult
+
+
+class Aborted(msgspec.Struct, frozen=True, tag="aborted", tag_field="op"):
+    """Whether this ended the run; if not, it had ended before."""
+
+    run_id: str
+    ended: bool
+
+
 class Refusal(msgspec.Struct, frozen=True, tag="refused", tag_field="op"):
     """The request was not understood, or could not be done. `key`: the message it was about.
-    `code` is what a command that asked for it exits with."""
+    `code` is what a command that asked for it exits with, `error` the kind of error it is."""
 
     text: str
     key: str = ""
     code: int = 1
+    error: str = ""
 
 
-Request: TypeAlias = Attach | Say | WasShown | Call
-Answer: TypeAlias = Hello | Taken | Event | Message | Result | Refusal
+Request: TypeAlias = Attach | Say | WasShown | Call | Ask | Abort
+Answer: TypeAlias = Hello | Taken | Event | Message | Result | Answered | Aborted | Refusal
 
 _requests = msgspec.json.Decoder(Request)
 
@@ -181,10 +209,13 @@ class Control:
         self._intake = intake
         self._clock = clock
         self._describe = describe
+        self._programs: Programs | None = None
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        """The socket is open within. Raises StoreUnwritable when it cannot be made."""
+    async def serving(self, programs: Programs | None = None) -> AsyncIterator[None]:
+        """The socket is open within, also to `programs`. Raises StoreUnwritable when it cannot be
+        made."""
+        self._programs = programs
         self._path.unlink(missing_ok=True)
         before = os.umask(0o177)
         try:
@@ -242,9 +273,12 @@ class Control:
             except msgspec.DecodeError as error:
                 writer.write(line(Refusal(f"not a request: {error}")))
                 return None
-            if not isinstance(wanted, Call):
+            if isinstance(wanted, Call):
+                writer.write(await self._call(wanted))
+            elif isinstance(wanted, Ask | Abort):
+                await self._serve_program(wanted, writer)
+            else:
                 break
-            writer.write(await self._call(wanted))
             await writer.drain()
         if not isinstance(wanted, Attach) or not wanted.session:
             writer.write(line(Refusal("attach to a session first")))
@@ -277,7 +311,7 @@ class Control:
                 await self._say(request, attached)
             case Call():
                 attached.write_line(await self._call(request))
-            case Attach():
+            case Attach() | Ask() | Abort():
                 attached.write(Refusal("this connection is attached already"))
 
     async def _call(self, asked: Call) -> bytes:
@@ -294,6 +328,26 @@ class Control:
         if caught.error is not None:
             answer = Refusal(f"{asked.name} failed inside; the log says why", asked.key)
         return line(answer)
+
+    async def _serve_program(self, asked: Ask | Abort, writer: asyncio.StreamWriter) -> None:
+        """Perform what a program asks for; while its run goes on, nothing else is read here."""
+        programs = self._programs
+        if programs is None:
+            writer.write(line(Refusal("this nanobot runs nothing for programs")))
+            return
+        try:
+            if isinstance(asked, Abort):
+                ended = await programs.abort(asked.run_id)
+                writer.write(line(Aborted(asked.run_id, ended)))
+                return
+            async with aclosing(programs.stream(asked.input)) as items:
+                async for item in items:
+                    answer = Answered(item) if isinstance(item, RunResult) else Event(item)
+                    writer.write(line(answer))
+                    await writer.drain()
+        except NanobotError as error:
+            kind = type(error).__name__
+            writer.write(line(Refusal(str(error), code=error.exit_code, error=kind)))
 
     async def _say(self, said: Say, attached: _Attached) -> None:
         message = InboundMessage(

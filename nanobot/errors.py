@@ -3,6 +3,8 @@
 NanobotError
 |-- UsageError              wrong use of a command or of the library             exit 2
 |   `-- RunConflict         a run of that id was asked for with other input
+|-- NotServed               no process serves this home                          exit 1
+|-- Disconnected            the process that was asked is gone; ask it again     exit 1
 |-- ConfigError             the configuration is wrong; names key and remedy     exit 3
 |-- StoreError              the home or the database cannot be used              exit 4
 |   |-- StoreLocked         another process holds this home (pid, command)
@@ -46,6 +48,14 @@ class UsageError(NanobotError):
     """Wrong use of a command or of the library."""
 
     exit_code = 2
+
+
+class NotServed(NanobotError):
+    """No process serves this home."""
+
+
+class Disconnected(NanobotError):
+    """The nanobot on the other side of the control socket is gone; what was asked is kept."""
 
 
 class RunConflict(UsageError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -184,8 +185,11 @@ class AgentLoop:
             return
         asked = self._message(message, Address(channel, chat_id), RunTerms(history=_past(context)))
         errands, spoken = self._engine().errands, Spoken()
-        async with errands.followed(asked, session_key) as events:
-            async for event in _until(token, events, errands, asked):
+        async with (
+            errands.followed(asked, session_key) as events,
+            aclosing(_until(token, events, errands, asked)) as told,
+        ):
+            async for event in told:
                 if piece := spoken.heard(event):
                     yield piece
 
@@ -265,7 +269,7 @@ def _past(context: Sequence[Mapping[str, Any]] | None) -> tuple[tuple[str, str],
 
 async def _until(
     token: CancelToken, events: AsyncIterator[RunEvent], errands: Errands, asked: InboundMessage
-) -> AsyncIterator[RunEvent]:
+) -> AsyncGenerator[RunEvent, None]:
     """The events, until the token is cancelled: then the run is aborted, whatever it is doing,
     and its end awaited."""
     loop = asyncio.get_running_loop()

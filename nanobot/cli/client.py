@@ -9,13 +9,9 @@ from pathlib import Path
 import msgspec
 
 from nanobot.control import LINE_LIMIT, Answer, Attach, Hello, Refusal, Request, Say, WasShown, line
-from nanobot.errors import NanobotError
+from nanobot.errors import Disconnected, NanobotError
 
 _answers = msgspec.json.Decoder(Answer)
-
-
-class Disconnected(NanobotError):
-    """The nanobot on the other side of the control socket is gone."""
 
 
 class Client:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from nanobot import __version__
-from nanobot.cli.client import Client, Disconnected
+from nanobot.cli.client import Client
 from nanobot.cli.completion import Commands, model_labels
 from nanobot.cli.editor import Editor
 from nanobot.cli.logs import to_function
@@ -20,7 +20,7 @@ from nanobot.cli.paper import TerminalPaper
 from nanobot.cli.transcript import Transcript
 from nanobot.config import Config
 from nanobot.control import Answer, Hello, Message, Taken
-from nanobot.errors import NanobotError
+from nanobot.errors import Disconnected, NanobotError
 
 _RECONNECT_SECONDS = 0.5
 _FRAME_SECONDS = 0.12

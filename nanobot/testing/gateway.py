@@ -13,6 +13,7 @@ import msgspec
 
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller
+from nanobot.agent.errands import Errands
 from nanobot.agent.lanes import Capacity, Lanes
 from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
@@ -24,6 +25,7 @@ from nanobot.intake import ChannelIntake
 from nanobot.journal import Journal, Run
 from nanobot.operations import Facts, Operations
 from nanobot.ports import Clock, Ids
+from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.records import Records
 from nanobot.session.entries import Entry, ReplyEntry
@@ -163,6 +165,8 @@ class FakeGateway:
             home.ids,
             options.capacity,
         )
+        errands = Errands(self.bus, self.loop, clock, lambda: False)
+        self.programs = Programs(errands, self.journal, clock, home.ids)
         rng = random.Random(0)  # noqa: S311 - the same jitter every time
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng)
         gate = Gate(options.owners, options.members)

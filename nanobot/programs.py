@@ -1,0 +1,193 @@
+"""Programs: what they ask of a run, what they get of it, and one way to ask, from near and far."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
+
+import msgspec
+
+from nanobot.agent.errands import Errands
+from nanobot.agent.states import RunState
+from nanobot.bus.events import Address, InboundMessage, Origin, RunEvent, RunTerms, Sender
+from nanobot.errors import UsageError
+from nanobot.journal import Journal, RunUsage
+from nanobot.ports import Clock, Ids
+
+WHERE = Address("api", "runs")
+"""What programs ask comes from one place, so that a run's id is known whatever its session."""
+
+_ME = Sender("local", "you")
+
+
+class ToolPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run may do with tools. Calls are made one after another, and nobody is asked before:
+    a `max_parallel` over 1 and `require_approval_by_default` are refused."""
+
+    enabled: bool = True
+    allow_list: tuple[str, ...] | None = None
+    max_parallel: int = 1
+    max_calls_per_run: int | None = None
+    require_approval_by_default: bool = False
+
+
+class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run may go; None is as configured."""
+
+    max_iterations: int | None = None
+    max_tool_rounds: int | None = None
+    max_run_ms: int | None = None
+
+
+class RunInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program asks for.
+
+    The last of `messages` ({"role": "user", "content": TEXT}) is the question; messages before it
+    are the past that the model sees instead of the session's own. Without `session_key` the run
+    has a session of its own. `run_id` is the caller's name for the run, made up if it is empty.
+    """
+
+    messages: Sequence[Mapping[str, str]]
+    session_key: str = ""
+    run_id: str = ""
+    system_prompt_override: str | None = None
+    allowed_tools: tuple[str, ...] | None = None
+    tool_order: tuple[str, ...] = ()
+    tool_policy: ToolPolicy = ToolPolicy()
+    limits: RunLimits = RunLimits()
+    auto_create_session: bool = True
+    runtime_init_data: Mapping[str, str] = {}
+    runtime_hints: Mapping[str, str] = {}
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended: completed, failed or aborted. `message` is its final answer, or the line
+    why there is none; `error` names what went wrong."""
+
+    session_key: str
+    run_id: str
+    status: RunState
+    message: str
+    error: str | None = None
+    usage: RunUsage = RunUsage()
+
+
+class Programs:
+    """Runs for programs, in the lanes of one agent."""
+
+    def __init__(self, errands: Errands, journal: Journal, clock: Clock, ids: Ids) -> None:
+        self._errands = errands
+        self._journal = journal
+        self._clock = clock
+        self._ids = ids
+
+    async def stream(self, asked: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
+        """The run's events from now on, then its result. A known id attaches, or gives the result
+        that is recorded. Raises RunConflict for a known id with other input, and UsageError for
+        what is wrong with it or cannot be done."""
+        message, session_key = self._message(asked)
+        known = await self._errands.outcome(WHERE, message.dedupe_key)
+        missing = known is None and await self._journal.session(session_key) is None
+        if missing and not asked.auto_create_session:
+            raise UsageError(f"session_key: there is no session {session_key}")
+        async with self._errands.followed(message, session_key) as events:
+            async for event in events:
+                yield event
+        yield await self._result(message.dedupe_key)
+
+    async def abort(self, run_id: str) -> bool:
+        """End the run for good; False if it had ended. Raises UsageError for an unknown one."""
+        if await self._errands.outcome(WHERE, run_id) is None:
+            raise UsageError(f"run_id: no program asked for a run {run_id}")
+        return await self._errands.abort(WHERE, run_id)
+
+    async def _result(self, run_id: str) -> RunResult:
+        known = await self._errands.outcome(WHERE, run_id)
+        if known is None:
+            raise UsageError(f"run {run_id} was deleted")
+        return RunResult(
+            session_key=known.session_key,
+            run_id=run_id,
+            status=known.state,
+            message=known.text,
+            error=known.error,
+            usage=known.usage,
+        )
+
+    def _message(self, asked: RunInput) -> tuple[InboundMessage, str]:
+        _check(asked)
+        run_id = asked.run_id or self._ids.run_id()
+        session_key = asked.session_key or f"api:{run_id}"
+        *past, question = asked.messages
+        terms = RunTerms(
+            run_id=run_id,
+            digest=_digest(asked),
+            direct=True,
+            max_iterations=asked.limits.max_iterations,
+            max_tool_rounds=asked.limits.max_tool_rounds,
+            max_run_seconds=_seconds(asked.limits.max_run_ms),
+            max_tool_calls=asked.tool_policy.max_calls_per_run,
+            tools=_tools(asked),
+            tool_order=tuple(asked.tool_order),
+            system_prompt=asked.system_prompt_override,
+            history=tuple((one["role"], one["content"]) for one in past) if past else None,
+        )
+        message = InboundMessage(
+            address=WHERE,
+            message_id=run_id,
+            dedupe_key=run_id,
+            sender=_ME,
+            text=question["content"],
+            sent_at=self._clock.now(),
+            origin=Origin.API,
+            terms=terms,
+        )
+        return message, session_key
+
+
+def _check(asked: RunInput) -> None:
+    """Raises UsageError naming what is wrong, or what this version cannot do."""
+    refused = {
+        "tool_policy.require_approval_by_default": asked.tool_policy.require_approval_by_default,
+        "tool_policy.max_parallel": asked.tool_policy.max_parallel > 1,
+        "runtime_init_data": bool(asked.runtime_init_data),
+        "runtime_hints": bool(asked.runtime_hints),
+    }
+    for name, wanted in refused.items():
+        if wanted:
+            raise UsageError(f"{name}: this version cannot do that; leave it out")
+    if not asked.messages or asked.messages[-1].get("role") != "user":
+        raise UsageError("messages: the last one is the question and has the role user")
+    for one in asked.messages:
+        if one.get("role") not in ("user", "assistant") or not isinstance(one.get("content"), str):
+            raise UsageError("messages: each has a role (user or assistant) and content (text)")
+    if not asked.session_key and not asked.auto_create_session:
+        raise UsageError("session_key: name one, or let auto_create_session be true")
+    limits, most = asked.limits, asked.tool_policy.max_calls_per_run
+    for name, least, value in (
+        ("limits.max_iterations", 1, limits.max_iterations),
+        ("limits.max_tool_rounds", 0, limits.max_tool_rounds),
+        ("limits.max_run_ms", 1, limits.max_run_ms),
+        ("tool_policy.max_calls_per_run", 0, most),
+    ):
+        if value is not None and value < least:
+            raise UsageError(f"{name}: at least {least}")
+
+
+def _digest(asked: RunInput) -> str:
+    return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+
+
+def _seconds(ms: int | None) -> float | None:
+    return None if ms is None else ms / 1000
+
+
+def _tools(asked: RunInput) -> tuple[str, ...] | None:
+    """What both lists allow; None: all."""
+    allowed, policy = asked.allowed_tools, asked.tool_policy
+    if not policy.enabled:
+        return ()
+    if policy.allow_list is None:
+        return None if allowed is None else tuple(sorted(set(allowed)))
+    wanted = policy.allow_list if allowed is None else allowed
+    return tuple(sorted(set(wanted) & set(policy.allow_list)))

@@ -1,0 +1,336 @@
+"""The library: its documentation runs, and what it promises about crashes and ids holds."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import msgspec
+import pytest
+
+from nanobot.agent.states import RunState
+from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
+from nanobot.bus.events import EventKind
+from nanobot.errors import NotServed, RunConflict, StoreLocked, UsageError
+from nanobot.programs import WHERE, Programs
+from nanobot.providers import litellm_provider
+from nanobot.providers.openai_compat import OpenAICompatProvider
+from nanobot.session.entries import CancelEntry, PromptEntry
+from nanobot.system import SystemClock
+from nanobot.testing import (
+    FakeGateway,
+    Held,
+    MemoryHome,
+    ScriptedProvider,
+    asks_for,
+    gateway,
+)
+from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
+from tests.doubles.openai_server import OpenAIServer
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "library.md").read_text("utf-8")
+LITELLM = re.compile(r"^from nanobot.providers.litellm_provider .*$", re.MULTILINE)
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[OpenAIServer]:
+    async with OpenAIServer() as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path: Path, model: OpenAIServer) -> Path:
+    made = tmp_path / "home"
+    made.mkdir()
+    text = f'[agent]\nmodel = "test/scripted"\n[providers.test]\napi_base = "{model.base_url}"\n'
+    (made / "config.toml").write_text(text)
+    return made
+
+
+async def test_every_example_of_the_documentation_runs(
+    home: Path, tmp_path: Path, model: OpenAIServer
+) -> None:
+    """One after another, as on the page. The provider is exchanged for the lean one: litellm is an
+    extra, and has tests of its own."""
+    litellm_provider.LiteLLMProvider(api_key="k", default_model="m", api_base="b")
+    lean = OpenAICompatProvider("test", model.base_url, "key", clock=SystemClock())
+    world: dict[str, Any] = {
+        "api_key": "key",
+        "model": "scripted",
+        "api_base": model.base_url,
+        "workspace": tmp_path / "workspace",
+        "home": home,
+        "LiteLLMProvider": lambda **_: lean,
+    }
+    for number, example in enumerate(EXAMPLES):
+        source = LITELLM.sub("", example)
+        code = compile(source, f"example {number}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        await run(code, world)
+
+
+async def run(code: CodeType, world: dict[str, Any]) -> None:
+    given = FunctionType(code, world)()
+    if inspect.isawaitable(given):
+        await given
+
+
+def question(text: str = "hello", **more: Any) -> RunInput:
+    return RunInput(messages=[{"role": "user", "content": text}], **more)
+
+
+async def ended(programs: Programs, asked: RunInput) -> RunResult:
+    *_, last = [item async for item in programs.stream(asked)]
+    assert isinstance(last, RunResult)
+    return last
+
+
+# Within one process
+
+
+async def test_a_known_id_attaches_and_later_gives_what_is_recorded() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot, asyncio.TaskGroup() as tasks:
+        asked = question(run_id="mine")
+        first = tasks.create_task(ended(bot.programs, asked))
+        await held.reached.wait()
+        second = tasks.create_task(ended(bot.programs, asked))
+        await bot.settle()
+        held.answer("once")
+        await asyncio.wait((first, second))
+        assert first.result() == second.result() == await ended(bot.programs, asked)
+        assert len(bot.provider.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        question("something else", run_id="mine"),
+        question(run_id="mine", session_key="api:other"),
+        question(run_id="mine", limits=RunLimits(max_iterations=1)),
+    ],
+)
+async def test_the_same_id_with_other_input_is_a_conflict(other: RunInput) -> None:
+    async with gateway() as bot:
+        await ended(bot.programs, question(run_id="mine"))
+        with pytest.raises(RunConflict):
+            await ended(bot.programs, other)
+        assert len(bot.provider.requests) == 1
+
+
+async def test_an_abort_ends_a_run_and_its_stream_and_keeps_its_log() -> None:
+    held = Held("I was say")
+    async with gateway(ScriptedProvider(held)) as bot, asyncio.TaskGroup() as tasks:
+        asked = question(run_id="mine", session_key="api:s")
+        result = tasks.create_task(ended(bot.programs, asked))
+        await held.reached.wait()
+        await bot.settle()
+        assert await bot.programs.abort("mine") is True
+        assert await bot.programs.abort("mine") is False
+        assert (await result).status is RunState.ABORTED
+        *_, said, cancelled = [entry.body for entry in bot.home.entries("api:s")]
+        assert getattr(said, "text", "") == "I was say"
+        assert isinstance(cancelled, CancelEntry)
+        with pytest.raises(UsageError):
+            await bot.programs.abort("unknown")
+
+
+async def test_what_waits_can_be_aborted_and_is_never_run() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot, asyncio.TaskGroup() as tasks:
+        one = tasks.create_task(ended(bot.programs, question("a", run_id="a", session_key="api:s")))
+        await held.reached.wait()
+        two = tasks.create_task(ended(bot.programs, question("b", run_id="b", session_key="api:s")))
+        await bot.settle()
+        assert await bot.programs.abort("b") is True
+        held.answer("done")
+        assert (await one).status is RunState.COMPLETED
+        assert (await two).status is RunState.ABORTED
+        assert len(bot.provider.requests) == 1
+
+
+async def test_a_limit_of_the_run_is_kept() -> None:
+    async with gateway(ScriptedProvider(asks_for("clock"), "never"), tools=[clock()]) as bot:
+        result = await ended(bot.programs, question(limits=RunLimits(max_iterations=1)))
+        assert (result.status, result.error) == (RunState.FAILED, "limit_iterations")
+        assert "1 model calls" in result.message
+
+
+async def test_only_the_tools_that_both_lists_allow_are_offered_in_order() -> None:
+    tools = [clock("a"), clock("b"), clock("c"), clock("d")]
+    policy = ToolPolicy(allow_list=("c", "b", "d"))
+    asked = question(allowed_tools=("a", "b", "c"), tool_policy=policy, tool_order=("c",))
+    async with gateway(ScriptedProvider(asks_for("a"), "done"), tools=tools) as bot:
+        await ended(bot.programs, asked)
+        assert [one.name for one in bot.provider.requests[0].tools] == ["c", "b"]
+        assert "may not be used" in str(bot.provider.requests[1].messages[-1].content)
+        await ended(bot.programs, question(tool_policy=ToolPolicy(enabled=False)))
+        assert bot.provider.requests[-1].tools == ()
+
+
+async def test_calls_beyond_the_most_of_a_run_are_not_made() -> None:
+    script = ScriptedProvider(asks_for("clock"), asks_for("clock"), "done")
+    async with gateway(script, tools=[clock()]) as bot:
+        await ended(bot.programs, question(tool_policy=ToolPolicy(max_calls_per_run=1)))
+        given = [str(request.messages[-1].content) for request in script.requests[1:]]
+        assert given[0] == "noon"
+        assert "may make 1 tool calls" in given[1]
+
+
+async def test_a_prompt_of_a_run_serves_no_other() -> None:
+    async with gateway() as bot:
+        await ended(bot.programs, question(session_key="api:s", system_prompt_override="A clock."))
+        await ended(bot.programs, question(session_key="api:s"))
+        one, other = (str(request.messages[0].content) for request in bot.provider.requests)
+        assert one == "A clock."
+        assert other != one
+        prompts = [e.body for e in bot.home.entries("api:s") if isinstance(e.body, PromptEntry)]
+        assert len(prompts) == 2
+
+
+async def test_a_past_that_is_given_is_seen_instead_of_the_sessions() -> None:
+    past = [{"role": "user", "content": "I am Ann"}, {"role": "assistant", "content": "Hi Ann"}]
+    async with gateway() as bot:
+        await ended(bot.programs, question("unseen", session_key="api:s"))
+        asked = RunInput(messages=[*past, {"role": "user", "content": "?"}], session_key="api:s")
+        await ended(bot.programs, asked)
+        seen = [str(one.content) for one in bot.provider.requests[1].messages[1:]]
+        assert seen[:2] == ["I am Ann", "Hi Ann"]
+        assert len(seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("field", "asked"),
+    [
+        (
+            "require_approval_by_default",
+            question(tool_policy=ToolPolicy(require_approval_by_default=True)),
+        ),
+        ("max_parallel", question(tool_policy=ToolPolicy(max_parallel=2))),
+        ("runtime_init_data", question(runtime_init_data={"a": "b"})),
+        ("runtime_hints", question(runtime_hints={"a": "b"})),
+        ("messages", RunInput(messages=[])),
+        ("messages", RunInput(messages=[{"role": "assistant", "content": "a"}])),
+        ("session_key", question(auto_create_session=False)),
+        ("session_key", question(session_key="api:unknown", auto_create_session=False)),
+        ("max_iterations", question(limits=RunLimits(max_iterations=0))),
+    ],
+)
+async def test_what_cannot_be_done_is_refused_by_name(field: str, asked: RunInput) -> None:
+    async with gateway() as bot:
+        with pytest.raises(UsageError, match=field):
+            await ended(bot.programs, asked)
+        assert bot.provider.requests == []
+
+
+# Across processes
+
+
+@pytest.mark.parametrize("verb", ["admit", "claim", "start_model", "record_reply", "finish"])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str, when: str) -> None:
+    """Whenever the process dies, the caller asks again with the same id and has one answer."""
+    asked = question(
+        run_id="mine",
+        session_key="api:s",
+        system_prompt_override="A clock.",
+        tool_policy=ToolPolicy(allow_list=("clock",)),
+        limits=RunLimits(max_iterations=7),
+    )
+    calls: list[str] = []
+    tools = [clock(calls=calls), clock("other")]
+    async with MemoryHome() as kept:
+        async with gateway(_script(), tools=tools, home=kept) as doomed:
+            _kill(doomed, verb, when)
+            call = asyncio.create_task(ended(doomed.programs, asked))
+            await doomed.settle()
+            call.cancel()
+            await asyncio.wait((call,))
+        assert doomed.process.dead
+        async with gateway(_script(), tools=tools, home=kept) as bot:
+            result = await ended(bot.programs, asked)
+            assert (result.status, result.message) == (RunState.COMPLETED, "It is noon.")
+            for request in bot.provider.requests:
+                assert request.messages[0].content == "A clock."
+                assert [tool.name for tool in request.tools] == ["clock"]
+            known = await bot.journal.outcome(WHERE, "mine")
+            assert known is not None
+            assert known.message.terms is not None
+            assert known.message.terms.max_iterations == 7
+            assert await bot.journal.oldest_owed() is None
+    assert len(set(calls)) == 1
+
+
+def _script() -> ScriptedProvider:
+    def answer(request: Any) -> Any:
+        done = any(message.role == "tool" for message in request.messages)
+        return "It is noon." if done else asks_for("clock")
+
+    return ScriptedProvider(otherwise=answer)
+
+
+def _kill(bot: FakeGateway, verb: str, when: str) -> None:
+    def die(done: str) -> None:
+        if done == verb:
+            bot.crash()
+
+    setattr(bot.process, when, die)
+
+
+async def test_a_held_home_names_its_holder_and_a_gateway_can_be_joined(home: Path) -> None:
+    with pytest.raises(NotServed):
+        async with Agent.connect(home):
+            pass
+    async with Agent.open(home) as own:
+        with pytest.raises(StoreLocked) as locked:
+            async with Agent.open(home):
+                pass
+        assert locked.value.pid > 0
+        async with Agent.connect(home) as joined:
+            asked = question("say:Hi", run_id="mine")
+            assert (await joined.run(asked)).message == "Hi"
+            assert await own.run(asked) == await joined.run(asked)
+            with pytest.raises(RunConflict):
+                await joined.run(question("say:Ho", run_id="mine"))
+            with pytest.raises(UsageError, match="max_parallel"):
+                await joined.run(question(tool_policy=ToolPolicy(max_parallel=2)))
+            kinds = [e.kind async for e in joined.run_stream(question("say:Tick"))]
+            assert kinds[-1] is EventKind.END
+            assert EventKind.MODEL_DELTA in kinds
+            assert await joined.abort("mine") is False
+
+
+async def test_a_run_is_aborted_through_the_socket(home: Path) -> None:
+    async with Agent.open(home), Agent.connect(home) as joined, asyncio.TaskGroup() as tasks:
+        asked = question("wait:60\nsay:late", run_id="slow")
+        result = tasks.create_task(joined.run(asked))
+        async for event in joined.run_stream(asked):
+            if event.kind is EventKind.END:
+                break
+            await joined.abort("slow")
+        assert (await result).status is RunState.ABORTED
+
+
+async def test_an_error_within_comes_out_as_it_was_raised(home: Path) -> None:
+    with pytest.raises(KeyError):
+        async with Agent.open(home):
+            raise KeyError("mine")
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    pass
+
+
+def clock(name: str = "clock", calls: list[str] | None = None) -> AnyTool:
+    async def tell(_: Nothing, context: CallContext) -> str:
+        if calls is not None:
+            calls.append(context.key)
+        return "noon"
+
+    return Tool(name=name, description="Time.", args=Nothing, run=tell, effect=Effect.NONE)
