@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import shutil
+import tempfile
 from pathlib import Path
 
 from nanobot import assets
@@ -27,17 +28,21 @@ def prepare(path: Path) -> None:
 
 
 def _create(path: Path) -> None:
-    if path.exists() or path.is_symlink():
+    if (path.exists() or path.is_symlink()) and not path.is_dir():
         raise ConfigError(
             f"the workspace {path} is not a folder. Move it away, or set `workspace` to a folder."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.mkdir(mode=0o700, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     for source in sorted(assets.workspace_template().rglob("*")):
         target = unfinished / source.relative_to(assets.workspace_template())
         if source.is_dir():
             target.mkdir(exist_ok=True)
         else:
             target.write_bytes(source.read_bytes())
-    unfinished.rename(path)
+    try:
+        unfinished.rename(path)
+    except OSError:
+        if not path.is_dir():
+            raise
+        shutil.rmtree(unfinished)  # somebody else, starting at the same time, made it first

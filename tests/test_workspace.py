@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,13 @@ def test_a_wheel_keeps_them_inside_the_package(
     assert assets.skills() == package / "_assets" / "skills"
     with pytest.raises(NanobotError, match=r"without its folder workspace_template/"):
         assets.workspace_template()
+
+
+def test_two_that_start_at_once_make_one_workspace(tmp_path: Path) -> None:
+    """Whoever comes second finds it made, and leaves nothing beside it."""
+    path = tmp_path / "workspace"
+    with ThreadPoolExecutor(4) as starting:
+        for _ in range(20):
+            list(starting.map(lambda _: workspace.prepare(path), range(4)))
+            assert [entry.name for entry in tmp_path.iterdir()] == ["workspace"]
+            shutil.rmtree(path)
