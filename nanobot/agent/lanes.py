@@ -155,12 +155,12 @@ class Lanes:
     async def _one_run(self, key: str, kind: RunKind) -> bool:
         try:
             claim = await self._journal.claim(key, self._ids.run_id(), self._driver.settings.zone)
+            held = await self._journal.held(key) if claim is None else 0.0
         except StoreError as error:
             logger.error("lane {} cannot be claimed: {}", key, error)
             await self._clock.sleep(_STORE_RETRY_SECONDS)
             return True
         if claim is None:
-            held = await self._journal.held(key)
             if held:
                 self._bus.wake(key, kind, held)
             return False
