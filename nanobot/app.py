@@ -34,6 +34,7 @@ from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.roster import Roster
 from nanobot.records import Records
+from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.opening import Store, open_store
 from nanobot.system import RandomIds, SystemClock, local_zone
@@ -172,7 +173,7 @@ class Gateway:
         config = self.config.agent
         busy = Busy(mode=config.when_busy, collect_seconds=config.collect_seconds)
         self.bus = Bus(store.journal, config.lane_limit, busy)
-        self.records: Records = store.records
+        self.records: Records = SqlRecords(store.database, store.writer)
         self.tools = tools = self._tools()
         settings = RunSettings(
             limits=Limits(

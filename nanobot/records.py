@@ -155,6 +155,10 @@ class Records(Protocol):
         """
         ...
 
+    async def erase(self, session_key: str, seq: int, by: str) -> None:
+        """Remove the payload of an entry for good. Raises UsageError when there is no such one."""
+        ...
+
     async def runs(self, *, session: str, state: str, limit: int) -> list[RunView]:
         """Runs of a session ("": of all) in a state ("": in any, "live": not ended)."""
         ...

@@ -23,7 +23,7 @@ from nanobot.cli.trials import try_channel, try_model
 from nanobot.config import Config, survey
 from nanobot.errors import ChannelError, ConfigError, ModelError, NanobotError
 from nanobot.providers.models import KNOWN_PROVIDERS
-from nanobot.store.inspecting import inspect
+from nanobot.repositories.inspecting import inspect
 from nanobot.system import local_zone
 from nanobot.tools.sandbox import REMEDY, Sandbox, find_bwrap
 

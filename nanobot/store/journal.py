@@ -32,11 +32,9 @@ from nanobot.store import (
     admission,
     claiming,
     direct,
-    erasing,
     lanes,
     log,
     outbox,
-    reads,
     runs,
     schema,
 )
@@ -199,16 +197,11 @@ class SqlJournal:
 
     async def session(self, session_key: str) -> SessionRow | None:
         """A session as people list it."""
-        return await self._do("", lambda c: reads.session(c, session_key))
+        return await self._do("", lambda c: runs.session(c, session_key))
 
     async def set_model(self, session_key: str, model: str | None) -> None:
         """The model of a session's next calls."""
         await self._do("set_model", lambda c: log.set_model(c, self._writer, session_key, model))
-
-    async def erase(self, session_key: str, seq: int, by: str) -> None:
-        """Remove an entry's payload for good; see erasing.erase. Backups made before keep it."""
-        await self._do("erase", lambda c: erasing.erase(c, self._writer, session_key, seq, by))
-        await self._database.scrub()
 
     async def owed_chats(self, channel: str) -> list[Address]:
         """Chats with something unsent."""

@@ -16,7 +16,6 @@ from nanobot.store.database import Database, SqliteDatabase
 from nanobot.store.journal import SqlJournal
 from nanobot.store.lock import HomeLock
 from nanobot.store.postgres import PostgresDatabase
-from nanobot.store.records import SqlRecords
 from nanobot.store.trouble import as_store_error
 from nanobot.store.unit import Writer
 
@@ -28,18 +27,18 @@ class Store:
 
     def __init__(self, database: Database, writer: Writer, lock: HomeLock | None) -> None:
         self.journal = SqlJournal(database, writer)
-        self.records = SqlRecords(database, writer)
-        self._database = database
+        self.database = database
+        self.writer = writer
         self._lock = lock
 
     @property
     def shared(self) -> bool:
         """Whether lanes are held by leases that run out."""
-        return self._database.dialect == "postgresql"
+        return self.database.dialect == "postgresql"
 
     async def close(self) -> None:
         """Commit what was handed in, then let the next one in."""
-        await self._database.close()
+        await self.database.close()
         if self._lock is not None:
             self._lock.release()
 

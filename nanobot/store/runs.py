@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.agent.states import PREDECESSORS, RunKind, RunState
 from nanobot.bus.events import Address, Origin, Role
 from nanobot.errors import Fenced
-from nanobot.journal import Admission, Ending, Lane, Run, Snapshot
+from nanobot.journal import Admission, Ending, Lane, Run, SessionRow, Snapshot
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.store import inbox, lanes, log, outbox, schema
 from nanobot.store.dialect import insert_ignore
@@ -20,6 +20,8 @@ from nanobot.store.unit import Writer
 _s = schema.sessions
 _r = schema.runs
 _i = schema.inbound
+
+PENDING = sa.and_(schema.INBOUND_OPEN, _i.c.state == "pending")
 
 _LIVE = sa.select(_r).where(_r.c.session_key == sa.bindparam("k"), schema.RUN_LIVE)
 _PROMPT = (
@@ -221,3 +223,27 @@ def progressed(connection: sa.Connection, run: Run) -> None:
     moved = connection.execute(_PROGRESSED, {"i": run.id})
     if moved.rowcount != 1:
         raise Fenced(f"run {run.id} has ended already")
+
+
+def session(connection: sa.Connection, key: str) -> SessionRow | None:
+    """One session with its live run; None when there is none of that key."""
+    row = connection.execute(sa.select(_s).where(_s.c.key == key)).first()
+    if row is None:
+        return None
+    live = connection.execute(sa.select(_r).where(_r.c.session_key == key, schema.RUN_LIVE)).first()
+    return SessionRow(
+        key=row.key,
+        title=row.title,
+        model=row.model,
+        updated_at=row.updated_at,
+        has_unread=row.last_read_at is None or row.updated_at > row.last_read_at,
+        entries=row.head_seq,
+        waiting=waiting(connection, key),
+        run=None if live is None else as_run(live),
+    )
+
+
+def waiting(connection: sa.Connection, key: str) -> int:
+    """How many messages of a session no run has taken."""
+    query = sa.select(sa.func.count()).where(_i.c.session_key == key, PENDING)
+    return connection.scalar(query) or 0

@@ -28,11 +28,11 @@ from nanobot.ports import Clock, Ids
 from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.records import Records
+from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import Entry, ReplyEntry
 from nanobot.store import log, migrate
 from nanobot.store.database import SqliteDatabase, Work
 from nanobot.store.journal import SqlJournal
-from nanobot.store.records import SqlRecords
 from nanobot.store.unit import Writer
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.testing.model import ScriptedProvider

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 import pytest
 import sqlalchemy as sa
 
+from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import Body, Entry
 from nanobot.store import log, schema
 from nanobot.store.database import SqliteDatabase, Work
@@ -47,6 +48,10 @@ class Home:
         """What a process named `owner` works with."""
         writer = Writer(self.clock, self.ids, owner, lease if self.shared else None)
         return SqlJournal(self.database, writer)
+
+    def records(self) -> SqlRecords:
+        """What people read and change with."""
+        return SqlRecords(self.database, Writer(self.clock, self.ids, "reader"))
 
     def doomed(self) -> SqlJournal:
         """A process whose lanes others may take at once, as if it had been killed."""

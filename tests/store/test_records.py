@@ -9,8 +9,6 @@ from nanobot.errors import Fenced, StoreCorrupt, UsageError
 from nanobot.journal import Ending
 from nanobot.records import Counts
 from nanobot.session.entries import CancelEntry
-from nanobot.store.records import SqlRecords
-from nanobot.store.unit import Writer
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, said, told
 
@@ -19,12 +17,8 @@ CANCELLED = Ending(
 )
 
 
-def records_of(home: Home) -> SqlRecords:
-    return SqlRecords(home.database, Writer(home.clock, home.ids, "reader"))
-
-
 async def test_an_empty_store_reads_as_empty(home: Home) -> None:
-    records = records_of(home)
+    records = home.records()
     assert await records.counts() == Counts(sessions=0, waiting=0, owed=0, dead=0)
     assert await records.sessions(limit=10, unread=False) == []
     assert await records.runs(session="", state="", limit=10) == []
@@ -38,7 +32,7 @@ async def test_an_empty_store_reads_as_empty(home: Home) -> None:
 
 
 async def test_a_live_run_is_seen_with_its_session_and_reading_changes_nothing(home: Home) -> None:
-    journal, records = home.journal(), records_of(home)
+    journal, records = home.journal(), home.records()
     claimed = await begun(journal, "r1")
     await asked(journal, claimed)
     await admit(journal, said("waits"))
@@ -57,7 +51,7 @@ async def test_a_live_run_is_seen_with_its_session_and_reading_changes_nothing(h
 
 
 async def test_what_was_read_is_unread_again_after_a_change(home: Home) -> None:
-    journal, records = home.journal(), records_of(home)
+    journal, records = home.journal(), home.records()
     await begun(journal, "r1")
     assert await records.mark_read(KEY)
     assert await records.sessions(limit=10, unread=True) == []
@@ -68,7 +62,7 @@ async def test_what_was_read_is_unread_again_after_a_change(home: Home) -> None:
 
 
 async def test_a_cancelled_run_is_fenced_and_what_waits_stays(home: Home) -> None:
-    journal, records = home.journal(), records_of(home)
+    journal, records = home.journal(), home.records()
     claimed = await begun(journal, "r1")
     await admit(journal, said("waits"))
     ended = await records.cancel("r1", CANCELLED, "1001")
@@ -84,7 +78,7 @@ async def test_a_cancelled_run_is_fenced_and_what_waits_stays(home: Home) -> Non
 
 
 async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) -> None:
-    journal, records = home.journal(), records_of(home)
+    journal, records = home.journal(), home.records()
     await begun(journal, "r1")
     await records.cancel("r1", CANCELLED, "1001")
     row = await journal.next_outbound(CHAT)
@@ -102,7 +96,7 @@ async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) 
 
 
 async def test_a_deleted_session_can_begin_again_and_knows_what_arrived(home: Home) -> None:
-    journal, records = home.journal(), records_of(home)
+    journal, records = home.journal(), home.records()
     await admit(journal, said("secret"))
     claimed = await begun(journal, "r1")
     with pytest.raises(UsageError, match="is alive"):
@@ -120,7 +114,7 @@ async def test_a_deleted_session_can_begin_again_and_knows_what_arrived(home: Ho
 
 
 async def test_a_chain_is_walked_up_to_its_head_and_a_missing_head_is_told(home: Home) -> None:
-    journal, records = home.journal(), records_of(home)
+    journal, records = home.journal(), home.records()
     await begun(journal, "r1")
     (noted,) = await records.audit("", "")
     await journal.post(KEY, told("news", "p1"))

@@ -20,7 +20,8 @@ from nanobot.records import (
     SessionView,
     ToolCallView,
 )
-from nanobot.store import outbox, reads, runs, schema
+from nanobot.repositories import erasing, reads
+from nanobot.store import outbox, runs, schema
 from nanobot.store.database import Database
 from nanobot.store.unit import Writer
 
@@ -72,6 +73,11 @@ class SqlRecords:
         count = await self._do(lambda c: _delete(c, key), "delete")
         await self._database.scrub()
         return count
+
+    async def erase(self, session_key: str, seq: int, by: str) -> None:
+        """Remove an entry's payload for good; see erasing.erase. Backups made before keep it."""
+        await self._do(lambda c: erasing.erase(c, self._writer, session_key, seq, by), "erase")
+        await self._database.scrub()
 
     async def runs(self, *, session: str, state: str, limit: int) -> list[RunView]:
         """Runs, the newest first."""

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from nanobot.agent.states import RunKind, RunState
 from nanobot.bus.events import Address
 from nanobot.errors import StoreCorrupt
-from nanobot.journal import OutboundRow, RunUsage, SessionRow
+from nanobot.journal import OutboundRow, RunUsage
 from nanobot.records import (
     AuditView,
     Counts,
@@ -30,34 +30,10 @@ _r = schema.runs
 _i = schema.inbound
 _o = schema.outbound
 
-_PENDING = sa.and_(schema.INBOUND_OPEN, _i.c.state == "pending")
 _MOST_ENTRIES = 5_000
 """Entries of one run that are looked at: far more than its limits allow it to make."""
 _MOST_RUNS = 1_000
 """Runs that are looked through for tool calls."""
-
-
-def session(connection: sa.Connection, key: str) -> SessionRow | None:
-    """One session with its live run; None when there is none of that key."""
-    row = connection.execute(sa.select(_s).where(_s.c.key == key)).first()
-    if row is None:
-        return None
-    live = connection.execute(sa.select(_r).where(_r.c.session_key == key, schema.RUN_LIVE)).first()
-    return SessionRow(
-        key=row.key,
-        title=row.title,
-        model=row.model,
-        updated_at=row.updated_at,
-        has_unread=row.last_read_at is None or row.updated_at > row.last_read_at,
-        entries=row.head_seq,
-        waiting=_waiting(connection, key),
-        run=None if live is None else runs.as_run(live),
-    )
-
-
-def _waiting(connection: sa.Connection, key: str) -> int:
-    query = sa.select(sa.func.count()).where(_i.c.session_key == key, _PENDING)
-    return connection.scalar(query) or 0
 
 
 def counts(connection: sa.Connection) -> Counts:
@@ -68,7 +44,7 @@ def counts(connection: sa.Connection) -> Counts:
 
     return Counts(
         sessions=count(_s),
-        waiting=count(_i, _PENDING),
+        waiting=count(_i, runs.PENDING),
         owed=count(_o, sa.and_(schema.OUTBOUND_OPEN)),
         dead=count(_o, _o.c.state == "dead"),
     )
@@ -101,7 +77,7 @@ def _as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> Ses
         created_at=row.created_at,
         model=row.model,
         entries=row.head_seq,
-        waiting=_waiting(connection, row.key),
+        waiting=runs.waiting(connection, row.key),
         run=connection.scalar(live),
     )
 
