@@ -20,7 +20,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
-from nanobot.bus.events import Address, InboundMessage, OutboundKind, RunEvent, Sender
+from nanobot.bus.events import Address, Choice, InboundMessage, OutboundKind, RunEvent, Sender
 from nanobot.errors import NanobotError, StoreUnwritable
 from nanobot.intake import ChannelIntake
 from nanobot.ports import Clock
@@ -101,7 +101,7 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
     key: str
     kind: OutboundKind
     text: str
-    choices: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
 
 
 class Result(msgspec.Struct, frozen=True, tag="result", tag_field="op"):

@@ -8,7 +8,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.bus.core import Bus
-from nanobot.bus.events import InboundMessage, OutboundKind, OutboundMessage, Role
+from nanobot.bus.events import Address, InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.bus.gate import MAX_TEXT, Gate, SessionPolicy, clean, session_key
 from nanobot.journal import Admission, Admitted
 from nanobot.operations import Asked, Operations, notice
@@ -37,6 +37,10 @@ class ChannelIntake:
     async def cursor(self) -> str | None:
         """The cursor of the last admitted batch."""
         return await self._bus.journal.cursor(self._name)
+
+    async def chats(self) -> list[Address]:
+        """Where people have spoken before; see ports.Intake."""
+        return await self.operations.engine.records.chats(self._name)
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
         """Commit the messages with the cursor; see ports.Intake."""

@@ -6,11 +6,12 @@ An obligation in a docstring here is tested by the port's contract suite, for ev
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from nanobot.bus.events import Address, InboundMessage, OutboundMessage
+from nanobot.bus.events import Address, Attachment, InboundMessage, OutboundMessage
 
 
 class Clock(Protocol):
@@ -44,21 +45,53 @@ class Ids(Protocol):
 class OutboundPart(msgspec.Struct, frozen=True, kw_only=True):
     """One platform message of an outbound message, rendered. `payload` is the adapter's own JSON
     object as bytes (stored, so that a retry after an upgrade sends what was promised); `text` is
-    the plain-text fallback. `key` is unique for ever: a nonce where the platform takes one."""
+    the plain-text fallback. `key` is unique for ever: a nonce where the platform takes one. With
+    `file` the part is that file, and `text` its caption."""
 
     text: str
     payload: bytes = b""
     key: str = ""
+    file: Attachment | None = None
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """At most `count` messages in `seconds`."""
+
+    count: int
+    seconds: float
+
+
+class Mark(StrEnum):
+    """What a reaction to a message says of it."""
+
+    RECEIVED = "received"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A command as a platform's menu shows it. `usage` names its arguments."""
+
+    name: str
+    help: str
+    usage: str = ""
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What a channel can do. `reconciles`: `find` can tell whether a part was applied. `waits`:
-    messages wait for somebody to attach, however long."""
+    messages wait for somebody to attach, however long. `buttons`: choices become buttons; elsewhere
+    `render` writes them out. The rates are the platform's documented ones, for a chat and for the
+    whole bot: sends are slowed down to them once it has complained.
 
-    edits: bool = False
+    More of it is said by what else an adapter is: Editing, Fetching, Filing, Reacting, Commanding.
+    """
+
     waits: bool = False
     typing: bool = False
     reconciles: bool = False
+    buttons: bool = False
+    chat_rate: Rate | None = None
+    bot_rate: Rate | None = None
 
 
 class Intake(Protocol):
@@ -74,6 +107,11 @@ class Intake(Protocol):
         When it returns, and only then, the platform may be told that they arrived. Messages seen
         before are dropped by their dedupe_key. If it raises, nothing of the batch was taken.
         """
+        ...
+
+    async def chats(self) -> list[Address]:
+        """Every chat of this channel that was admitted from before, the latest first: where to
+        look for what was said while nobody was here."""
         ...
 
     def alive(self) -> None:
@@ -128,4 +166,54 @@ class SelfChecking(Protocol):
 
         Raises BadCredentials or ChannelDown.
         """
+        ...
+
+
+@runtime_checkable
+class Editing(Protocol):
+    """A channel whose messages can be replaced: previews that become the answer."""
+
+    async def edit(
+        self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
+    ) -> None:
+        """Replace a message of ours; that it already reads so is no error. Raises as `send`."""
+        ...
+
+
+@runtime_checkable
+class Fetching(Protocol):
+    """A channel whose messages come with files."""
+
+    async def fetch(self, attachment: Attachment, limit: int) -> bytes:
+        """The content behind `attachment.ref`, at most `limit` bytes. Raises Refused, with a reason
+        for the person, for what will never come, and ChannelDown for what may come later."""
+        ...
+
+
+@runtime_checkable
+class Filing(Protocol):
+    """A channel that takes files."""
+
+    async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
+        """Send `part.file` with `part.text` as its caption; returns the message id. Raises as
+        `send`."""
+        ...
+
+
+@runtime_checkable
+class Reacting(Protocol):
+    """A channel with reactions."""
+
+    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+        """Put our reaction to somebody's message, in the place of the one before. Errors are the
+        host's to ignore."""
+        ...
+
+
+@runtime_checkable
+class Commanding(Protocol):
+    """A channel whose platform has a menu of commands."""
+
+    async def register(self, commands: Sequence[Command]) -> None:
+        """Make the menu these commands. Raises ChannelError; the host logs it and goes on."""
         ...

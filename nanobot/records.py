@@ -155,6 +155,10 @@ class Records(Protocol):
         """
         ...
 
+    async def chats(self, channel: str) -> list[Address]:
+        """Where a channel's runs were asked for, the latest first; at most a thousand."""
+        ...
+
     async def erase(self, session_key: str, seq: int, by: str) -> None:
         """Remove the payload of an entry for good. Raises UsageError when there is no such one."""
         ...

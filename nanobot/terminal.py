@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from nanobot.bus.events import Address, OutboundKind, OutboundMessage
+from nanobot.bus.events import Address, Choice, OutboundKind, OutboundMessage
 from nanobot.errors import NobodyThere, OutcomeUnknown
 from nanobot.ports import Capabilities, Intake, OutboundPart
 
@@ -20,7 +20,7 @@ class Shown(msgspec.Struct, frozen=True):
     key: str
     kind: OutboundKind
     text: str
-    choices: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
 
 
 class Client(Protocol):
@@ -34,7 +34,7 @@ class Client(Protocol):
 class Terminal:
     """The channel `cli`; see ports.Channel. Chats are session names such as `direct`."""
 
-    capabilities = Capabilities(waits=True)
+    capabilities = Capabilities(waits=True, buttons=True)
 
     def __init__(self) -> None:
         self._clients: dict[str, list[Client]] = {}

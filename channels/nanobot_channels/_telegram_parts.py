@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from nanobot.bus.events import OutboundMessage
+from nanobot.bus.events import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._text import Rich, Span, Style, clean, split, utf16_units
@@ -15,7 +15,6 @@ TEXT_LIMIT = 4096
 """UTF-16 units in one message (Bot API, sendMessage)."""
 ENTITY_LIMIT = 100
 """Entities in one message; the server ignores the others (limits.tginfo.me, not in the Bot API)."""
-_CALLBACK_BYTES = 64
 _EMPTY = "(empty message)"
 
 _TYPES = {
@@ -111,11 +110,6 @@ def _with_targets(piece: Rich) -> str:
     return text if utf16_units(text) <= TEXT_LIMIT else piece.text
 
 
-def _buttons(choices: Sequence[str]) -> list[list[Button]]:
-    """One choice a row. Data is limited to 64 bytes; a longer choice is known by its label."""
-    rows = []
-    for number, choice in enumerate(choices):
-        label = clean(choice)
-        fits = 0 < len(label.encode()) <= _CALLBACK_BYTES
-        rows.append([Button(label or str(number + 1), label if fits else f"#{number + 1}")])
-    return rows
+def _buttons(choices: Sequence[Choice]) -> list[list[Button]]:
+    """One choice a row."""
+    return [[Button(clean(one.label) or one.say, one.say)] for one in choices]

@@ -183,9 +183,7 @@ def to_inbound(update: object, channel: str, me: Me | None) -> InboundMessage | 
 def _from_press(press: _Press, channel: str) -> InboundMessage | None:
     if press.message is None or press.sender.is_bot:
         return None
-    rows = press.message.reply_markup.inline_keyboard if press.message.reply_markup else []
-    labels = [button.text for row in rows for button in row if button.callback_data == press.data]
-    text = clean(labels[0] if labels else press.data).strip()
+    text = clean(press.data).strip()
     if not text:
         return None
     return InboundMessage(

@@ -41,7 +41,7 @@ class TelegramChannel:
     """One bot. `poll_seconds`, at least 1, is how long the server holds a poll without news."""
 
     # Telegram has no way to ask whether a message was sent, so nothing can be reconciled.
-    capabilities = Capabilities(edits=True, typing=True, reconciles=False)
+    capabilities = Capabilities(typing=True, reconciles=False)
 
     def __init__(
         self,

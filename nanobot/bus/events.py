@@ -57,8 +57,13 @@ class Sender(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-class Attachment(msgspec.Struct, frozen=True):
-    """A file by reference: `ref` the platform's handle, `blob` the content's sha256 if here."""
+class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file. `kind` is image, audio, video or document; `ref` the platform's handle; `size` in
+    bytes as far as the platform says it.
+
+    Once fetched, `blob` is the sha256 of its content, `path` where it lies below the workspace,
+    `text` what was said in it (a transcript). `error`: why it is not here, for people.
+    """
 
     kind: str
     ref: str = ""
@@ -66,6 +71,17 @@ class Attachment(msgspec.Struct, frozen=True):
     mime: str = ""
     size: int = 0
     blob: str = ""
+    path: str = ""
+    text: str = ""
+    error: str = ""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """One button: pressing it says `say` (at most 64 bytes, Telegram's limit) in the chat, as
+    whoever pressed it."""
+
+    label: str
+    say: str
 
 
 class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,12 +107,17 @@ class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     history: tuple[tuple[str, str], ...] | None = None
 
 
-class InboundMessage(msgspec.Struct, frozen=True, kw_only=True):
+class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message as a channel received it.
 
     `dedupe_key` is unique within the chat and the same whenever the platform delivers the same
     thing again; it differs from `message_id` for edits and button presses. `sent_at` is unix
     seconds by the platform's clock.
+
+    `reply_to` is the message_id that it answers, `quote` what stands there. `edit_of` is the
+    dedupe_key of the message that this is a new version of. `pressed`: a button was pressed, and
+    `text` is what it says. `group`: several people read there; `addressed`: the bot is meant (by
+    a mention, a reply to it, or because they are alone).
     """
 
     address: Address
@@ -108,11 +129,16 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...] = ()
     group_id: str | None = None
     reply_to: str | None = None
+    quote: str = ""
+    edit_of: str | None = None
+    pressed: bool = False
+    group: bool = False
+    addressed: bool = True
     origin: Origin = Origin.USER
     terms: RunTerms | None = None
 
 
-class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True):
+class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
     caller waits for it and has it with the run's end, so that nothing is left to deliver."""
 
@@ -122,7 +148,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True):
     kind: OutboundKind = OutboundKind.REPLY
     attachments: tuple[Attachment, ...] = ()
     reply_to: str | None = None
-    choices: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
     direct: bool = False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nanobot.bus.events import Choice
 from nanobot.cli.markdown import Ink, ending
 from nanobot.cli.transcript import Call, Transcript
 
@@ -43,9 +44,9 @@ class TerminalPaper:
         """Whole blocks of Markdown."""
         self._keep("answer", self._ink.markdown(text, self._width))
 
-    def choices(self, choices: tuple[str, ...]) -> None:
+    def choices(self, choices: tuple[Choice, ...]) -> None:
         """One line each, and how to choose."""
-        lines = [f" {number}. {choice}" for number, choice in enumerate(choices, 1)]
+        lines = [f" {number}. {choice.label}" for number, choice in enumerate(choices, 1)]
         drawn = [self._ink.text(line, self._width, indent="    ") for line in lines]
         how = self._ink.text("Type a number, or answer in your own words.", self._width, "dim")
         self._keep("choices", "".join([*drawn, how]))

@@ -104,7 +104,7 @@ class Repl:
         """A number stands for the choice that was offered under it."""
         choices, number = self._transcript.choices, text.strip()
         if number.isdecimal() and 1 <= int(number) <= len(choices):
-            return choices[int(number) - 1]
+            return choices[int(number) - 1].say
         return text
 
     def _interrupted(self) -> None:

@@ -107,7 +107,7 @@ class PlainScreen:
 
 
 def _with_choices(message: Message) -> str:
-    lines = [f"{number}. {choice}" for number, choice in enumerate(message.choices, 1)]
+    lines = [f"{number}. {choice.label}" for number, choice in enumerate(message.choices, 1)]
     return "\n".join([message.text, *lines])
 
 
@@ -138,7 +138,7 @@ class JsonScreen:
                 "key": message.key,
                 "why": message.kind,
                 "text": message.text,
-                "choices": message.choices,
+                "choices": msgspec.to_builtins(message.choices),
                 "earlier": earlier,
             }
             sys.stdout.write(msgspec.json.encode(told).decode() + "\n")

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from nanobot.bus.events import EventKind, OutboundKind, RunEvent
+from nanobot.bus.events import Choice, EventKind, OutboundKind, RunEvent
 from nanobot.cli.markdown import settled
 from nanobot.control import Answer, Event, Message, Refusal, Taken
 
@@ -27,7 +27,7 @@ class Paper(Protocol):
         """What they got, or a part of it: whole blocks of Markdown."""
         ...
 
-    def choices(self, choices: tuple[str, ...]) -> None:
+    def choices(self, choices: tuple[Choice, ...]) -> None:
         """Answers to choose from, numbered from 1."""
         ...
 
@@ -94,7 +94,7 @@ class Transcript:
     """Follows one conversation. `choices` are the answers proposed by the last message."""
 
     def __init__(self, paper: Paper, monotonic: Callable[[], float]) -> None:
-        self.choices: tuple[str, ...] = ()
+        self.choices: tuple[Choice, ...] = ()
         self._paper = paper
         self._monotonic = monotonic
         self._draft = _Draft()

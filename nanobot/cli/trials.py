@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot.app import open_channel
-from nanobot.bus.events import InboundMessage, Sender
+from nanobot.bus.events import Address, InboundMessage, Sender
 from nanobot.errors import ChannelDown, ModelUnreachable
 from nanobot.ports import SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
@@ -94,6 +94,9 @@ class _Doorkeeper:
 
     async def cursor(self) -> str | None:
         return None
+
+    async def chats(self) -> list[Address]:
+        return []
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
         if messages:

@@ -32,6 +32,7 @@ _o = schema.outbound
 
 _MOST_ENTRIES = 5_000
 """Entries of one run that are looked at: far more than its limits allow it to make."""
+_MOST_CHATS = 1_000
 _MOST_RUNS = 1_000
 """Runs that are looked through for tool calls."""
 
@@ -80,6 +81,14 @@ def _as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> Ses
         waiting=runs.waiting(connection, row.key),
         run=connection.scalar(live),
     )
+
+
+def chats(connection: sa.Connection, channel: str) -> list[Address]:
+    """See Records.chats."""
+    place = (_r.c.chat_id, _r.c.thread_id)
+    query = sa.select(*place).where(_r.c.channel == channel).group_by(*place)
+    query = query.order_by(sa.func.max(_r.c.created_at).desc()).limit(_MOST_CHATS)
+    return [Address(channel, chat, thread) for chat, thread in connection.execute(query)]
 
 
 def entries(

@@ -74,6 +74,10 @@ class SqlRecords:
         await self._database.scrub()
         return count
 
+    async def chats(self, channel: str) -> list[Address]:
+        """Where a channel's runs were asked for."""
+        return await self._do(lambda c: reads.chats(c, channel))
+
     async def erase(self, session_key: str, seq: int, by: str) -> None:
         """Remove an entry's payload for good; see erasing.erase. Backups made before keep it."""
         await self._do(lambda c: erasing.erase(c, self._writer, session_key, seq, by), "erase")

@@ -20,7 +20,8 @@ GENESIS = b"\0" * 32
 
 
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
-    """One message taken into the log. `sent_at` and `zone` tell the model the time."""
+    """One message taken into the log. `sent_at` and `zone` tell the model the time; `quote` is what
+    it answers; `edited`: it replaces what the person said before."""
 
     text: str
     address: Address
@@ -32,6 +33,8 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     sender_name: str = ""
     zone: str = "UTC"
     reply_to: str | None = None
+    quote: str = ""
+    edited: bool = False
     attachments: tuple[Attachment, ...] = ()
     origin: Origin = Origin.USER
     steered: bool = False

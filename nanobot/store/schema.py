@@ -88,6 +88,8 @@ inbound = sa.Table(
     sa.Column("at", sa.Double, nullable=False),
     # Held back until then: parts of a group wait for each other, bursts are collected.
     sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
+    # Its files are being fetched: nobody takes it before they are here, or known not to come.
+    sa.Column("fetching", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
 )
@@ -164,5 +166,24 @@ parts = sa.Table(
     sa.Column("key", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("receipt", sa.Text),
+    sa.Column("file", sa.LargeBinary),
+    sqlite_with_rowid=False,
+)
+
+# Who asked to be let in, and who was: beside the owners and members of the configuration.
+pairings = sa.Table(
+    "pairings",
+    metadata,
+    sa.Column("channel", sa.Text, primary_key=True),
+    sa.Column("sender_id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("code", sa.Text),
+    sa.Column("asked_at", sa.Double, nullable=False),
+    sa.Column("expires_at", sa.Double, nullable=False),
+    sa.Column("decided_at", sa.Double),
+    sa.Column("decided_by", sa.Text),
     sqlite_with_rowid=False,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import Address, OutboundMessage
+from nanobot.bus.events import Address, Choice, OutboundMessage
 from nanobot.errors import BadCredentials, StoreUnwritable
 from nanobot.ports import OutboundPart
 from nanobot.testing import ManualClock
@@ -270,18 +270,18 @@ async def test_the_press_of_a_button_is_a_message_and_is_answered_after_its_comm
     telegram: TelegramServer, running: Running, channel: TelegramChannel
 ) -> None:
     telegram.say(1, "hi")
-    long_choice = "a choice that is longer than the sixty-four bytes that callback data may have"
-    message = OutboundMessage(address=CHAT, text="Which?", key="k", choices=("yes", long_choice))
+    choices = (Choice("Yes, do it", "/approve 7"), Choice("No", "/deny 7"))
+    message = OutboundMessage(address=CHAT, text="Which?", key="k", choices=choices)
     await channel.send(CHAT, channel.render(message)[0])
     asked = await telegram.reply_in(1)
-    telegram.press(asked, "yes")
-    telegram.press(asked, long_choice)
+    telegram.press(asked, "Yes, do it")
+    telegram.press(asked, "No")
     intake = FakeIntake()
     async with running(intake):
         await intake.received(3)
         await telegram.called("answerCallbackQuery", 2)
     presses = intake.messages[1:]
-    assert [press.text for press in presses] == ["yes", long_choice]
+    assert [press.text for press in presses] == ["/approve 7", "/deny 7"]
     assert len({press.dedupe_key for press in presses}) == 2
     assert all(press.sender.id == "1" for press in presses)
 

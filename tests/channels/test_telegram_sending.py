@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Attachment, OutboundMessage
+from nanobot.bus.events import Address, Attachment, Choice, OutboundMessage
 from nanobot.errors import ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused
 from nanobot.ports import Channel, OutboundPart
 from nanobot.testing import ManualClock
@@ -220,13 +220,15 @@ def test_long_text_is_divided_by_utf16_units_and_keys_are_unique() -> None:
 
 
 def test_the_first_part_replies_and_the_last_one_has_the_buttons() -> None:
-    parts = render("word " * 1500, reply_to="7", choices=("yes", "no"))
+    parts = render(
+        "word " * 1500, reply_to="7", choices=(Choice("yes", "/approve 1"), Choice("no", "/deny 1"))
+    )
     first, last = (msgspec.json.decode(part.payload) for part in parts)
     assert first == {"reply_to": "7"}
     assert last == {
         "buttons": [
-            [{"text": "yes", "callback_data": "yes"}],
-            [{"text": "no", "callback_data": "no"}],
+            [{"text": "yes", "callback_data": "/approve 1"}],
+            [{"text": "no", "callback_data": "/deny 1"}],
         ]
     }
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from nanobot.bus.events import Choice
 from nanobot.cli.markdown import Ink, ending, settled
 from nanobot.cli.paper import TerminalPaper
 from nanobot.cli.screen import harmless
@@ -132,7 +133,7 @@ def test_unlike_things_stand_apart() -> None:
     page.paper.called(Call("b", "{}"), ok=True, ms=0, text="")
     page.paper.answer("One.\n\n")
     page.paper.answer("Two.")
-    page.paper.choices(("yes", "no"))
+    page.paper.choices((Choice("yes", "/approve 1"), Choice("no", "/deny 1")))
     page.paper.said("1")
     assert page.put == (
         "> hello\n✓ a   0.0 s\n✓ b   0.0 s\n\nOne.\n\nTwo.\n 1. yes\n 2. no\n"

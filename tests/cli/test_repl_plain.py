@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from nanobot.bus.events import EventKind, OutboundKind, RunEvent
+from nanobot.bus.events import Choice, EventKind, OutboundKind, RunEvent
 from nanobot.cli.screen import JsonScreen, PlainScreen
 from nanobot.control import Message
 
@@ -52,6 +52,8 @@ def test_an_answer_from_before_is_one_too(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_plain_text_numbers_choices_and_obeys_no_model(capsys: pytest.CaptureFixture[str]) -> None:
-    message = Message("r:0", OutboundKind.REPLY, "Which\x1b[2J?", ("this", "that"))
+    message = Message(
+        "r:0", OutboundKind.REPLY, "Which\x1b[2J?", (Choice("this", "1"), Choice("that", "2"))
+    )
     PlainScreen(streaming=False).message(message, earlier=False)
     assert capsys.readouterr().out == "Which?\n1. this\n2. that\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.bus.events import EventKind, OutboundKind, RunEvent
+from nanobot.bus.events import Choice, EventKind, OutboundKind, RunEvent
 from nanobot.cli.transcript import Call, Transcript
 from nanobot.control import Event, Message, Refusal, Taken
 
@@ -22,8 +22,8 @@ class FakePaper:
     def answer(self, text: str) -> None:
         self.kept.append(text)
 
-    def choices(self, choices: tuple[str, ...]) -> None:
-        self.kept.append(f"? {' | '.join(choices)}")
+    def choices(self, choices: tuple[Choice, ...]) -> None:
+        self.kept.append(f"? {' | '.join(one.label for one in choices)}")
 
     def called(self, call: Call, *, ok: bool, ms: int | None, text: str) -> None:
         self.kept.append(f"{'+' if ok else '-'} {call} {ms}")
@@ -36,6 +36,9 @@ class FakePaper:
 
     def fits(self, text: str) -> bool:
         return len(text) <= self.room
+
+
+WHICH = (Choice("this", "/answer 1"), Choice("that", "/answer 2"))
 
 
 class Talk:
@@ -84,7 +87,7 @@ class Talk:
         key: str,
         text: str,
         kind: OutboundKind = OutboundKind.REPLY,
-        choices: tuple[str, ...] = (),
+        choices: tuple[Choice, ...] = (),
     ) -> None:
         self.transcript.see(Message(key, kind, text, choices))
 
@@ -248,9 +251,9 @@ def test_answers_from_before_are_marked(talk: Talk) -> None:
 def test_choices_are_offered_once_and_until_something_is_said(talk: Talk) -> None:
     talk.begins()
     talk.ends("Which?")
-    talk.message("r:0", "Which?", choices=("this", "that"))
+    talk.message("r:0", "Which?", choices=WHICH)
     assert talk.kept == ["Which?", "? this | that"]
-    assert talk.transcript.choices == ("this", "that")
+    assert talk.transcript.choices == WHICH
     talk.say("k", "this")
     assert not talk.transcript.choices
 

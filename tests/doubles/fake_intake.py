@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from nanobot.bus.events import InboundMessage
+from nanobot.bus.events import Address, InboundMessage
 
 
 class FakeIntake:
@@ -13,6 +13,7 @@ class FakeIntake:
 
     def __init__(self, cursor: str | None = None) -> None:
         self.stored = cursor
+        self.known: list[Address] = []
         self.messages: list[InboundMessage] = []
         self.batches: list[tuple[list[InboundMessage], str | None]] = []
         self.failures: list[Exception] = []
@@ -33,6 +34,9 @@ class FakeIntake:
         self.batches.append((list(messages), cursor))
         self.stored = cursor
         self._wake()
+
+    async def chats(self) -> list[Address]:
+        return self.known
 
     def alive(self) -> None:
         self.signs_of_life += 1

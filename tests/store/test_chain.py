@@ -180,7 +180,7 @@ async def test_an_entry_that_cannot_be_read_is_an_error_that_says_so(home: Home)
 
 
 async def test_an_erased_payload_is_gone_and_the_chain_holds(home: Home) -> None:
-    journal = await talked(home)
+    await talked(home)
     head = await head_of(home)
     await home.records().erase(KEY, 4, "1001")
     entries = await home.entries(KEY)
@@ -201,7 +201,7 @@ async def test_after_an_erasure_the_session_goes_on(home: Home) -> None:
 
 
 async def test_erasing_again_changes_nothing(home: Home) -> None:
-    journal = await talked(home)
+    await talked(home)
     await home.records().erase(KEY, 4, "1001")
     before = await home.everything()
     await home.records().erase(KEY, 4, "1001")
@@ -210,7 +210,7 @@ async def test_erasing_again_changes_nothing(home: Home) -> None:
 
 @pytest.mark.parametrize("seq", [0, 8, 99])
 async def test_only_entries_that_say_something_can_be_erased(home: Home, seq: int) -> None:
-    journal = await talked(home)
+    await talked(home)
     await home.records().erase(KEY, 4, "1001")  # entry 8 tells of it
     before = await home.everything()
     with pytest.raises(UsageError, match=f"no entry {seq}"):

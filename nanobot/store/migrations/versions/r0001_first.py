@@ -75,6 +75,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("run_id", sa.Text),
         sa.Column("at", sa.Double, nullable=False),
         sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
+        sa.Column("fetching", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("body", sa.LargeBinary, nullable=False),
         sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
     )
@@ -133,6 +134,22 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("key", sa.Text, nullable=False),
         sa.Column("state", sa.Text, nullable=False),
         sa.Column("receipt", sa.Text),
+        sa.Column("file", sa.LargeBinary),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "pairings",
+        sa.Column("channel", sa.Text, primary_key=True),
+        sa.Column("sender_id", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("chat_id", sa.Text, nullable=False),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("role", sa.Text, nullable=False),
+        sa.Column("code", sa.Text),
+        sa.Column("asked_at", sa.Double, nullable=False),
+        sa.Column("expires_at", sa.Double, nullable=False),
+        sa.Column("decided_at", sa.Double),
+        sa.Column("decided_by", sa.Text),
         sqlite_with_rowid=False,
     )
 
