@@ -60,7 +60,7 @@ async def test_a_crash_leaves_no_command_running(world: World) -> None:
     gateway = await world.start()
     world.telegram.say(1, f"tool:exec:{command}")
     await world.eventually((world.workspace / "pid").exists)
-    await world.eventually(lambda: world.processes("sleep", "300.125"))
+    await world.eventually(lambda: bool(world.processes("sleep", "300.125")))
     await gateway.kill()
     await world.eventually(lambda: not world.processes("sleep", "300.125"))
 
