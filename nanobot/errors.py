@@ -5,6 +5,7 @@ NanobotError
 |   `-- RunConflict         a run of that id was asked for with other input
 |-- NotServed               no process serves this home                          exit 1
 |-- Disconnected            the process that was asked is gone; ask it again     exit 1
+|-- BlobMissing             the content of a file is gone, or damaged            exit 1
 |-- ConfigError             the configuration is wrong; names key and remedy     exit 3
 |-- StoreError              the home or the database cannot be used              exit 4
 |   |-- StoreLocked         another process holds this home (pid, command)
@@ -60,6 +61,10 @@ class Disconnected(NanobotError):
 
 class RunConflict(UsageError):
     """A run of that id is known, and it was asked for with other input."""
+
+
+class BlobMissing(NanobotError):
+    """The content of a file that came or goes with a message is gone from the disk, or damaged."""
 
 
 class ConfigError(NanobotError):

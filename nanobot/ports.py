@@ -42,6 +42,14 @@ class Ids(Protocol):
         ...
 
 
+class BlobReader(Protocol):
+    """Where the content of files is read."""
+
+    async def read(self, digest: str) -> bytes:
+        """The content with this sha256 (`Attachment.blob`). Raises BlobMissing."""
+        ...
+
+
 class OutboundPart(msgspec.Struct, frozen=True, kw_only=True):
     """One platform message of an outbound message, rendered. `payload` is the adapter's own JSON
     object as bytes (stored, so that a retry after an upgrade sends what was promised); `text` is
