@@ -88,7 +88,13 @@ class Caller:
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         turn.emit(EventKind.TOOL_RESULT, key=key, name=name, ok=ok, text=text[:500], ms=ms)
         return ToolResultEntry(
-            call=pending.model_call, index=pending.index, name=name, text=text, ok=ok, ms=ms
+            call=pending.model_call,
+            index=pending.index,
+            name=name,
+            text=text,
+            ok=ok,
+            ms=ms,
+            tainted=pending.refusal is None and self._tools.taints(name),
         )
 
     async def _tried(
@@ -142,4 +148,5 @@ def _context(turn: Turn, key: str) -> CallContext:
         sender_id=turn.run.sender_id,
         role=turn.run.role,
         key=key,
+        tainted=turn.tainted,
     )

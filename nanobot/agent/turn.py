@@ -107,6 +107,12 @@ class Turn:
             return self.log
         return [entry for entry in self.log if entry.run_id == self.run.id]
 
+    @property
+    def tainted(self) -> bool:
+        """Whether anything the model sees came from outside."""
+        kinds = UserEntry | ToolResultEntry
+        return any(isinstance(e.body, kinds) and e.body.tainted for e in self.seen)
+
     def limits(self, configured: Limits) -> Limits:
         """How far this run may go."""
         asked = self.terms

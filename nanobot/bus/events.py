@@ -117,7 +117,8 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     `reply_to` is the message_id that it answers, `quote` what stands there. `edit_of` is the
     dedupe_key of the message that this is a new version of. `pressed`: a button was pressed, and
     `text` is what it says. `group`: several people read there; `addressed`: the bot is meant (by
-    a mention, a reply to it, or because they are alone).
+    a mention, a reply to it, or because they are alone). `tainted`: it is not only its sender who
+    speaks in it.
     """
 
     address: Address
@@ -135,6 +136,7 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     group: bool = False
     addressed: bool = True
     origin: Origin = Origin.USER
+    tainted: bool = False
     terms: RunTerms | None = None
 
 

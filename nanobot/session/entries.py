@@ -21,7 +21,8 @@ GENESIS = b"\0" * 32
 
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
     """One message taken into the log. `sent_at` and `zone` tell the model the time; `quote` is what
-    it answers; `edited`: it replaces what the person said before."""
+    it answers; `edited`: it replaces what the person said before; `tainted`: it brings content from
+    outside."""
 
     text: str
     address: Address
@@ -38,6 +39,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     attachments: tuple[Attachment, ...] = ()
     origin: Origin = Origin.USER
     steered: bool = False
+    tainted: bool = False
     terms: RunTerms | None = None
 
 
@@ -86,7 +88,7 @@ class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_star
 class ToolResultEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True
 ):
-    """What a tool call gave, or why it was not made."""
+    """What a tool call gave, or why it was not made. `tainted`: content from outside."""
 
     call: int
     index: int
@@ -94,6 +96,7 @@ class ToolResultEntry(
     text: str
     ok: bool = True
     ms: int = 0
+    tainted: bool = False
 
 
 class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):

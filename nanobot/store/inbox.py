@@ -156,5 +156,8 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
         attachments=message.attachments,
         origin=message.origin,
         steered=steered,
+        tainted=message.tainted
+        or message.origin in (Origin.EVENT, Origin.WEBHOOK)
+        or bool(message.attachments and one.role is not Role.OWNER),
         terms=message.terms,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -25,7 +25,9 @@ class Effect(StrEnum):
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True):
-    """For whom a call runs. `key` is the call's identity: run, model call, index."""
+    """For whom a call runs. `key` is the call's identity: run, model call, index. `tainted`: the
+    run has seen what came from outside, which may be what asks for this call. `approved`: a person
+    has agreed to exactly this call."""
 
     run_id: str
     session_key: str
@@ -33,6 +35,8 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     sender_id: str
     role: Role
     key: str
+    tainted: bool = False
+    approved: bool = False
 
 
 Args = TypeVar("Args", bound=msgspec.Struct)
@@ -45,6 +49,10 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     `run` gets a validated instance. `run` returns the text for the model and raises ToolError
     for what the model can mend. `timeout` is in seconds. `allowed` is the set of roles that may
     use it at all. `rest` is what a result too long to show says about reading what was left out.
+
+    `taints`: its results are content from outside (the web, other people's systems), which must
+    not be obeyed; a run that has seen some is held to stricter rules. `risk` is for the policy
+    where no rule names the tool; unset, it is high for effects on the world and low otherwise.
     """
 
     name: str
@@ -55,6 +63,8 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     timeout: float = 30.0
     allowed: frozenset[Role] = frozenset({Role.OWNER, Role.MEMBER})
     rest: str = "Ask for a smaller part to see it."
+    taints: bool = False
+    risk: Literal["low", "high"] | None = None
 
 
 AnyTool = Tool[Any]

@@ -68,6 +68,10 @@ class ToolRegistry:
         tool = self._tools.get(name)
         return None if tool is None else tool.effect
 
+    def taints(self, name: str) -> bool:
+        """Whether results of this tool are content from outside."""
+        return name in self._tools and self._tools[name].taints
+
     async def execute(self, name: str, arguments: str, context: CallContext) -> str:
         """Run one call with the model's own text as arguments, and return the text for the model.
 
