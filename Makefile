@@ -21,14 +21,14 @@ start: $(INSTALLED_RUN)
 	@if [ -t 0 ] || [ -p /dev/stdin ]; then exec $(BIN)/nanobot agent; else exec $(BIN)/nanobot gateway; fi
 
 test: $(INSTALLED_DEV)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 check: $(INSTALLED_DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	PYTHONPATH=.:channels $(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 prove: check
 	$(BIN)/python -m pytest -q -m slow --timeout 1800

@@ -16,6 +16,7 @@ SCENARIOS: dict[str, Scenario] = {
         life.MEMORY,
         history.HISTORY,
         alone.COMMANDS,
+        alone.IMPORTS,
         store.STORE,
         alone.SIZE,
         talking.DOUBLES,

@@ -7,6 +7,7 @@ import re
 import statistics
 import sys
 import time
+from collections.abc import Collection
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -21,6 +22,9 @@ HEAVY = ("sqlalchemy", "telegram", "aiohttp", "litellm")
 """Modules that only a gateway needs."""
 WORTH_A_NOTE = (*HEAVY, "alembic", "asyncio", "httpx", "markdown_it", "msgspec", "rich", "ssl")
 _MAIN = "from nanobot.cli import main; main()"
+FOREIGN = ("telegram", "discord", "slack_bolt", "litellm", "trafilatura", "ddgs")
+"""Libraries that no command loads but for what it is asked to do with them."""
+_OWN_TIME = re.compile(r"^import time:\s+(\d+) \|", re.MULTILINE)
 _IMPORTED = re.compile(r"^import time:.*\|\s*([\w.]+)$", re.MULTILINE)
 
 
@@ -55,8 +59,8 @@ async def _imports(home: Path) -> set[str]:
     return set(_IMPORTED.findall(told))
 
 
-async def _run(home: Path, *arguments: str) -> str:
-    """What Python says on standard error; raises BenchmarkError unless it ends well."""
+async def _run(home: Path, *arguments: str, fine: Collection[int] = (0,)) -> str:
+    """What Python says on standard error; raises BenchmarkError unless it ends as is `fine`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
@@ -72,10 +76,81 @@ async def _run(home: Path, *arguments: str) -> str:
     finally:
         if process.returncode is None:
             process.kill()
-    if process.returncode:
+    if process.returncode not in fine:
         raise BenchmarkError(f"{arguments} ended with {process.returncode}: {told[-500:]!r}")
     return told.decode("utf-8", "replace")
 
+
+EVERY: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("help",): (),
+    ("status",): (),
+    ("doctor",): (),
+    ("sessions", "new"): (),
+    ("sessions", "stop"): (),
+    ("sessions", "model"): (),
+    ("sessions", "list"): (),
+    ("sessions", "show"): (),
+    ("sessions", "read"): (),
+    ("sessions", "delete"): ("nobody",),
+    ("sessions", "export"): (),
+    ("runs", "list"): (),
+    ("runs", "show"): ("none",),
+    ("runs", "cancel"): ("none",),
+    ("outbox", "list"): (),
+    ("outbox", "retry"): ("1",),
+    ("outbox", "drop"): ("1",),
+    ("tools", "list"): (),
+    ("tools", "history"): (),
+    ("audit", "verify"): (),
+    ("config", "get"): (),
+    ("config", "set"): ("agent.temperature", "0.5"),
+    ("config", "check"): (),
+    ("config", "schema"): (),
+}
+"""Every command that ends by itself, with the arguments it cannot do without."""
+TALKING = (("agent",), ("gateway",), ("onboard",), ("send",))
+"""The commands that go on until somebody is done with them; `start` measures the gateway."""
+
+
+async def imports(stage: Stage, subject: Subject) -> Sample:
+    """What every command imports in an empty home, in seconds of importing, and how many commands
+    import a chat library or litellm (none should). The floor is the same Python doing nothing."""
+    if subject is Subject.FLOOR:
+        told = await _run(stage.home(), "-X", "importtime", "-c", "pass")
+        return {" ".join(command): _seconds(told) for command in EVERY}
+    sample: dict[str, float] = {}
+    strangers: dict[str, list[str]] = {}
+    for command, arguments in EVERY.items():
+        call = ("-X", "importtime", "-c", _MAIN, *command, *arguments)
+        home = stage.home()
+        (home / "config.toml").unlink(missing_ok=True)
+        told = await _run(home, *call, fine=(0, 1, 2, 5))
+        name = " ".join(command)
+        sample[name] = _seconds(told)
+        stage.notes[f"{name} imports, modules"] = len(_IMPORTED.findall(told))
+        if heavy := sorted(set(_IMPORTED.findall(told)) & set(FOREIGN)):
+            strangers[name] = heavy
+    stage.notes["commands that import what they do not need"] = strangers
+    return sample | {"strangers": len(strangers)}
+
+
+def _seconds(told: str) -> float:
+    """What `-X importtime` measured: the sum of every module's own time."""
+    return sum(map(int, _OWN_TIME.findall(told))) / 1e6
+
+
+IMPORTS = Scenario(
+    "imports",
+    (
+        *(
+            Measure(name, f"`nanobot {name}`, importing", "s")
+            for name in (" ".join(command) for command in EVERY)
+        ),
+        Measure("strangers", f"commands that import one of {', '.join(FOREIGN)}", ""),
+    ),
+    imports,
+    once=True,
+)
 
 COMMANDS = Scenario(
     "commands",
