@@ -44,6 +44,7 @@ from nanobot.tools.files import file_tools
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
 from nanobot.tools.sandbox import Sandbox, find_bwrap
+from nanobot.tools.web import web_tools
 
 _CHANNELS_READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
@@ -219,6 +220,8 @@ class Gateway:
         tools.register(
             exec_tool(sandbox, folder, network=settings.network, timeout=settings.timeout)
         )
+        for tool in web_tools(self.config.tools.web):
+            tools.register(tool)
         return tools
 
     def _terminal(self) -> tuple[Control, Terminal]:

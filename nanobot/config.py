@@ -38,6 +38,7 @@ from nanobot.settings import (
     Settings,
     ToolsSettings,
     WebSettings,
+    WebToolSettings,
 )
 
 __all__ = [
@@ -72,7 +73,7 @@ _LATER = frozenset(
         *("agent." + key for key in ("triage", "decision", "recall", "recall_top_k", "remember")),
         *("agent." + key for key in ("max_cognition_rounds", "persona")),
         *("agent." + key for key in ("tool_retries", "tool_retry_delay")),
-        *("tools.web", "memory", "heartbeat", "lifecycle", "policy", "budgets", "mcp", "hooks"),
+        *("memory", "heartbeat", "lifecycle", "policy", "budgets", "mcp", "hooks"),
         "events",
     }
 )
@@ -288,10 +289,21 @@ class _Reader:
 
     def _tools(self, found: Any) -> ToolsSettings:
         tables = dict(self._items(found, "tools"))
-        settings = self._table(ExecSettings, tables.pop("exec", {}), "tools.exec")
+        shell = self._table(ExecSettings, tables.pop("exec", {}), "tools.exec")
+        found = tables.pop("web", {})
+        web = self._table(WebToolSettings, found, "tools.web")
+        for key in ("brave_api_root", "tavily_api_root", "searxng_url", "proxy"):
+            url = getattr(web, key)
+            if url and not url.startswith(("http://", "https://")):
+                raise self._wrong(f"tools.web.{key}", found[key], "an http:// or https:// URL")
+        needed = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
+        need = needed.get(web.search)
+        if need is not None and not getattr(web, need):
+            wanted = f"another service unless tools.web.{need} is set"
+            raise self._wrong("tools.web.search", found["search"], wanted)
         for name, value in tables.items():
-            self._unknown(f"tools.{name}", ["tools.exec"], value)
-        return ToolsSettings(exec=settings)
+            self._unknown(f"tools.{name}", ["tools.exec", "tools.web"], value)
+        return ToolsSettings(exec=shell, web=web)
 
     def _value(self, field: msgspec.structs.FieldInfo, found: Any, key: str) -> Any:
         value, loose = self._resolved(found, key)
@@ -369,6 +381,7 @@ class _Reader:
 
 def _every_key() -> list[str]:
     tables = {"agent": AgentSettings, "web": WebSettings, "tools.exec": ExecSettings}
+    tables["tools.web"] = WebToolSettings
     nested = [f"{path}.{key}" for path, kind in tables.items() for key in kind.__struct_fields__]
     return [*Top.__struct_fields__, *nested]
 

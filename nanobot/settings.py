@@ -100,10 +100,25 @@ class ExecSettings(Settings, frozen=True, kw_only=True):
     timeout: Duration = 60.0
 
 
+class WebToolSettings(Settings, frozen=True, kw_only=True):
+    """`[tools.web]`: how the model searches the web and reads its pages."""
+
+    fetch: bool = True
+    search: Literal["auto", "ddgs", "brave", "tavily", "searxng", "off"] = "auto"
+    brave_api_key: str = ""
+    brave_api_root: str = "https://api.search.brave.com"
+    tavily_api_key: str = ""
+    tavily_api_root: str = "https://api.tavily.com"
+    searxng_url: str = ""
+    allow_private: tuple[str, ...] = ()
+    proxy: str = ""
+
+
 class ToolsSettings(Settings, frozen=True, kw_only=True):
     """`[tools]`."""
 
     exec: ExecSettings = ExecSettings()
+    web: WebToolSettings = WebToolSettings()
 
 
 class Config(Settings, frozen=True, kw_only=True):

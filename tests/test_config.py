@@ -305,6 +305,14 @@ def test_secrets_are_in_no_error(home: Path, text: str) -> None:
         ("[web]\nport = 65536", "web.port", "65536", "from 0 up to 65535"),
         ("agent = 5", "agent", "5", "write [agent] and its keys below it"),
         ("[tools]\nexec = 1", "tools.exec", "1", "a table"),
+        ('[tools.web]\nsearch = "yahoo"', "tools.web.search", '"yahoo"', '"searxng"'),
+        ('[tools.web]\nsearch = "brave"', "tools.web.search", '"brave"', "brave_api_key is set"),
+        (
+            '[tools.web]\nproxy = "socks"',
+            "tools.web.proxy",
+            '"socks"',
+            "an http:// or https:// URL",
+        ),
         ("[channels]\ntelegram = true", "channels.telegram", "true", "a table"),
         ('[channels.t]\nowners = "1"', "channels.t.owners", '"1"', "a list of texts"),
         ("[channels.t]\nowners = [1.5]", "channels.t.owners", "a list: 1.5", "a list of texts"),
@@ -361,7 +369,6 @@ def test_a_slip_is_a_warning_that_names_the_likely_key(
         ("[agent]\ntriage = 'off'", "agent.triage is not in this version yet; it is ignored."),
         ("[memory]\nx = 1", "memory is not in this version yet; it is ignored."),
         ("[mcp.files]\ncommand = 'x'", "mcp is not in this version yet; it is ignored."),
-        ("[tools.web]\nsearch = 'auto'", "tools.web is not in this version yet; it is ignored."),
         ("[web]\nenabled = true", "web.enabled: the web page is not served yet."),
     ],
 )

@@ -22,6 +22,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "channels.NAME": settings.ChannelSettings,
     "web": settings.WebSettings,
     "tools.exec": settings.ExecSettings,
+    "tools.web": settings.WebToolSettings,
     "Top level": config.Top,
 }
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \|", re.MULTILINE)

@@ -25,7 +25,7 @@ from nanobot.config import (
 from nanobot.config import Top as _Top
 from nanobot.config_source import from_text, masked
 from nanobot.errors import ConfigError, StoreUnwritable, UsageError
-from nanobot.settings import ExecSettings, Settings, ToolsSettings
+from nanobot.settings import ExecSettings, Settings, ToolsSettings, WebToolSettings
 
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
@@ -50,6 +50,7 @@ def _walk(config: Config) -> Iterator[tuple[str, Any]]:
         yield from ((f"{path}.{key}", masked(key, v)) for key, v in channel.settings.items())
     yield from _table("web", config.web)
     yield from _table("tools.exec", config.tools.exec)
+    yield from _table("tools.web", config.tools.web)
 
 
 def _table(path: str, table: Settings) -> Iterator[tuple[str, Any]]:
@@ -187,6 +188,7 @@ def _hint(key: str) -> Any:
         "agent": AgentSettings,
         "web": WebSettings,
         "tools.exec": ExecSettings,
+        "tools.web": WebToolSettings,
     }
     path, _, last = key.rpartition(".")
     kind: type[msgspec.Struct] | None = tables.get(path)

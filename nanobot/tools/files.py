@@ -1,4 +1,4 @@
-"""The tools for files in the workspace: read, write, edit, list."""
+"""The tools for files in the workspace: read, write, edit, list, search."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ import msgspec
 
 from nanobot.errors import ToolError
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
+from nanobot.tools.documents import MAX_DOCUMENT, image_line, kind_of, read_document
+from nanobot.tools.parsing import Job
 from nanobot.tools.result import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.roots import Roots
+from nanobot.tools.search_files import search_files_tool
 from nanobot.tools.textfile import decode, read_page, replace_once
+from nanobot.tools.tree import Glob, walk
 
 DEFAULT_LINES = 2_000
 MAX_ENTRIES = 500
 MAX_EDITED = 4 * 1024 * 1024
 # What a page's notes and its last, cut line may take beyond its room.
 _NOTES = 400
+# Enough to know a document or the extent of a picture by.
+_HEAD = 65_536
 
 _Path = Annotated[
     str, msgspec.Meta(description="Relative to the workspace, or absolute and inside it")
@@ -56,6 +62,13 @@ class ListDir(msgspec.Struct, frozen=True):
     """Arguments of list_dir."""
 
     path: Annotated[str, msgspec.Meta(description='A folder; "." is the workspace')]
+    glob: Annotated[
+        str,
+        msgspec.Meta(
+            max_length=500,
+            description="Only names like this, at any depth: *.md, docs/**/*.{png,jpg}",
+        ),
+    ] = ""
 
 
 class _Files:
@@ -66,7 +79,20 @@ class _Files:
         self._room = room
 
     async def read(self, args: ReadFile, context: CallContext) -> str:
-        return await asyncio.to_thread(self._read, args)
+        found = await asyncio.to_thread(self._read, args)
+        if isinstance(found, str):
+            return found
+        kind, descriptor = found
+        job = Job(kind=kind, offset=args.offset, limit=args.limit, room=self._room)
+        try:
+            reading = await read_document(job, descriptor)
+        except ToolError as error:
+            raise ToolError(f"{quoted(args.path)}: {error}") from error
+        finally:
+            os.close(descriptor)
+        title = f"Title: {reading.title}\n\n" if reading.title else ""
+        notes = f"\n\n[{'; '.join(reading.notes)}]" if reading.notes else ""
+        return f"{title}{reading.text}{notes}"
 
     async def write(self, args: WriteFile, context: CallContext) -> str:
         return await asyncio.to_thread(self._write, args)
@@ -77,8 +103,21 @@ class _Files:
     async def list(self, args: ListDir, context: CallContext) -> str:
         return await asyncio.to_thread(self._list, args)
 
-    def _read(self, args: ReadFile) -> str:
+    def _read(self, args: ReadFile) -> str | tuple[str, int]:
+        """The text of a file; of a document its kind, and the file still open, to be closed."""
         with self._roots.file(args.path) as (descriptor, status):
+            head = os.pread(descriptor, _HEAD, 0)
+            kind = kind_of(head, args.path)
+            if kind is not None:
+                if status.st_size > MAX_DOCUMENT:
+                    raise ToolError(
+                        f"{quoted(args.path)} is {status.st_size:,} bytes long; documents of up "
+                        f"to {MAX_DOCUMENT:,} are read"
+                    )
+                return kind, os.dup(descriptor)
+            picture = image_line(head, status.st_size)
+            if picture is not None:
+                return f"[{picture}]"
             return read_page(descriptor, status.st_size, args.offset, args.limit, self._room)
 
     def _write(self, args: WriteFile) -> str:
@@ -111,6 +150,8 @@ class _Files:
                 return file.read(MAX_EDITED)
 
     def _list(self, args: ListDir) -> str:
+        if args.glob:
+            return self._matching(args)
         with self._roots.folder(args.path) as descriptor:
             with os.scandir(descriptor) as entries:
                 count = 0
@@ -130,9 +171,26 @@ class _Files:
             lines[shown:] = [f"[{count - shown:,} more of {count:,} entries are not shown]"]
         return "\n".join(lines)
 
+    def _matching(self, args: ListDir) -> str:
+        chosen, hidden = Glob(args.glob), self._roots.hidden_keys()
+        lines: list[str] = []
+        count = 0
+        with self._roots.folder(args.path) as descriptor:
+            for path, folder, name in walk(descriptor, hidden, folders=True):
+                if chosen.matches(path):
+                    count += 1
+                    if count <= MAX_ENTRIES:
+                        lines.append(_line(folder, name, path))
+        if not lines:
+            return f"[nothing below {quoted(args.path)} is named like {quoted(args.glob)}]"
+        shown = _fitting(lines, self._room)
+        if shown < count:
+            lines[shown:] = [f"[{count - shown:,} more of {count:,} are not shown]"]
+        return "\n".join(lines)
 
-def _line(folder: int, name: str) -> str:
-    shown = clean(name).translate({10: "\\n", 13: "\\r"})
+
+def _line(folder: int, name: str, path: str = "") -> str:
+    shown = clean(path or name).translate({10: "\\n", 13: "\\r"})
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):
@@ -155,7 +213,7 @@ def _fitting(lines: list[str], room: int) -> int:
 
 
 def file_tools(roots: Roots, result_chars: int = MAX_RESULT_CHARS) -> list[AnyTool]:
-    """read_file, write_file, edit_file and list_dir, for owners and members.
+    """read_file, write_file, edit_file, list_dir and search_files, for owners and members.
 
     They reach what `roots` reaches and nothing else. `result_chars` is what the registry lets
     through: a page ends before it, so that nothing is cut from its middle.
@@ -165,12 +223,14 @@ def file_tools(roots: Roots, result_chars: int = MAX_RESULT_CHARS) -> list[AnyTo
         Tool(
             name="read_file",
             description=(
-                "Read a text file. Long files come in pages; the last line says where the next "
-                "page begins."
+                "Read a text file, or the text of a PDF, Word, Excel or PowerPoint file. Long "
+                "files come in pages; the last line says where the next page begins. offset and "
+                "limit count lines, in a PDF its pages."
             ),
             args=ReadFile,
             run=files.read,
             effect=Effect.NONE,
+            timeout=45.0,
             rest="Read on with offset and limit.",
         ),
         Tool(
@@ -192,9 +252,13 @@ def file_tools(roots: Roots, result_chars: int = MAX_RESULT_CHARS) -> list[AnyTo
         ),
         Tool(
             name="list_dir",
-            description="List a folder: names with kind and size, sorted.",
+            description=(
+                "List a folder: names with kind and size, sorted. With glob: all files below it "
+                "whose name is like that."
+            ),
             args=ListDir,
             run=files.list,
             effect=Effect.NONE,
         ),
+        search_files_tool(roots, result_chars),
     ]

@@ -129,6 +129,25 @@ class Roots:
             finally:
                 os.close(descriptor)
 
+    @contextmanager
+    def either(self, path: str) -> Iterator[int]:
+        """A folder or a regular file open for reading. Raises ToolError for anything else."""
+        with self._errors(path), self._place(path) as place:
+            folder = not place.name
+        opened = self.folder(path) if folder else self.file(path)
+        with opened as found:
+            yield found if isinstance(found, int) else found[0]
+
+    def hidden_keys(self) -> frozenset[tuple[int, int]]:
+        """Device and inode of everything that is hidden, except the workspace itself."""
+        return self._keys() - {self._key(self.workspace)}
+
+    def may_meet_hidden(self) -> bool:
+        """Whether something hidden may lie below what can be reached."""
+        return self._everywhere or any(
+            path.resolve().is_relative_to(self.workspace) for path in self._hidden
+        )
+
     def write(self, path: str, data: bytes) -> bool:
         """Make `data` the file's content, at once or not at all; True if the file is new.
 

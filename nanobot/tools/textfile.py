@@ -32,6 +32,7 @@ _MAGIC = (
     (b"7z\xbc\xaf", "a 7z archive"),
     (b"\x7fELF", "an ELF program"),
     (b"SQLite format 3\0", "a SQLite database"),
+    (b"\xd0\xcf\x11\xe0", "an Office document that is encrypted or of the old kind (.doc, .xls)"),
     (b"OggS", "Ogg audio"),
     (b"ID3", "MP3 audio"),
 )

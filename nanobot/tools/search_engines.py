@@ -1,0 +1,212 @@
+"""Ways to search the web: one port, an implementation for each service."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from html import unescape
+from importlib import import_module
+from typing import Any, Protocol
+
+import aiohttp
+import msgspec
+
+from nanobot.errors import ToolError
+
+SECONDS = 12.0
+MAX_ANSWER = 2_000_000
+_TAGS = re.compile(r"<[^<>]{0,200}>")
+_MAX_FIELD = 600
+
+Answer = Mapping[str, Any]
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """One result. Every field is a stranger's text, in one line, without markup."""
+
+    title: str
+    url: str
+    snippet: str
+
+
+class SearchEngine(Protocol):
+    """A service that finds pages."""
+
+    @property
+    def name(self) -> str:
+        """What people call it, and the value of tools.web.search that chooses it."""
+
+    async def search(self, query: str, count: int) -> list[Hit]:
+        """At most `count` hits, the best first; none if there are none.
+
+        Raises ToolError, with the reason and no key in it, when the service does not serve.
+        """
+
+
+class _Service:
+    """A JSON interface over HTTP. Its address is the owner's choice, so it may be anywhere."""
+
+    def __init__(self, name: str, root: str, proxy: str, seconds: float) -> None:
+        self._name = name
+        self._root = root.rstrip("/")
+        self._proxy = proxy or None
+        self._seconds = seconds
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def ask(self, method: str, path: str, **request: Any) -> Answer:
+        """The JSON object of the answer. Raises ToolError."""
+        try:
+            async with (
+                asyncio.timeout(self._seconds),
+                self._session() as session,
+                session.request(
+                    method, self._root + path, allow_redirects=False, proxy=self._proxy, **request
+                ) as answer,
+            ):
+                return await self._object(answer)
+        except TimeoutError as error:
+            raise ToolError(f"{self._name} did not answer within {self._seconds:g} s") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise ToolError(f"{self._name} cannot be reached ({type(error).__name__})") from error
+
+    def _session(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),
+            trust_env=False,
+        )
+
+    async def _object(self, answer: aiohttp.ClientResponse) -> Answer:
+        if answer.status in (401, 403):
+            raise ToolError(f"{self._name} refuses the key or the request ({answer.status})")
+        if answer.status == 429:
+            raise ToolError(f"{self._name} has had too many requests (429)")
+        if answer.status != 200:
+            raise ToolError(f"{self._name} answered with status {answer.status}")
+        data = bytearray()
+        async for piece in answer.content.iter_chunked(65_536):
+            data += piece
+            if len(data) > MAX_ANSWER:
+                raise ToolError(f"{self._name} answered with more than {MAX_ANSWER:,} bytes")
+        try:
+            return msgspec.json.decode(data, type=dict[str, Any])
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ToolError(f"{self._name} answered with what is not its JSON") from error
+
+
+class Brave:
+    """Brave Search API, with a key."""
+
+    def __init__(self, key: str, root: str, proxy: str = "", seconds: float = SECONDS) -> None:
+        self._key = key
+        self._service = _Service("brave", root, proxy, seconds)
+        self.name = self._service.name
+
+    async def search(self, query: str, count: int) -> list[Hit]:
+        """See SearchEngine. Brave gives 20 at most."""
+        answer = await self._service.ask(
+            "GET",
+            "/res/v1/web/search",
+            params={"q": query, "count": str(min(count, 20))},
+            headers={"X-Subscription-Token": self._key, "Accept": "application/json"},
+        )
+        return _hits(_inside(answer, "web"), "results", ("title", "url", "description"), count)
+
+
+class Tavily:
+    """Tavily's search, with a key."""
+
+    def __init__(self, key: str, root: str, proxy: str = "", seconds: float = SECONDS) -> None:
+        self._key = key
+        self._service = _Service("tavily", root, proxy, seconds)
+        self.name = self._service.name
+
+    async def search(self, query: str, count: int) -> list[Hit]:
+        """See SearchEngine."""
+        answer = await self._service.ask(
+            "POST",
+            "/search",
+            json={"query": query, "max_results": count},
+            headers={"Authorization": f"Bearer {self._key}"},
+        )
+        return _hits(answer, "results", ("title", "url", "content"), count)
+
+
+class Searxng:
+    """A SearXNG of one's own; its settings must list `json` among `search.formats`."""
+
+    def __init__(self, root: str, proxy: str = "", seconds: float = SECONDS) -> None:
+        self._service = _Service("searxng", root, proxy, seconds)
+        self.name = self._service.name
+
+    async def search(self, query: str, count: int) -> list[Hit]:
+        """See SearchEngine."""
+        answer = await self._service.ask("GET", "/search", params={"q": query, "format": "json"})
+        return _hits(answer, "results", ("title", "url", "content"), count)
+
+
+Scrape = Callable[[str, int, str], list[dict[str, Any]]]
+
+
+class Ddgs:
+    """Public search pages read by the ddgs library: no key, and it breaks when they change."""
+
+    name = "ddgs"
+
+    def __init__(
+        self, proxy: str = "", scrape: Scrape | None = None, seconds: float = 20.0
+    ) -> None:
+        self._proxy = proxy
+        self._scrape = scrape or _scrape
+        self._seconds = seconds
+
+    async def search(self, query: str, count: int) -> list[Hit]:
+        """See SearchEngine. A thread that hangs beyond the limit is left to end by itself."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                rows = await asyncio.to_thread(self._scrape, query, count, self._proxy)
+        except TimeoutError as error:
+            raise ToolError(f"ddgs did not answer within {self._seconds:g} s") from error
+        return _hits({"rows": rows}, "rows", ("title", "href", "body"), count)
+
+
+def _scrape(query: str, count: int, proxy: str) -> list[dict[str, Any]]:
+    library: Any = import_module("ddgs")
+    failed = import_module("ddgs.exceptions").DDGSException
+    try:
+        found: list[dict[str, Any]] = library.DDGS(proxy=proxy or None, timeout=8).text(
+            query, max_results=count
+        )
+    except failed as error:
+        if "No results" in str(error):
+            return []
+        raise ToolError(
+            f"ddgs found no search page that answers ({type(error).__name__})"
+        ) from error
+    return found
+
+
+def _inside(answer: Answer, key: str) -> Answer:
+    found = answer.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _hits(answer: Answer, key: str, fields: tuple[str, str, str], count: int) -> list[Hit]:
+    rows = answer.get(key)
+    if not isinstance(rows, list):
+        return []
+    hits = [
+        Hit(*(_line(row.get(name)) for name in fields)) for row in rows if isinstance(row, dict)
+    ]
+    return [hit for hit in hits if hit.url.startswith(("http://", "https://"))][:count]
+
+
+def _line(value: Any) -> str:
+    if not isinstance(value, str):
+        return ""
+    text = " ".join(unescape(_TAGS.sub("", value[: _MAX_FIELD * 4])).split())
+    return text if len(text) <= _MAX_FIELD else text[:_MAX_FIELD] + "..."

@@ -1,0 +1,39 @@
+"""A process of its own for work on strangers' material: without secrets, and easily stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import IO
+
+import msgspec
+
+
+@asynccontextmanager
+async def working(
+    module: str, job: msgspec.Struct, file: int | IO[bytes], *, errors: bool = False
+) -> AsyncIterator[Process]:
+    """Run `python -m module JOB` with `file` as its standard input; killed at the end, if it still
+    runs, with all it started. `errors`: its standard error is a pipe too, else it is dropped."""
+    process = await asyncio.create_subprocess_exec(
+        # Not from the folder it is started in: modules there may be anybody's.
+        *(sys.executable, "-P", "-m", module, msgspec.json.encode(job).decode()),
+        stdin=file,
+        stdout=PIPE,
+        stderr=PIPE if errors else DEVNULL,
+        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"},
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        # A killed process keeps nobody waiting, and one that nobody waits for stays a zombie.
+        await process.wait()
