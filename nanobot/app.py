@@ -25,15 +25,18 @@ from nanobot.bus.gate import Gate
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
 from nanobot.errors import ConfigError, NanobotError
+from nanobot.groups import Groups
 from nanobot.host import ChannelHost
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Busy, Journal, Run
 from nanobot.operations import Facts, Operations
+from nanobot.pairing import Pairing
 from nanobot.ports import Channel, Clock, Ids
 from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.roster import Roster
 from nanobot.records import Records
+from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.opening import Store, open_store
@@ -175,6 +178,7 @@ class Gateway:
         busy = Busy(mode=config.when_busy, collect_seconds=config.collect_seconds)
         self.bus = Bus(store.journal, config.lane_limit, busy)
         self.records: Records = SqlRecords(store.database, store.writer)
+        self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)
         self.tools = tools = self._tools()
         settings = RunSettings(
             limits=Limits(
@@ -252,7 +256,14 @@ class Gateway:
             if not settings.enabled:
                 continue
             channel = open_channel(name, settings)
-            gate = Gate(settings.owners, settings.members)
+            groups = Groups(usual=settings.groups, prefix=settings.prefix, chats=settings.chats)
+            gate = Gate(
+                settings.owners,
+                settings.members,
+                settings.guests,
+                groups,
+                pairing=settings.pairing,
+            )
             hosting.append(self._host(tasks, name, channel, gate))
         return hosting
 

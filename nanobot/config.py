@@ -32,6 +32,7 @@ from nanobot.errors import ConfigError
 from nanobot.settings import (
     AgentSettings,
     ChannelSettings,
+    ChatSettings,
     Config,
     ExecSettings,
     ProviderSettings,
@@ -64,7 +65,7 @@ _TABLES = ("agent", "providers", "channels", "web", "tools")
 _DEPTH = {"providers": 3, "channels": 3, "tools": 3} | dict.fromkeys(
     ("database_url", "workspace", "drain_seconds"), 1
 )
-_CHANNEL_KEYS = ("type", "enabled", "owners", "members")
+_CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key != "settings")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The terminal's own channel; its user is the owner, and no platform may pose as that.
 _RESERVED = frozenset({"cli"})
@@ -268,7 +269,9 @@ class _Reader:
             near = get_close_matches(key, _CHANNEL_KEYS, n=1, cutoff=0.8)
             if near:
                 self._unknown(f"{path}.{key}", [f"{path}.{near[0]}"], value)
+        chats = self._chats(own.pop("chats", {}), f"{path}.chats")
         channel = self._table(ChannelSettings, {"type": name, **own}, path)
+        channel = msgspec.structs.replace(channel, chats=chats)
         if "*" in channel.owners:
             raise self._wrong(f"{path}.owners", channel.owners, "a list of ids, not everybody")
         if not channel.enabled:
@@ -279,6 +282,14 @@ class _Reader:
             with self._noting():
                 settings[key] = self._adapter(value, f"{path}.{key}")
         return msgspec.structs.replace(channel, settings=settings)
+
+    def _chats(self, found: Any, path: str) -> dict[str, ChatSettings]:
+        chats = {}
+        with self._noting():
+            for chat, table in self._items(found, path):
+                with self._noting():
+                    chats[chat] = self._table(ChatSettings, table, f"{path}.{quoted(chat)}")
+        return chats
 
     def _adapter(self, found: Any, key: str) -> Any:
         if isinstance(found, dict):
@@ -311,7 +322,7 @@ class _Reader:
             value = from_text(field.type, value)
         if isinstance(value, list):
             value = [self._resolved(item, key)[0] for item in value]
-        if key.endswith((".owners", ".members")):
+        if key.endswith((".owners", ".members", ".guests")):
             value = ids(value)
         try:
             converted = msgspec.convert(value, field.type)

@@ -8,7 +8,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.bus.core import Bus
-from nanobot.bus.events import Address, InboundMessage, OutboundKind, OutboundMessage, Role
+from nanobot.bus.events import Address, InboundMessage, OutboundKind, OutboundMessage, Role, Sender
 from nanobot.bus.gate import MAX_TEXT, Gate, SessionPolicy, clean, session_key
 from nanobot.journal import Admission, Admitted
 from nanobot.operations import Asked, Operations, notice
@@ -49,20 +49,26 @@ class ChannelIntake:
     async def take(
         self, messages: Sequence[InboundMessage], cursor: str | None = None, session: str = ""
     ) -> list[Admitted]:
-        """As `admit`, into a session other than the address's own if one is given."""
-        admissions = [await self._admission(message, session) for message in messages]
+        """As `admit`, into a session other than the address's own if one is given. What is not
+        for the assistant is dropped unread, but the cursor moves over it."""
+        found = [await self._admission(message, session) for message in messages]
+        admissions = [admission for admission in found if admission is not None]
         if not admissions and cursor is None:
             return []
         return await self._bus.admit(self._name, admissions, cursor)
 
-    async def _admission(self, message: InboundMessage, session: str) -> Admission:
-        text = clean(message.text)
-        message = msgspec.structs.replace(message, text=text[:MAX_TEXT])
-        address, sender = message.address, message.sender
+    async def _admission(self, message: InboundMessage, session: str) -> Admission | None:
+        sender = Sender(message.sender.id, clean(message.sender.name))
+        cleaned = msgspec.structs.replace(message, text=clean(message.text), sender=sender)
+        heard = self._gate.groups.heard(cleaned)
+        if heard is None or not (heard.addressed or self._orders(heard.text)):
+            return None
+        text, address = heard.text, heard.address
+        message = msgspec.structs.replace(heard, text=text[:MAX_TEXT])
         key = session or session_key(address, sender.id, self._policy)
-        role = self._gate.role(sender.id)
-        if role is None:
-            return self._stranger(message, key)
+        role = await self._entry(message, key)
+        if not isinstance(role, Role):
+            return role
         asked = Asked(message=message, session_key=key, role=role, argument="")
         if len(text) > MAX_TEXT:
             return self._refusal(asked, _too_long(len(text)))
@@ -86,8 +92,49 @@ class ChannelIntake:
             answer=notice(asked.message, text),
         )
 
-    def _stranger(self, message: InboundMessage, key: str) -> Admission:
-        """A stranger's message is settled unread, with one word a day on how to be let in."""
+    def _orders(self, text: str) -> bool:
+        """Whether it is one of our commands, though nobody said for whom: members need not mention
+        the assistant to stop it. `/stop@another_bot` is another's."""
+        found = self.operations.find(text)
+        return found is not None and "@" not in text.split(maxsplit=1)[0]
+
+    async def _role(self, message: InboundMessage) -> Role | None:
+        channel, sender_id = message.address.channel, message.sender.id
+        paired = None
+        if self._gate.pairing and not self._gate.names(sender_id):
+            paired = await self.operations.engine.pairing.role(channel, sender_id)
+        return self._gate.role(sender_id, message.address.chat_id, paired)
+
+    async def _entry(self, message: InboundMessage, key: str) -> Role | Admission | None:
+        """As what they come in; else what becomes of the message: nothing in a group, where guests
+        may not give orders unasked either."""
+        role = await self._role(message)
+        if role is not None and (message.addressed or role is not Role.GUEST):
+            return role
+        if message.group:
+            logger.debug("{}: {} may not speak here", message.address, message.sender.id)
+            return None
+        return await self._stranger(message, key)
+
+    async def _stranger(self, message: InboundMessage, key: str) -> Admission | Role | None:
+        """A stranger's message is settled unread, with a word on how to be let in. While too many
+        ask there is silence. The role is of somebody who is let in at this very moment."""
+        address, sender = message.address, message.sender
+        if self._gate.pairing:
+            told = await self.operations.engine.pairing.ask(address, sender)
+            if isinstance(told, Role):
+                return told
+            if told is None:
+                logger.warning("{}: {} gets no code, too many ask", address, sender.id)
+                return None
+            logger.info("{}: {} ({}) asks to be let in", address, sender.id, sender.name)
+        else:
+            told = self._private(message)
+        unread = msgspec.structs.replace(message, text="", attachments=(), quote="")
+        return Admission(message=unread, session_key=key, role=Role.GUEST, answer=told)
+
+    def _private(self, message: InboundMessage) -> OutboundMessage:
+        """What a stranger is told, once a day, where nobody is paired."""
         address, sender = message.address, message.sender
         logger.warning(
             "{}: {} ({}) is not allowed to speak here; to let them in, add {!r} to "
@@ -100,7 +147,7 @@ class ChannelIntake:
             self._name,
         )
         day = int(message.sent_at // 86_400)
-        told = OutboundMessage(
+        return OutboundMessage(
             address=address,
             text=(
                 f"This assistant is private. Your id here is `{sender.id}`: its owner can let you "
@@ -109,8 +156,6 @@ class ChannelIntake:
             kind=OutboundKind.NOTICE,
             key=f"stranger:{address.channel}:{sender.id}:{day}",
         )
-        unread = msgspec.structs.replace(message, text="", attachments=())
-        return Admission(message=unread, session_key=key, role=Role.GUEST, answer=told)
 
 
 def _too_long(length: int) -> str:

@@ -63,18 +63,33 @@ class ProviderSettings(Settings, frozen=True):
     prices: Mapping[str, PriceSettings] = {}
 
 
+class ChatSettings(Settings, frozen=True, kw_only=True):
+    """`[channels.NAME.chats.ID]`: one group. Empty `groups`: as its channel has it. `members` are
+    members in this group only."""
+
+    groups: Literal["", "mention", "all", "off"] = ""
+    members: tuple[str, ...] = ()
+
+
 class ChannelSettings(Settings, frozen=True, kw_only=True):
     """`[channels.NAME]`: one chat platform.
 
-    `type` is the adapter's name (the table's name unless set). An empty list of owners or
-    members lets nobody in; `members = ["*"]` lets everyone in. `settings` holds what belongs to
-    the adapter (token, api_root ...), as written, references resolved.
+    `type` is the adapter's name (the table's name unless set). An empty list of owners, members or
+    guests lets nobody in; "*" among members or guests lets everyone in. `pairing`: strangers get a
+    code by which an owner can let them in. `groups` is what is heard in groups, `prefix` what
+    begins a message that is meant for the bot there. `settings` holds what belongs to the adapter
+    (token, api_root ...), as written, references resolved.
     """
 
     type: str
     enabled: bool = True
     owners: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
+    guests: tuple[str, ...] = ()
+    pairing: bool = True
+    groups: Literal["mention", "all", "off"] = "mention"
+    prefix: Annotated[str, Meta(max_length=64)] = ""
+    chats: Mapping[str, ChatSettings] = {}
     settings: Mapping[str, Any] = {}
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nanobot import config
 from nanobot.config import AgentSettings, ChannelSettings, Config, ProviderSettings, WebSettings
 from nanobot.errors import ConfigError
+from nanobot.settings import ChatSettings
 
 
 @pytest.fixture
@@ -75,8 +76,16 @@ def test_a_full_file_is_taken_over(home: Path) -> None:
         type = "telegram"
         token = "t"
         owners = ["1", 2]
+        guests = [3, "*"]
+        pairing = false
+        groups = "all"
+        prefix = "!bot"
         [channels.work.retry]
         times = 3
+        [channels.work.chats.-1001]
+        members = [7]
+        [channels.work.chats."!room:example.org"]
+        groups = "off"
         [tools.exec]
         sandbox = "bwrap"
         network = false
@@ -88,7 +97,17 @@ def test_a_full_file_is_taken_over(home: Path) -> None:
     assert found.agent.fallback_models == ("a/b",)
     assert found.providers["local"] == ProviderSettings("", "http://127.0.0.1:8080/v1", "lean")
     assert found.channels["work"] == ChannelSettings(
-        type="telegram", owners=("1", "2"), settings={"token": "t", "retry": {"times": 3}}
+        type="telegram",
+        owners=("1", "2"),
+        guests=("3", "*"),
+        pairing=False,
+        groups="all",
+        prefix="!bot",
+        chats={
+            "-1001": ChatSettings(members=("7",)),
+            "!room:example.org": ChatSettings(groups="off"),
+        },
+        settings={"token": "t", "retry": {"times": 3}},
     )
     assert (found.tools.exec.sandbox, found.tools.exec.network) == ("bwrap", False)
     assert found.warnings == ()
@@ -317,6 +336,10 @@ def test_secrets_are_in_no_error(home: Path, text: str) -> None:
         ('[channels.t]\nowners = "1"', "channels.t.owners", '"1"', "a list of texts"),
         ("[channels.t]\nowners = [1.5]", "channels.t.owners", "a list: 1.5", "a list of texts"),
         ('[channels.t]\nowners = ["*"]', "channels.t.owners", 'a list: "*"', "not everybody"),
+        ('[channels.t]\ngroups = "some"', "channels.t.groups", '"some"', '"mention", "all"'),
+        ("[channels.t]\nchats = 1", "channels.t.chats", "1", "[channels.t.chats]"),
+        ("[channels.t.chats]\na = 1", "channels.t.chats.a", "1", "a table"),
+        ("[channels.t.chats.a]\nmembers = 1", "channels.t.chats.a.members", "1", "a list of"),
         ('[providers.x]\napi_base = "x.org"', "providers.x.api_base", '"x.org"', "http://"),
         ('database_url = "mysql://x"', "database_url", '"mysql://x"', "postgresql://"),
         ('workspace = "a\\u0000b"', "workspace", '"a\\u0000b"', "without zero bytes"),

@@ -20,6 +20,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "agent": settings.AgentSettings,
     "providers.NAME": settings.ProviderSettings,
     "channels.NAME": settings.ChannelSettings,
+    "channels.NAME.chats.ID": settings.ChatSettings,
     "web": settings.WebSettings,
     "tools.exec": settings.ExecSettings,
     "tools.web": settings.WebToolSettings,
@@ -127,3 +128,16 @@ async def test_names_on_the_providers_page_reach_litellm() -> None:
     section = text.partition("## Everything else: litellm")[2].partition("| `PROVIDER` |")[0]
     names = set(re.findall(r"`([a-z_0-9]+)`", section))
     assert {"bedrock", "cohere", "perplexity"} <= names <= REACHED
+
+
+def test_the_people_page_configures_what_it_says(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "channels" / "people.md").read_text("utf-8")
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "telegram.token").write_text("t")
+    blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", text, re.MULTILINE)
+    for example in (blocks[0], "".join(blocks[1:])):
+        (tmp_path / "config.toml").write_text(textwrap.dedent(example))
+        found = config.load({"NANOBOT_HOME": str(tmp_path)})
+        assert found.warnings == (), example
+        assert found.channels["telegram"].owners == ("1001",)
+    assert set(found.channels["telegram"].chats) == {"-1001234", "-1005678"}

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from typer.main import get_command
 
-from nanobot import records
+from nanobot import pairing, records
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 
@@ -23,6 +23,7 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "outbox": records.OutboxView,
     "tool call": records.ToolCallView,
     "log": records.AuditView,
+    "pairing": pairing.PairingView,
 }
 
 

@@ -33,8 +33,10 @@ async def test_owners_and_members_are_answered_and_their_role_is_kept() -> None:
         assert [entry.role for entry in bodies(bot, UserEntry)] == [Role.OWNER, Role.MEMBER]
 
 
-async def test_a_stranger_is_told_once_a_day_how_to_be_let_in_and_nothing_is_read() -> None:
-    async with gateway() as bot:
+async def test_without_pairing_a_stranger_is_told_once_a_day_whom_to_ask_and_nothing_is_read() -> (
+    None
+):
+    async with gateway(options=Options(pairing=False)) as bot:
         for text in ("let me in", "please", "/help"):
             await bot.channel.push(text, sender=STRANGER)
         told = await bot.channel.pop()

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Literal, TypeAlias
 
 from nanobot.bus.events import Address, Role
+from nanobot.groups import Groups
 
 SessionPolicy: TypeAlias = Literal["chat", "thread", "sender"]
 
@@ -21,19 +22,44 @@ _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Gate:
-    """Who may speak on one channel. `members` with "*" lets everyone in as a member."""
+    """Who may speak on one channel. "*" among `members` or `guests` lets everyone in as that.
+    `pairing`: strangers may ask to be let in."""
 
-    def __init__(self, owners: Collection[str], members: Collection[str]) -> None:
+    def __init__(
+        self,
+        owners: Collection[str],
+        members: Collection[str],
+        guests: Collection[str] = (),
+        groups: Groups = Groups(),  # noqa: B008 - frozen
+        *,
+        pairing: bool = True,
+    ) -> None:
+        self.groups = groups
+        self.pairing = pairing
         self._owners = frozenset(owners)
         self._members = frozenset(members)
+        self._guests = frozenset(guests)
 
-    def role(self, sender_id: str) -> Role | None:
-        """The sender's role; None for a stranger."""
-        if sender_id in self._owners:
+    def role(self, sender_id: str, chat_id: str = "", paired: Role | None = None) -> Role | None:
+        """The sender's role in a chat; None for a stranger. What they were `paired` as counts
+        before what everybody is."""
+        room = self.groups.chats.get(chat_id)
+        here = frozenset(room.members if room is not None else ())
+        if sender_id in self._owners or paired is Role.OWNER:
             return Role.OWNER
-        if sender_id in self._members or _EVERYONE in self._members:
+        if sender_id in self._members or sender_id in here:
             return Role.MEMBER
-        return None
+        if sender_id in self._guests:
+            return Role.GUEST
+        if paired is not None:
+            return paired
+        if _EVERYONE in self._members or _EVERYONE in here:
+            return Role.MEMBER
+        return Role.GUEST if _EVERYONE in self._guests else None
+
+    def names(self, sender_id: str) -> bool:
+        """Whether the configuration says who they are on the whole channel."""
+        return sender_id in self._owners | self._members | self._guests
 
 
 def session_key(address: Address, sender_id: str, policy: SessionPolicy) -> str:

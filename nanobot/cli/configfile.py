@@ -29,7 +29,9 @@ from nanobot.settings import ExecSettings, Settings, ToolsSettings, WebToolSetti
 
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
-_CHANNEL_OWN = ("type", "enabled", "owners", "members")
+_CHANNEL_OWN = tuple(
+    key for key in ChannelSettings.__struct_fields__ if key not in {"chats", "settings"}
+)
 
 
 def values(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -47,6 +49,8 @@ def _walk(config: Config) -> Iterator[tuple[str, Any]]:
     for name, channel in config.channels.items():
         path = f"channels.{name}"
         yield from ((f"{path}.{key}", _plain(key, getattr(channel, key))) for key in _CHANNEL_OWN)
+        for chat, table in channel.chats.items():
+            yield from _table(f"{path}.chats.{chat}", table)
         yield from ((f"{path}.{key}", masked(key, v)) for key, v in channel.settings.items())
     yield from _table("web", config.web)
     yield from _table("tools.exec", config.tools.exec)
@@ -240,8 +244,12 @@ def schema() -> dict[str, Any]:
         definition["properties"] = {
             key: _or_reference(rule) for key, rule in definition["properties"].items()
         }
-    for key in ("owners", "members"):
-        channel["properties"][key]["items"] = {"type": ["string", "integer"]}
+    for table, keys in (
+        (channel, ("owners", "members", "guests")),
+        (definitions["ChatSettings"], ("members",)),
+    ):
+        for key in keys:
+            table["properties"][key]["items"] = {"type": ["string", "integer"]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 

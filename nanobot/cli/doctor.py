@@ -302,8 +302,20 @@ async def _channel(name: str, config: Config) -> list[Finding]:
         remedy = f"Name people in channels.{name}.members instead"
         text = "everybody may talk to it and use its harmless tools"
         found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
-    elif not settings.owners:
-        text = "nobody may give it orders" if settings.members else "it listens to nobody"
-        remedy = f"Put your id into channels.{name}.owners"
+    elif "*" in settings.guests:
+        remedy = f"Name people in channels.{name}.guests instead"
+        text = "everybody may talk to it, at your expense"
         found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+    elif not settings.owners:
+        heard = settings.members or settings.guests or settings.pairing
+        text = "nobody is named who may give it orders" if heard else "it listens to nobody"
+        remedy = f"Put your id into channels.{name}.owners"
+        if settings.pairing:
+            remedy += ", or write to it and run: nanobot pair approve CODE --role owner"
+        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+    for chat, room in settings.chats.items():
+        if "*" in room.members:
+            remedy = f'Name people in channels.{name}.chats."{chat}".members instead'
+            text = f"everybody in the group {chat} may talk to it and use its harmless tools"
+            found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
     return found

@@ -19,6 +19,7 @@ _GROUPS = {
     "runs": "What the assistant did for each message, and what it does now.",
     "outbox": "Messages to chats, and how their delivery stands.",
     "tools": "What the model may do, and what it did.",
+    "pair": "People: who asks to be let in, and who was.",
     "audit": "Proof that the log is as it was written.",
 }
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from nanobot.operations.operation import Operation
+from nanobot.operations.pairing import PAIRING
 from nanobot.operations.runs import STORED
 from nanobot.operations.sessions import SESSIONS
 from nanobot.operations.talking import TALKING
 
-OPERATIONS: tuple[Operation, ...] = (*TALKING, *SESSIONS, *STORED)
+OPERATIONS: tuple[Operation, ...] = (*TALKING, *SESSIONS, *STORED, *PAIRING)

@@ -64,7 +64,8 @@ class Operations:
         """The message with its answer, to be committed as one."""
         message = asked.message
         if not operation.may(asked.role):
-            return self._answered(asked, f"/{operation.name} is for owners.")
+            those = "owners" if operation.role is Role.OWNER else "members and owners"
+            return self._answered(asked, f"/{operation.name} is for {those}.")
         if operation.name == "stop":
             return self._stop(asked)
         if operation.in_lane:

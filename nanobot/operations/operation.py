@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nanobot.bus.core import Bus
     from nanobot.journal import Journal, Run
     from nanobot.operations.desk import Operations
+    from nanobot.pairing import Pairing
     from nanobot.providers.base import ModelProfile
     from nanobot.records import Records
     from nanobot.session.entries import ReplyEntry
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 TERMINAL = "cli"
 """The channel of the command line and of the control socket."""
+_BY_POWER = (Role.OWNER, Role.MEMBER, Role.GUEST)
 _YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 Here: TypeAlias = Annotated[
@@ -83,6 +85,11 @@ class Engine(Protocol):
     @property
     def records(self) -> Records:
         """The store as people see it."""
+        ...
+
+    @property
+    def pairing(self) -> Pairing:
+        """Who was let in beside the people of the configuration."""
         ...
 
     @property
@@ -171,7 +178,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     def may(self, role: Role) -> bool:
         """Whether somebody in this role may."""
-        return role is Role.OWNER or role is self.role
+        return _BY_POWER.index(role) <= _BY_POWER.index(self.role)
 
     def parsed(self, text: str) -> dict[str, str]:
         """The arguments in what stands behind a command: `name=value` by name, others in order."""

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.agent.states import RunState, as_people_see
+from nanobot.pairing import PairingView
 from nanobot.records import OutboxView, RunView, SessionView, ToolCallView
 
 # What a list shows of each row; everything else is in its `show` and in JSON.
@@ -16,12 +17,14 @@ _SHOWN: dict[type, tuple[str, ...]] = {
     SessionView: ("key", "title", "has_unread", "updated_at", "run"),
     RunView: ("id", "session_key", "state", "created_at", "error"),
     OutboxView: ("id", "address", "state", "created_at", "text", "error"),
+    PairingView: ("who", "name", "state", "role", "code", "asked_at"),
     ToolCallView: ("at", "name", "ok", "arguments", "text"),
 }
 _HEADINGS = {
     "session_key": "session",
     "updated_at": "changed",
     "created_at": "since",
+    "asked_at": "asked",
     "at": "when",
     "has_unread": "unread",
 }

@@ -242,7 +242,7 @@ TALKING: tuple[Operation, ...] = (
         run=_help,
         returns=list[Command],
         text=_help_text,
-        role=Role.MEMBER,
+        role=Role.GUEST,
     ),
     Operation(
         name="new",
@@ -250,7 +250,7 @@ TALKING: tuple[Operation, ...] = (
         run=_new,
         arguments=_InSession,
         returns=Sent,
-        role=Role.MEMBER,
+        role=Role.GUEST,
         command="sessions new",
         in_lane=True,
     ),
@@ -260,7 +260,7 @@ TALKING: tuple[Operation, ...] = (
         run=_stop,
         arguments=_InSession,
         returns=Stopped,
-        role=Role.MEMBER,
+        role=Role.GUEST,
         command="sessions stop",
     ),
     Operation(

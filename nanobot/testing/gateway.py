@@ -20,14 +20,17 @@ from nanobot.agent.run import Driver
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, SessionPolicy
 from nanobot.errors import StoreError
+from nanobot.groups import Groups
 from nanobot.host import ChannelHost
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Journal, Run
 from nanobot.operations import Facts, Operations
+from nanobot.pairing import Pairing, Pairings
 from nanobot.ports import Clock, Ids
 from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.records import Records
+from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import Entry, ReplyEntry
 from nanobot.store import log, migrate
@@ -99,6 +102,7 @@ class Process:
         writer = Writer(home.clock, home.ids, home.ids.run_id())
         self.journal: Journal = SqlJournal(self, writer)
         self.records: Records = SqlRecords(self, writer)
+        self.pairings: Pairings = SqlPairings(self, writer)
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """Run `work`; see Database."""
@@ -131,6 +135,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     persona: Persona = Persona(Path("/nonexistent"))
     owners: tuple[str, ...] = (OWNER,)
     members: tuple[str, ...] = (MEMBER,)
+    guests: tuple[str, ...] = ()
+    pairing: bool = True
+    groups: Groups = Groups()
     policy: SessionPolicy = "chat"
     lane_limit: int = 50
     capacity: Capacity = Capacity()
@@ -151,6 +158,7 @@ class FakeGateway:
         self.process, self.home = process, home
         self.provider, self.channel = provider, channel
         self.journal, self.records = process.journal, process.records
+        self.pairing = Pairing(process.pairings, home.clock)
         self.bus = Bus(self.journal, options.lane_limit)
         self.tools = registry = ToolRegistry()
         for tool in tools:
@@ -169,7 +177,13 @@ class FakeGateway:
         self.programs = Programs(errands, self.journal, clock, home.ids)
         rng = random.Random(0)  # noqa: S311 - the same jitter every time
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng)
-        gate = Gate(options.owners, options.members)
+        gate = Gate(
+            options.owners,
+            options.members,
+            options.guests,
+            options.groups,
+            pairing=options.pairing,
+        )
         self.intake = ChannelIntake(
             channel.name, gate, self.bus, Operations(self), options.policy, self.host.alive
         )

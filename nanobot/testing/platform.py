@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -126,8 +127,10 @@ class FakeChannel:
         key: str = "",
         origin: Origin = Origin.USER,
         attachments: tuple[Attachment, ...] = (),
+        **fields: Any,
     ) -> InboundMessage:
-        """Somebody writes; returns once it was admitted. The same `key` is the same message."""
+        """Somebody writes; returns once it was admitted. The same `key` is the same message;
+        `fields` are more of an InboundMessage's."""
         await self.until(lambda: self._intake is not None)
         self._count += 1
         identity = key or f"u{self._count}"
@@ -140,6 +143,7 @@ class FakeChannel:
             sent_at=1_800_000_000.0,
             origin=origin,
             attachments=attachments,
+            **fields,
         )
         if self._intake is not None:
             await self._intake.admit([message], cursor=identity)

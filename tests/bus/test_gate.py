@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from nanobot.bus.events import Address, Role
 from nanobot.bus.gate import Gate, SessionPolicy, clean, session_key
+from nanobot.groups import Groups
+from nanobot.settings import ChatSettings
 
 
 def test_nobody_is_let_in_by_default() -> None:
@@ -22,6 +24,40 @@ def test_owners_and_members_are_told_apart_and_owners_win() -> None:
 def test_a_star_lets_everyone_in_as_a_member_and_nobody_as_an_owner() -> None:
     assert Gate((), ("*",)).role("anybody") is Role.MEMBER
     assert Gate(("*",), ()).role("anybody") is None
+
+
+def test_whoever_is_named_is_what_the_name_says_whatever_everybody_is() -> None:
+    gate = Gate(("1",), ("2", "*"), ("3",))
+    assert [gate.role(sender) for sender in "1234"] == [
+        Role.OWNER,
+        Role.MEMBER,
+        Role.GUEST,
+        Role.MEMBER,
+    ]
+    assert Gate((), (), ("*",)).role("anybody") is Role.GUEST
+
+
+def test_members_of_one_group_are_members_there_only() -> None:
+    rooms = {"-1": ChatSettings(members=("2",)), "-2": ChatSettings(members=("*",))}
+    gate = Gate(("1",), (), ("3",), Groups(chats=rooms))
+    assert [gate.role(sender, "-1") for sender in "1234"] == [
+        Role.OWNER,
+        Role.MEMBER,
+        Role.GUEST,
+        None,
+    ]
+    assert gate.role("4", "-2") is Role.MEMBER
+    assert gate.role("3", "-2") is Role.GUEST
+    assert gate.role("2", "7") is None
+
+
+def test_a_paired_person_is_what_the_pairing_says_and_more_if_the_configuration_does() -> None:
+    rooms = {"-1": ChatSettings(members=("2",))}
+    gate = Gate(("1",), ("*",), (), Groups(chats=rooms))
+    assert gate.role("2", paired=Role.GUEST) is Role.GUEST
+    assert gate.role("2", "-1", Role.GUEST) is Role.MEMBER
+    assert gate.role("2", "-1", Role.OWNER) is Role.OWNER
+    assert gate.role("1", paired=Role.GUEST) is Role.OWNER
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,15 @@ async def test_a_channel_that_hears_nobody_or_everybody_is_a_warning(world: Worl
         more = {f"{variable}OWNERS": owners, f"{variable}MEMBERS": members}
         _, found = await doctor(world, **more)
         assert found["telegram"] == ["ok", "warning"]
+    more = {f"{variable}MEMBERS": "1", f"{variable}GUESTS": "*"}
+    _, found = await doctor(world, **more)
+    assert found["telegram"] == ["ok", "warning"]
+
+
+async def test_a_group_that_everybody_may_use_is_a_warning(world: World) -> None:
+    world.configure(more='[channels.telegram.chats.-5]\nmembers = ["*"]')
+    _, found = await doctor(world)
+    assert found["telegram"] == ["ok", "warning"]
 
 
 async def test_a_zone_that_is_not_known_is_a_warning(world: World) -> None:
@@ -162,6 +171,12 @@ def test_a_key_that_is_there_is_changed_in_place(home: Path) -> None:
         ("agent.max_tokens", "100", "# fast\n", "# fast\nmax_tokens = 100\n"),
         ("workspace", "notes", "# not long\n", '# not long\nworkspace = "notes"\n'),
         ("channels.telegram.owners", "1,2", 'TOKEN}"\n', 'TOKEN}"\nowners = ["1", "2"]\n'),
+        (
+            "channels.telegram.chats.-5.members",
+            "1,2",
+            'TOKEN}"\n',
+            'TOKEN}"\n\n[channels.telegram.chats.-5]\nmembers = ["1", "2"]\n',
+        ),
         ("tools.exec.network", "no", 'TOKEN}"\n', 'TOKEN}"\n\n[tools.exec]\nnetwork = false\n'),
         (
             "channels.work.enabled",

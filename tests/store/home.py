@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 import pytest
 import sqlalchemy as sa
 
+from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import Body, Entry
 from nanobot.store import log, schema
@@ -52,6 +53,10 @@ class Home:
     def records(self) -> SqlRecords:
         """What people read and change with."""
         return SqlRecords(self.database, Writer(self.clock, self.ids, "reader"))
+
+    def pairings(self) -> SqlPairings:
+        """Who asked to be let in, and who was."""
+        return SqlPairings(self.database, Writer(self.clock, self.ids, "doorkeeper"))
 
     def doomed(self) -> SqlJournal:
         """A process whose lanes others may take at once, as if it had been killed."""

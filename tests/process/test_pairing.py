@@ -1,0 +1,72 @@
+"""A stranger on Telegram: a code, `nanobot pair approve`, an answer, and out again."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.process.harness import World
+
+STRANGER = 666
+
+
+async def code_of(world: World, count: int) -> str:
+    """The code in the last of that many messages to the stranger."""
+    found = re.search(
+        r"pairing code is (\S{4}-\S{4}) \(", (await world.answered(STRANGER, count))[-1]
+    )
+    assert found
+    return found[1]
+
+
+async def test_a_stranger_is_let_in_by_the_command_line_while_the_gateway_runs(
+    world: World,
+) -> None:
+    gateway = await world.start()
+    world.telegram.say(STRANGER, "say:secret")
+    code = await code_of(world, 1)
+    listed = json.loads((await world.run("pair", "list", "--state", "asked", "--json")).output)
+    assert [(one["who"], one["code"]) for one in listed] == [(f"telegram:{STRANGER}", code)]
+    ran = await world.run("pair", "approve", code)
+    assert (ran.code, ran.errors) == (0, "")
+    assert (await world.answered(STRANGER, 2))[1].startswith("You are in.")
+    world.telegram.say(STRANGER, "say:welcome")
+    assert (await world.answered(STRANGER, 3))[2] == "welcome"
+    assert (await world.run("pair", "approve", code)).code == 1
+    assert (await world.run("pair", "revoke", str(STRANGER))).code == 0
+    world.telegram.say(STRANGER, "say:still here?")
+    assert await code_of(world, 4) != code
+    assert await gateway.stop() == 0
+    assert len(world.model.requests) == 1
+    assert not any(b"secret" in body for (body,) in world.rows("SELECT body FROM inbound"))
+    world.verify()
+
+
+async def test_a_stranger_may_be_let_in_while_nothing_runs_and_a_crash_forgets_no_code(
+    world: World,
+) -> None:
+    first = await world.launch(crash_at="begin_send")
+    world.telegram.say(STRANGER, "hello")
+    await first.died()
+    second = await world.start()
+    code = await code_of(world, 1)
+    assert await second.stop() == 0
+    assert (await world.run("pair", "approve", code, "--role", "owner")).code == 0
+    third = await world.start()
+    assert (await world.answered(STRANGER, 2))[1].startswith("You are in.")
+    world.telegram.say(STRANGER, "/pair")
+    assert f"telegram:{STRANGER}" in (await world.answered(STRANGER, 3))[2]
+    assert await third.stop() == 0
+    world.verify()
+
+
+async def test_the_first_owner_lets_themselves_in_at_the_terminal(world: World) -> None:
+    nobody = {"NANOBOT_CHANNELS__TELEGRAM__OWNERS": "[]"}
+    gateway = await world.start(**nobody)
+    world.telegram.say(STRANGER, "hello")
+    code = await code_of(world, 1)
+    assert (await world.run("pair", "approve", code, "--role", "owner", **nobody)).code == 0
+    await world.answered(STRANGER, 2)
+    world.telegram.say(STRANGER, "/runs")
+    assert (await world.answered(STRANGER, 3))[2] == "There is nothing."
+    assert await gateway.stop() == 0

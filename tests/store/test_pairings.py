@@ -1,0 +1,189 @@
+"""Who asks to be let in, and who was, on every kind of store."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from nanobot.bus.events import Address, Role, Sender
+from nanobot.errors import NanobotError, UsageError
+from nanobot.pairing import KEPT_SECONDS, MAX_OPEN, VALID_SECONDS, Ask, Pairing, spelled
+from nanobot.repositories.pairings import SqlPairings
+from tests.store.home import Home
+
+CHAT = Address("telegram", "666")
+EVE = Sender("666", "Eve")
+
+
+async def asked(pairings: SqlPairings, chat: Address = CHAT, sender: Sender = EVE) -> Ask:
+    """An open request."""
+    made = await pairings.ask(chat, sender)
+    assert isinstance(made, Ask)
+    return made
+
+
+async def test_a_request_is_the_same_until_it_expires_and_then_another(home: Home) -> None:
+    pairings = home.pairings()
+    first = await asked(pairings)
+    home.clock.advance(VALID_SECONDS - 1)
+    assert await asked(pairings) == first
+    home.clock.advance(1)
+    (old,) = await pairings.listed(state="expired", limit=10)
+    assert (old.who, old.name, old.code) == ("telegram:666", "Eve", first.code)
+    second = await asked(pairings)
+    assert second.code != first.code
+    assert second.expires_at == home.clock.now() + VALID_SECONDS
+    assert [one.state for one in await pairings.listed(state="", limit=10)] == ["asked"]
+
+
+async def test_an_approved_stranger_has_a_role_and_is_owed_a_word(home: Home) -> None:
+    pairings = home.pairings()
+    request = await asked(pairings)
+    assert await pairings.role("telegram", "666") is None
+    found, chat = await pairings.approve(request.code, Role.MEMBER, "1001")
+    assert (found.who, found.state, found.role, found.decided_by) == (
+        "telegram:666",
+        "approved",
+        Role.MEMBER,
+        "1001",
+    )
+    assert chat == CHAT
+    assert await pairings.role("telegram", "666") is Role.MEMBER
+    assert await pairings.role("discord", "666") is None
+    assert await pairings.ask(CHAT, EVE) is Role.MEMBER
+    (owed,) = await home.records().outbox(state="pending", limit=10)
+    assert (owed.address, owed.text[:11]) == ("telegram:666", "You are in.")
+
+
+async def test_a_code_is_good_once_and_for_an_hour(home: Home) -> None:
+    pairings = home.pairings()
+    request = await asked(pairings)
+    with pytest.raises(NanobotError, match="No one was given the code ZZZZ-ZZZZ"):
+        await pairings.approve("ZZZZ-ZZZZ", Role.MEMBER, "1001")
+    await pairings.approve(request.code, Role.MEMBER, "1001")
+    with pytest.raises(NanobotError, match="was used already: Eve is approved"):
+        await pairings.approve(request.code, Role.OWNER, "1001")
+    assert await pairings.role("telegram", "666") is Role.MEMBER
+    late = await asked(pairings, Address("telegram", "7"), Sender("7"))
+    home.clock.advance(VALID_SECONDS)
+    with pytest.raises(NanobotError, match="has expired"):
+        await pairings.approve(late.code, Role.MEMBER, "1001")
+    assert await pairings.role("telegram", "7") is None
+
+
+async def test_a_code_that_two_approve_at_once_is_used_once(home: Home) -> None:
+    pairings = home.pairings()
+    request = await asked(pairings)
+    done = await asyncio.gather(
+        *(pairings.approve(request.code, Role.MEMBER, by) for by in ("1", "2", "3")),
+        return_exceptions=True,
+    )
+    assert sum(not isinstance(one, BaseException) for one in done) == 1
+    assert sum(isinstance(one, NanobotError) for one in done) == 2
+
+
+async def test_whoever_is_revoked_may_only_ask_again(home: Home) -> None:
+    pairings = home.pairings()
+    request = await asked(pairings)
+    await pairings.approve(request.code, Role.OWNER, "1001")
+    revoked = await pairings.revoke("666", "1001")
+    assert (revoked.who, revoked.state) == ("telegram:666", "revoked")
+    assert await pairings.role("telegram", "666") is None
+    with pytest.raises(NanobotError, match="was used already"):
+        await pairings.approve(request.code, Role.OWNER, "1001")
+    with pytest.raises(NanobotError, match="Nobody called 666 was let in by pairing"):
+        await pairings.revoke("666", "1001")
+    assert (await asked(pairings)).code != request.code
+
+
+async def test_an_open_request_can_be_revoked_and_its_code_is_worth_nothing(home: Home) -> None:
+    pairings = home.pairings()
+    request = await asked(pairings)
+    await pairings.revoke("telegram:666", "1001")
+    with pytest.raises(NanobotError, match="is revoked"):
+        await pairings.approve(request.code, Role.MEMBER, "1001")
+
+
+async def test_one_id_on_two_channels_is_named_with_its_channel(home: Home) -> None:
+    pairings = home.pairings()
+    for channel in ("telegram", "work"):
+        request = await asked(pairings, Address(channel, "9"))
+        await pairings.approve(request.code, Role.MEMBER, "1001")
+    with pytest.raises(UsageError, match="666 is several: say which of telegram:666, work:666"):
+        await pairings.revoke("666", "1001")
+    await pairings.revoke("work:666", "1001")
+    assert await pairings.role("telegram", "666") is Role.MEMBER
+    assert await pairings.role("work", "666") is None
+
+
+async def test_an_id_with_a_colon_is_found_with_and_without_its_channel(home: Home) -> None:
+    pairings = home.pairings()
+    for who in ("@eve:example.org", "matrix:@eve:example.org"):
+        request = await asked(pairings, Address("matrix", "!1"), Sender("@eve:example.org"))
+        await pairings.approve(request.code, Role.MEMBER, "1001")
+        assert (await pairings.revoke(who, "1001")).state == "revoked"
+
+
+async def test_only_so_many_may_ask_at_once_on_a_channel(home: Home) -> None:
+    pairings = home.pairings()
+    first = await asked(pairings, CHAT, Sender("0"))
+    many = (pairings.ask(CHAT, Sender(str(number))) for number in range(1, MAX_OPEN + 5))
+    got = await asyncio.gather(*many)
+    assert sum(isinstance(one, Ask) for one in got) == MAX_OPEN - 1
+    assert await pairings.ask(CHAT, EVE) is None
+    assert await asked(pairings, CHAT, Sender("0")) == first
+    assert isinstance(await pairings.ask(Address("work", "1"), EVE), Ask)
+    home.clock.advance(VALID_SECONDS)
+    assert isinstance(await pairings.ask(CHAT, EVE), Ask)
+
+
+async def test_requests_that_came_to_nothing_are_forgotten_and_pairings_are_not(home: Home) -> None:
+    pairings = home.pairings()
+    kept = await asked(pairings)
+    await pairings.approve(kept.code, Role.GUEST, "1001")
+    await asked(pairings, CHAT, Sender("1"))
+    home.clock.advance(VALID_SECONDS + KEPT_SECONDS)
+    await asked(pairings, CHAT, Sender("2"))
+    assert {one.who for one in await pairings.listed(state="", limit=10)} == {
+        "telegram:666",
+        "telegram:2",
+    }
+    assert [one.role for one in await pairings.listed(state="approved", limit=10)] == [Role.GUEST]
+
+
+async def test_a_list_is_as_long_as_it_was_asked_for(home: Home) -> None:
+    pairings = home.pairings()
+    for number in range(3):
+        home.clock.advance(1)
+        await asked(pairings, CHAT, Sender(str(number)))
+    listed = await pairings.listed(state="asked", limit=2)
+    assert [one.who for one in listed] == ["telegram:2", "telegram:1"]
+    assert await pairings.listed(state="revoked", limit=2) == []
+
+
+async def test_a_name_of_any_length_is_kept_short(home: Home) -> None:
+    pairings = home.pairings()
+    await asked(pairings, CHAT, msgspec.structs.replace(EVE, name="E" * 5_000))
+    (one,) = await pairings.listed(state="", limit=1)
+    assert one.name == "E" * 100
+
+
+async def test_what_another_process_changed_holds_here_after_seconds(home: Home) -> None:
+    here, there = (Pairing(home.pairings(), home.clock) for _ in range(2))
+    request = await asked(home.pairings())
+    assert await here.role("telegram", "666") is None
+    await there.approve(request.code.lower().replace("-", " "), Role.MEMBER, "1001")
+    assert await there.role("telegram", "666") is Role.MEMBER
+    assert await here.role("telegram", "666") is None
+    home.clock.advance(5)
+    assert await here.role("telegram", "666") is Role.MEMBER
+    await here.revoke("666", "1001")
+    assert await here.role("telegram", "666") is None
+
+
+@pytest.mark.parametrize("text", ["", "ABCD", "ABCD-EFG", "ABCD-EFGH-JKLM", "----", "x" * 1_000])
+def test_what_is_no_code_is_refused_in_words(text: str) -> None:
+    with pytest.raises(NanobotError, match="is no pairing code: those look like ABCD-EFGH"):
+        spelled(text)
