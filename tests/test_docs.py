@@ -135,9 +135,11 @@ def test_the_people_page_configures_what_it_says(tmp_path: Path) -> None:
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "telegram.token").write_text("t")
     blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", text, re.MULTILINE)
+    found = None
     for example in (blocks[0], "".join(blocks[1:])):
         (tmp_path / "config.toml").write_text(textwrap.dedent(example))
         found = config.load({"NANOBOT_HOME": str(tmp_path)})
         assert found.warnings == (), example
         assert found.channels["telegram"].owners == ("1001",)
+    assert found
     assert set(found.channels["telegram"].chats) == {"-1001234", "-1005678"}

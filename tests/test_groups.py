@@ -31,10 +31,12 @@ def said(text: str, *, addressed: bool = False, group: bool = True) -> InboundMe
     )
 
 
-async def say(bot: FakeGateway, text: str, sender: str = OWNER, **fields: Any) -> None:
+async def say(
+    bot: FakeGateway, text: str, sender: str = OWNER, *, chat: str = GROUP, **fields: bool | str
+) -> None:
     """Somebody writes in the group, to nobody in particular unless said so."""
-    fields = {"group": True, "addressed": False, "chat": GROUP} | fields
-    await bot.channel.push(text, sender=sender, **fields)
+    told: dict[str, Any] = {"group": True, "addressed": False, **fields}
+    await bot.channel.push(text, sender=sender, chat=chat, **told)
 
 
 def kept(bot: FakeGateway) -> int:

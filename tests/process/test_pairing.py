@@ -61,11 +61,12 @@ async def test_a_stranger_may_be_let_in_while_nothing_runs_and_a_crash_forgets_n
 
 
 async def test_the_first_owner_lets_themselves_in_at_the_terminal(world: World) -> None:
-    nobody = {"NANOBOT_CHANNELS__TELEGRAM__OWNERS": "[]"}
-    gateway = await world.start(**nobody)
+    file = world.home / "config.toml"
+    file.write_text(re.sub(r"^owners = .*$", "owners = []", file.read_text(), flags=re.MULTILINE))
+    gateway = await world.start()
     world.telegram.say(STRANGER, "hello")
     code = await code_of(world, 1)
-    assert (await world.run("pair", "approve", code, "--role", "owner", **nobody)).code == 0
+    assert (await world.run("pair", "approve", code, "--role", "owner")).code == 0
     await world.answered(STRANGER, 2)
     world.telegram.say(STRANGER, "/runs")
     assert (await world.answered(STRANGER, 3))[2] == "There is nothing."
