@@ -13,10 +13,9 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from math import nan
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Meta
 
 from nanobot.config_source import (
     allowed,
@@ -27,6 +26,7 @@ from nanobot.config_source import (
     parse_bytes,
     quoted,
     shown,
+    spelled,
 )
 from nanobot.errors import ConfigError
 from nanobot.settings import (
@@ -38,6 +38,7 @@ from nanobot.settings import (
     ProviderSettings,
     Settings,
     ToolsSettings,
+    Top,
     WebSettings,
     WebToolSettings,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "ExecSettings",
     "ProviderSettings",
     "ToolsSettings",
+    "Top",
     "WebSettings",
     "home_of",
     "load",
@@ -78,14 +80,6 @@ _LATER = frozenset(
         "events",
     }
 )
-
-
-class Top(Settings, frozen=True, kw_only=True):
-    """The keys above all tables."""
-
-    database_url: str = ""
-    workspace: str = ""
-    drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 30.0
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -211,11 +205,11 @@ class _Reader:
     def _put(self, tree: dict[str, Any], parts: list[str], text: _Text) -> None:
         node = tree
         for depth, part in enumerate(parts[:-1]):
-            child = node.setdefault(_spelled(node, part), {})
+            child = node.setdefault(spelled(node, part), {})
             if not isinstance(child, dict):
                 raise self._wrong(".".join(parts[: depth + 1]), child, "a table")
             node = child
-        node[_spelled(node, parts[-1])] = text
+        node[spelled(node, parts[-1])] = text
 
     def _table(self, kind: type[T], found: Any, path: str) -> T:
         """A table whose every key is a field of `kind`."""
@@ -395,11 +389,3 @@ def _every_key() -> list[str]:
     tables["tools.web"] = WebToolSettings
     nested = [f"{path}.{key}" for path, kind in tables.items() for key in kind.__struct_fields__]
     return [*Top.__struct_fields__, *nested]
-
-
-def _spelled(table: dict[str, Any], part: str) -> str:
-    """The file's own spelling of a name that a variable gives in capitals with _ for -."""
-    for key in table:
-        if key.lower().replace("-", "_") == part:
-            return key
-    return part

@@ -213,3 +213,11 @@ def ids(value: Any) -> Any:
         str(item) if isinstance(item, int) and not isinstance(item, bool) else item
         for item in value
     ]
+
+
+def spelled(table: dict[str, Any], part: str) -> str:
+    """The file's own spelling of a name that a variable gives in capitals with _ for -."""
+    for key in table:
+        if key.lower().replace("-", "_") == part:
+            return key
+    return part

@@ -136,6 +136,14 @@ class ToolsSettings(Settings, frozen=True, kw_only=True):
     web: WebToolSettings = WebToolSettings()
 
 
+class Top(Settings, frozen=True, kw_only=True):
+    """The keys above all tables."""
+
+    database_url: str = ""
+    workspace: str = ""
+    drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 30.0
+
+
 class Config(Settings, frozen=True, kw_only=True):
     """The whole configuration. `home`, `file` and `workspace` are absolute; none was created.
 
