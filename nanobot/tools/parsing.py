@@ -7,12 +7,14 @@ A parser that loops, swells or breaks on hostile input takes nothing else with i
 
 from __future__ import annotations
 
+import signal
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
+from types import FrameType
 from typing import Any, BinaryIO
 
 import msgspec
@@ -21,6 +23,10 @@ from nanobot.errors import ToolError
 from nanobot.tools.limits import limit_self
 
 MAX_TEXT = 2_000_000
+# Processor time for finding what of a page is for reading; all of its text is found much faster.
+READABLE_SECONDS = 8.0
+MAX_READABLE = 2_000_000
+_TOO_LARGE = ("the page is too large to tell what is for reading: this is all of its text",)
 # Office files are ZIP archives; text packs well, so a large file inside is no bomb by itself.
 MAX_UNPACKED = 256 << 20
 MAX_MEMBERS = 20_000
@@ -65,15 +71,37 @@ def _html(job: Job, file: BinaryIO) -> Reading:
     data = file.read()
     tree = _tree(data)
     title = " ".join((tree.findtext(".//title") or "").split())
-    options = {"include_links": True, "include_formatting": True, "favor_recall": True}
-    # What the page says of its encoding is of no interest any more, so it gets the tree.
-    extract = import_module("trafilatura").bare_extraction
-    found = extract(tree, url=job.base or None, **options)
-    text = (found.text if found else "") or ""
+    text, notes = _readable(tree, job.base) if len(data) <= MAX_READABLE else ("", _TOO_LARGE)
     if not text.strip():
         text = _all_text(_tree(data))
-    notes = () if text.strip() else ("the page has no text without a browser that runs it",)
+    if not text.strip():
+        notes = (*notes, "the page has no text without a browser that runs it")
     return Reading(text=text[: job.room].strip(), title=title[:300], notes=notes)
+
+
+def _readable(tree: Any, base: str) -> tuple[str, tuple[str, ...]]:
+    """The part of a page that is for reading, "" if there is none; and what to say about it."""
+    # What the page says of its encoding is of no interest any more, so it gets the tree.
+    extract = import_module("trafilatura").bare_extraction
+    options = {"include_links": True, "include_formatting": True, "favor_recall": True}
+    signal.signal(signal.SIGPROF, _too_much)
+    signal.setitimer(signal.ITIMER_PROF, READABLE_SECONDS)
+    try:
+        found = extract(tree, url=base or None, **options)
+        text = (found.text if found else "") or ""
+    except (_TooMuchError, MemoryError):
+        return "", _TOO_LARGE
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return text, ()
+
+
+class _TooMuchError(BaseException):
+    """Like KeyboardInterrupt: no library may take it for an error of its own."""
+
+
+def _too_much(_number: int, _frame: FrameType | None) -> None:
+    raise _TooMuchError
 
 
 def _tree(data: bytes) -> Any:

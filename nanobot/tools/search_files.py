@@ -50,7 +50,9 @@ class _Search:
             raise ToolArgumentsError("pattern: it is searched for within one line, without NUL")
         if args.glob:
             Glob(args.glob)
+        descriptor = await asyncio.to_thread(self._open, args.path)
         job = Job(
+            descriptor=descriptor,
             pattern=args.pattern,
             glob=args.glob,
             literal=args.literal,
@@ -59,13 +61,12 @@ class _Search:
             # ripgrep knows nothing of what is hidden.
             rg="" if self._roots.may_meet_hidden() else self._rg,
         )
-        descriptor = await asyncio.to_thread(self._open, args.path)
         found = _Found(self._room, args.path)
         notes = []
         try:
             async with (
                 asyncio.timeout(self._seconds),
-                working("nanobot.tools.searching", job, descriptor, errors=True) as process,
+                working("nanobot.tools.searching", job, keep=(descriptor,), errors=True) as process,
             ):
                 await found.read(process)
         except TimeoutError:
@@ -96,25 +97,28 @@ class _Found:
         stdout, stderr = process.stdout, process.stderr
         if stdout is None or stderr is None:
             raise AssertionError("the process was started without pipes")
-        while not self._more and (line := await _line_of(stdout)):
-            self._take(line)
+        while not self._more and (path := await _until(stdout, b"\0")):
+            self._take(path, await _until(stdout, b"\n"))
         if self._more:
             return
         said = (await stderr.read(4_000)).decode("utf-8", "replace").strip()
-        # ripgrep ends so, too, if it could not read some file, and then says nothing.
-        if await process.wait() == BAD_PATTERN and said:
-            why = clean(said.splitlines()[-1])
-            raise ToolArgumentsError(f"pattern: {why[:300]}. For plain text set literal to true")
-        if process.returncode is not None and process.returncode < 0:
+        code = await process.wait()
+        if code < 0:
             raise ToolError("the search took too much: search in a smaller folder")
+        # ripgrep says nothing if it found nothing (1), or could not read some file (2).
+        if code and said:
+            why = clean(said.splitlines()[-1])[:300]
+            if code == BAD_PATTERN:
+                raise ToolArgumentsError(f"pattern: {why}. For plain text set literal to true")
+            raise ToolError(f"the search failed: {why}")
 
-    def _take(self, line: bytes) -> None:
-        path, _, rest = line.rstrip(b"\n").partition(b"\0")
-        name = path.decode("utf-8", "replace").removeprefix("./").translate({10: "\\n", 13: "\\r"})
+    def _take(self, path: bytes, line: bytes) -> None:
+        name = path.rstrip(b"\0").decode("utf-8", "replace").removeprefix("./")
+        name = name.translate({10: "\\n", 13: "\\r"})
         if self._path.rstrip("/") not in ("", "."):
             name = "/".join(part for part in (self._path.rstrip("/"), name) if part)
-        number, _, text = rest.decode("utf-8", "replace").partition(":")
-        shown = f"{name}:{number}: {text.rstrip(chr(13))[: MAX_SHOWN + 6]}"
+        number, _, text = line.decode("utf-8", "replace").partition(":")
+        shown = f"{name}:{number}: {text.rstrip()[: MAX_SHOWN + 6]}"
         self._more = len(self._lines) == MAX_MATCHES or (
             bool(self._lines) and len(shown) + 1 > self._room
         )
@@ -130,13 +134,13 @@ class _Found:
         return "\n".join(self._lines) + (f"\n\n[{'; '.join(notes)}]" if notes else "")
 
 
-async def _line_of(stream: asyncio.StreamReader) -> bytes:
+async def _until(stream: asyncio.StreamReader, end: bytes) -> bytes:
     try:
-        return await stream.readuntil(b"\n")
+        return await stream.readuntil(end)
     except asyncio.IncompleteReadError as error:
         return error.partial
     except asyncio.LimitOverrunError as error:
-        raise ToolError(f"a line of {error.consumed:,} bytes came from the search") from error
+        raise ToolError(f"the search wrote a line of over {error.consumed:,} bytes") from error
 
 
 def search_files_tool(

@@ -1,6 +1,6 @@
 """The process that searches files: `python -m nanobot.tools.searching`.
 
-Its standard input is an open folder (or one file), which it never leaves. It writes a line for each
+It is given an open folder (or one file), which it never leaves. It writes a line for each
 line that matches: path, NUL, number, colon, text. A pattern that takes for ever costs nobody
 anything but this process, which whoever started it kills in time. Where ripgrep is there, it
 becomes that.
@@ -28,8 +28,10 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for. `hidden` are devices and inodes to leave out; `rg` is the program."""
+    """What to look for, in the open `descriptor`. `hidden` are devices and inodes to leave out;
+    `rg` is the program."""
 
+    descriptor: int
     pattern: str
     glob: str = ""
     literal: bool = False
@@ -61,12 +63,12 @@ def arguments_of_rg(job: Job) -> list[str]:
 
 def _search(job: Job) -> Iterator[bytes]:
     pattern = compiled(job)
-    if stat.S_ISREG(os.fstat(0).st_mode):
-        yield from _matches(pattern, 0, "")
+    if stat.S_ISREG(os.fstat(job.descriptor).st_mode):
+        yield from _matches(pattern, job.descriptor, "")
         return
     chosen = Glob(job.glob) if job.glob else None
     hidden = frozenset(job.hidden)
-    for path, folder, name in walk(0, hidden):
+    for path, folder, name in walk(job.descriptor, hidden):
         if chosen is None or chosen.matches(path):
             yield from _in_file(pattern, (folder, name), path, hidden)
 
@@ -120,8 +122,9 @@ def main() -> None:
     is none."""
     limit_self()
     job = msgspec.json.decode(sys.argv[1].encode(), type=Job)
-    if job.rg and stat.S_ISDIR(os.fstat(0).st_mode):
-        os.fchdir(0)
+    if job.rg and stat.S_ISDIR(os.fstat(job.descriptor).st_mode):
+        os.fchdir(job.descriptor)
+        os.close(job.descriptor)
         # This is no shell, and the pattern is an argument that cannot be taken for an option.
         os.execv(job.rg, ["rg", *arguments_of_rg(job)])  # noqa: S606
     try:

@@ -14,7 +14,10 @@ from nanobot.tools.result import quoted
 MAX_NAMES = 200_000
 MAX_PATTERN = 500
 MAX_CHOICES = 64
+# Every level on the way is an open descriptor.
+MAX_DEPTH = 100
 _SKIPPED = frozenset({".git"})
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Key = tuple[int, int]
 
@@ -22,29 +25,53 @@ Key = tuple[int, int]
 def walk(
     folder: int, hidden: Set[Key] = frozenset(), *, folders: bool = False
 ) -> Iterator[tuple[str, int, str]]:
-    """Each file below `folder` as (path from there, descriptor of its folder, name), sorted within
-    each folder; with `folders` those too. Links are named and not followed; `.git` and what is
-    `hidden` (device and inode) is left out. Ends after MAX_NAMES.
+    """Each file below `folder` as (path from there, descriptor of its folder, name), by name; with
+    `folders` those too. Links are named and not followed; `.git` and what is `hidden` (device and
+    inode) is left out, and what lies deeper than MAX_DEPTH. Ends after MAX_NAMES.
     """
-    seen = 0
-    for top, names, files, descriptor in os.fwalk(".", dir_fd=folder, follow_symlinks=False):
-        names[:] = [name for name in sorted(names) if _entered(descriptor, name, hidden)]
-        path = "" if top == "." else f"{top[2:]}/"
-        for name in sorted(files + (names if folders else [])):
-            seen += 1
-            if seen > MAX_NAMES:
-                return
-            yield path + name, descriptor, name
+    for seen, (path, place, name, is_folder) in enumerate(_below(folder, "", hidden, 0)):
+        if seen >= MAX_NAMES:
+            return
+        if folders or not is_folder:
+            yield path, place, name
 
 
-def _entered(folder: int, name: str, hidden: Set[Key]) -> bool:
-    if name in _SKIPPED:
-        return False
+def _below(
+    folder: int, above: str, hidden: Set[Key], depth: int
+) -> Iterator[tuple[str, int, str, bool]]:
     try:
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        with os.scandir(folder) as found:
+            names = sorted(found, key=_by_name)
     except OSError:
-        return False
-    return (status.st_dev, status.st_ino) not in hidden
+        return
+    for entry in names:
+        path = above + entry.name
+        if not entry.is_dir(follow_symlinks=False):
+            yield path, folder, entry.name, False
+        elif entry.name not in _SKIPPED and depth < MAX_DEPTH:
+            yield from _inside(folder, path, entry.name, hidden, depth)
+
+
+def _inside(
+    folder: int, path: str, name: str, hidden: Set[Key], depth: int
+) -> Iterator[tuple[str, int, str, bool]]:
+    try:
+        descriptor = os.open(name, _FOLDER, dir_fd=folder)
+    except OSError:
+        # Gone, closed to us, or exchanged for a link meanwhile.
+        return
+    try:
+        # Of what was opened, so that nothing can be put in its place in between.
+        status = os.fstat(descriptor)
+        if (status.st_dev, status.st_ino) not in hidden:
+            yield path, folder, name, True
+            yield from _below(descriptor, f"{path}/", hidden, depth + 1)
+    finally:
+        os.close(descriptor)
+
+
+def _by_name(entry: os.DirEntry[str]) -> str:
+    return entry.name
 
 
 class Glob:

@@ -16,10 +16,16 @@ import msgspec
 
 @asynccontextmanager
 async def working(
-    module: str, job: msgspec.Struct, file: int | IO[bytes], *, errors: bool = False
+    module: str,
+    job: msgspec.Struct,
+    file: int | IO[bytes] = DEVNULL,
+    *,
+    keep: tuple[int, ...] = (),
+    errors: bool = False,
 ) -> AsyncIterator[Process]:
     """Run `python -m module JOB` with `file` as its standard input; killed at the end, if it still
-    runs, with all it started. `errors`: its standard error is a pipe too, else it is dropped."""
+    runs, with all it started. It has the descriptors of `keep` under the same numbers. `errors`:
+    its standard error is a pipe too, else it is dropped."""
     process = await asyncio.create_subprocess_exec(
         # Not from the folder it is started in: modules there may be anybody's.
         *(sys.executable, "-P", "-m", module, msgspec.json.encode(job).decode()),
@@ -28,6 +34,7 @@ async def working(
         stderr=PIPE if errors else DEVNULL,
         env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"},
         start_new_session=True,
+        pass_fds=keep,
     )
     try:
         yield process
