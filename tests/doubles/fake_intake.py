@@ -32,7 +32,8 @@ class FakeIntake:
         self.on_admit()
         self.messages.extend(messages)
         self.batches.append((list(messages), cursor))
-        self.stored = cursor
+        # As in the journal: no cursor leaves the one before.
+        self.stored = self.stored if cursor is None else cursor
         self._wake()
 
     async def chats(self) -> list[Address]:

@@ -1,0 +1,230 @@
+"""Calls to Discord's HTTP API (https://discord.com/developers/docs/reference): one try each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import aiohttp
+import msgspec
+from discord.file import File
+from discord.gateway import DiscordClientWebSocketResponse
+from discord.http import HTTPClient, Route
+from discord.utils import MISSING
+
+from nanobot.errors import (
+    BadCredentials,
+    ChannelDown,
+    ChannelError,
+    ChatGone,
+    DeliveryError,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+)
+from nanobot_channels._net import proxy_for, trusted_authorities
+
+_PATIENCE = aiohttp.ClientTimeout(total=180.0, sock_connect=10.0, sock_read=20.0)
+_CLOSING_SECONDS = 2.0
+_BEFORE_WRITING = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.InvalidURL,
+    aiohttp.NonHttpUrlClientError,
+)
+
+# https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
+_UNKNOWN_CHANNEL = 10003
+_TOO_FAST_HERE = 20028
+_MISSING_ACCESS = 50001
+_CANNOT_WRITE_TO_USER = 50007
+MISSING_PERMISSIONS = 50013
+_ARCHIVED_THREAD = 50083
+_GONE = {_UNKNOWN_CHANNEL, _MISSING_ACCESS, _CANNOT_WRITE_TO_USER, _ARCHIVED_THREAD}
+
+
+class Refusal(Exception):
+    """Discord answered with an error status. `code` is the JSON error code, 0 if there is none."""
+
+    def __init__(self, status: int, code: int, message: str, retry_after: float | None) -> None:
+        super().__init__(f"{message} ({status}, code {code})" if code else f"{message} ({status})")
+        self.status = status
+        self.code = code
+        self.retry_after = retry_after
+
+
+class _Complaint(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+    retry_after: float | None = None
+    errors: Any = None
+
+
+class DiscordHttp(HTTPClient):
+    """discord.py's routes and payloads over a transport that belongs to one bot and one server.
+
+    discord.py can be pointed at another server only for the whole process, waits out rate limits
+    inside a call, and repeats a request up to five times. Here a request goes out once, to the
+    server of this channel, and what became of it is told exactly: Refusal for an error status,
+    NotSent if no byte went out, OutcomeUnknown if no usable answer came.
+    """
+
+    def __init__(self, token: str, api_root: str) -> None:
+        super().__init__(MISSING)
+        self.token = token
+        self._root = api_root
+        self._own: aiohttp.ClientSession | None = None
+        self._shut = False
+
+    async def request(
+        self,
+        route: Route,
+        *,
+        files: Sequence[File] | None = None,
+        form: Iterable[dict[str, Any]] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The answer as JSON, None if it is empty. See the class for what is raised."""
+        url = self._root + route.url.removeprefix(Route.BASE)
+        headers = {"User-Agent": self.user_agent, "Authorization": f"Bot {self.token}"}
+        if "json" in kwargs:
+            headers["Content-Type"] = "application/json"
+            kwargs["data"] = msgspec.json.encode(kwargs.pop("json"))
+        elif form:
+            fields = aiohttp.FormData(quote_fields=False)
+            for field in form:
+                fields.add_field(**field)
+            kwargs["data"] = fields
+        kwargs.pop("reason", None)
+        try:
+            async with self._session().request(
+                route.method, url, headers=headers, allow_redirects=False, **kwargs
+            ) as response:
+                body = await response.read()
+        except _BEFORE_WRITING as error:
+            raise NotSent(f"no connection to Discord: {_words(error)}") from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise OutcomeUnknown(f"no answer from Discord: {_words(error)}") from error
+        if not 200 <= response.status <= 299:
+            raise _refusal(response, body)
+        try:
+            return msgspec.json.decode(body) if body else None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise OutcomeUnknown(f"Discord's answer is not JSON: {error}") from error
+
+    async def who_am_i(self) -> Any:
+        """The bot's user. Raises as `request`."""
+        return await self.request(Route("GET", "/users/@me"))
+
+    async def answer_interaction(self, number: str, token: str, answer: dict[str, Any]) -> None:
+        """The response that an interaction waits for. Raises as `request`."""
+        route = Route(
+            "POST",
+            "/interactions/{webhook_id}/{webhook_token}/callback",
+            webhook_id=int(number),
+            webhook_token=token,
+        )
+        await self.request(route, json=answer)
+
+    async def ws_connect(self, url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
+        """A connection to the gateway. Raises aiohttp.ClientError, TimeoutError or OSError."""
+        return await self._session().ws_connect(
+            url,
+            proxy=proxy_for(url.replace("ws", "http", 1)),
+            max_msg_size=0,
+            timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSING_SECONDS),
+            autoclose=False,
+            headers={"User-Agent": self.user_agent},
+            compress=compress,
+        )
+
+    async def download(self, url: str, limit: int) -> bytes | None:
+        """A file of the CDN, None if it has more than `limit` bytes. Raises as `request`."""
+        try:
+            async with self._session().get(url) as response:
+                if response.status != HTTPStatus.OK:
+                    raise Refusal(response.status, 0, response.reason or "no file", None)
+                content = bytearray()
+                async for chunk in response.content.iter_chunked(1 << 16):
+                    content += chunk
+                    if len(content) > limit:
+                        return None
+        except _BEFORE_WRITING as error:
+            raise NotSent(f"no connection to Discord's files: {_words(error)}") from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise OutcomeUnknown(f"no answer from Discord's files: {_words(error)}") from error
+        return bytes(content)
+
+    async def shutdown(self) -> None:
+        """Close every connection; nothing can be sent afterwards."""
+        self._shut = True
+        if self._own is not None:
+            await self._own.close()
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._shut:
+            raise NotSent("the connection to Discord was closed")
+        if self._own is None:
+            self._own = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=trusted_authorities(self._root)),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                proxy=proxy_for(self._root),
+                timeout=_PATIENCE,
+                ws_response_class=DiscordClientWebSocketResponse,
+            )
+        return self._own
+
+
+def _refusal(response: aiohttp.ClientResponse, body: bytes) -> Refusal:
+    try:
+        told = msgspec.json.decode(body, type=_Complaint, strict=False)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        told = _Complaint(message=response.reason or "error")
+    message = told.message or response.reason or "error"
+    if told.errors:
+        message += f": {msgspec.json.encode(told.errors).decode()[:500]}"
+    wait = told.retry_after
+    if wait is None:
+        header = response.headers.get("Retry-After", "")
+        wait = float(header) if header.isdecimal() else None
+    return Refusal(response.status, told.code, message, wait)
+
+
+def delivery_error(refusal: Refusal) -> DeliveryError:
+    """What an error status means for what was to be sent."""
+    text = f"Discord: {refusal}"
+    if refusal.status == HTTPStatus.UNAUTHORIZED:
+        return NotSent(f"{text}: the bot's token is not accepted")
+    if refusal.status == HTTPStatus.TOO_MANY_REQUESTS or refusal.code == _TOO_FAST_HERE:
+        return NotSent(text, retry_after=refusal.retry_after)
+    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return NotSent(text, retry_after=refusal.retry_after)
+    if refusal.code == MISSING_PERMISSIONS:
+        return ChatGone(f"{text}: the bot may not write there; give its role the permission")
+    if refusal.code in _GONE:
+        return ChatGone(text)
+    return Refused(text)
+
+
+def receiving_error(name: str, error: Refusal | DeliveryError) -> ChannelError:
+    """What a failed call means while receiving: a refused token, or that nothing works now."""
+    if not isinstance(error, Refusal):
+        return ChannelDown(str(error))
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return refused_token(name)
+    return ChannelDown(f"Discord: {error}", retry_after=error.retry_after)
+
+
+def refused_token(name: str) -> BadCredentials:
+    """What a refused token means and what to do."""
+    return BadCredentials(
+        f"Discord refuses the token of channels.{name}. On discord.com/developers/applications "
+        f"choose your application, Bot, Reset Token, and put the new one into "
+        f"channels.{name}.token; with an api_root of your own, check that too."
+    )
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")

@@ -1,0 +1,154 @@
+"""Buttons and slash commands: Discord's interactions, both ways.
+
+https://discord.com/developers/docs/interactions/receiving-and-responding
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from nanobot.bus.events import InboundMessage
+from nanobot.ports import Command
+from nanobot_channels._discord_messages import (
+    BadEvent,
+    Member,
+    Place,
+    User,
+    is_snowflake,
+    person,
+    sent_at,
+)
+from nanobot_channels._text import clean
+
+_COMMAND = 2
+_COMPONENT = 3
+_MOST_COMMANDS = 100
+_NAME = re.compile(r"[-_'\w]{1,32}")
+_EPHEMERAL = 1 << 6
+
+
+class _Option(msgspec.Struct):
+    name: str = ""
+    value: Any = None
+
+
+class _Data(msgspec.Struct):
+    name: str = ""
+    custom_id: str = ""
+    options: list[_Option] = []
+
+
+class _Channel(msgspec.Struct):
+    type: int = 0
+    parent_id: str | None = None
+
+
+class _Shown(msgspec.Struct):
+    id: str
+
+
+class Interaction(msgspec.Struct, kw_only=True):
+    """Somebody pressed a button or used a command."""
+
+    id: str
+    token: str
+    type: int
+    channel_id: str = ""
+    guild_id: str | None = None
+    channel: _Channel | None = None
+    member: Member | None = None
+    user: User | None = None
+    message: _Shown | None = None
+    data: _Data = msgspec.field(default_factory=_Data)
+
+    @property
+    def place(self) -> Place:
+        """Where it happened; threads are channels of types 10 to 12."""
+        shown = self.channel or _Channel()
+        parent = shown.parent_id if shown.type in {10, 11, 12} else None
+        return Place(self.guild_id or "", parent or "", several=shown.type == 3)
+
+
+def parse_interaction(data: object) -> Interaction:
+    """The interaction in an event. Raises BadEvent."""
+    try:
+        found = msgspec.convert(data, Interaction, strict=False)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise BadEvent(str(error)) from error
+    if not is_snowflake(found.id) or not found.token:
+        raise BadEvent("its id or token cannot be used")
+    return found
+
+
+def said_by(interaction: Interaction, place: Place, channel: str) -> InboundMessage | None:
+    """What the press or the command says, None if it says nothing to the bot. Raises BadEvent."""
+    if interaction.type not in {_COMMAND, _COMPONENT}:
+        return None
+    user = interaction.user or (interaction.member.user if interaction.member else None)
+    if user is None or not is_snowflake(interaction.channel_id):
+        raise BadEvent("nobody, or nowhere")
+    data = interaction.data
+    pressed = interaction.type == _COMPONENT
+    if pressed:
+        text = data.custom_id
+    else:
+        words = (str(option.value) for option in data.options if option.value is not None)
+        text = " ".join([f"/{data.name}", *words])
+    text = clean(text).strip()
+    if not text or text == "/":
+        return None
+    shown = interaction.message.id if interaction.message else None
+    return InboundMessage(
+        address=place.address(channel, interaction.channel_id),
+        message_id=shown or interaction.id,
+        dedupe_key=f"press:{interaction.id}",
+        sender=person(user, interaction.member),
+        text=text,
+        sent_at=sent_at(int(interaction.id)),
+        reply_to=shown,
+        pressed=pressed,
+        group=place.group,
+    )
+
+
+def acknowledgement(interaction: Interaction) -> dict[str, Any]:
+    """The answer that Discord wants within three seconds: none to see for a button, and for a
+    command a line that only its user sees."""
+    if interaction.type == _COMPONENT:
+        return {"type": 6}
+    options = (str(option.value) for option in interaction.data.options)
+    said = " ".join([f"/{interaction.data.name}", *options])[:1900].replace("`", "'")
+    return {
+        "type": 4,
+        "data": {"content": f"`{said}`", "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}},
+    }
+
+
+def menu(commands: Sequence[Command]) -> list[dict[str, Any]]:
+    """Application commands, one for each first word, with at most one free argument.
+
+    Names are 1 to 32 lowercase letters, descriptions 1 to 100 characters; a bot has at most 100.
+    A name that Discord would refuse is left out: typed in a message it works all the same.
+    """
+    entries: dict[str, dict[str, Any]] = {}
+    for command in commands:
+        first, _, rest = command.name.strip().lstrip("/").lower().partition(" ")
+        if not _NAME.fullmatch(first):
+            continue
+        entry = entries.setdefault(
+            first,
+            {"name": first, "type": 1, "description": _line(command.help) or first, "options": []},
+        )
+        usage = _line(f"{rest} {command.usage}")
+        if usage and not entry["options"]:
+            option = {"type": 3, "name": "argument", "description": usage, "required": False}
+            entry["options"] = [option]
+    return list(entries.values())[:_MOST_COMMANDS]
+
+
+def _line(text: str) -> str:
+    return " ".join(clean(text).split())[:100].strip()

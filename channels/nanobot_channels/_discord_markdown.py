@@ -1,0 +1,189 @@
+"""Formatted text as the Markdown that Discord's clients show, within 2000 characters a message.
+
+Their dialect: https://support.discord.com/hc/en-us/articles/210298617. There are no tables, a
+fence cannot be longer than three backticks, and a backslash hides the meaning of punctuation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nanobot_channels._text import Rich, Span, Style, split, utf16_units
+
+TEXT_LIMIT = 2000
+"""Characters in a message (Discord, Create Message). Measured in UTF-16 units, which are never
+fewer than what Discord counts."""
+_TARGET_LIMIT = 1000
+_APART = "\u200b"
+_MARKS = {Style.BOLD: "**", Style.ITALIC: "*", Style.STRIKE: "~~"}
+_FENCE = "```"
+_LANGUAGE = re.compile(r"[a-z0-9_+\-.#]{1,40}", re.IGNORECASE)
+_MASKABLE = re.compile(r"https?://[^\s()<>]+", re.IGNORECASE)
+_SPECIAL = re.compile(
+    r"(?P<url>https?://[^\s<]+)"
+    r"|[\\*_`~]"
+    r"|\|(?=\|)|(?<=\|)\|"
+    r"|<(?=[@#:/+]|\w+:|[^\s<>]+@)"
+    r"|\](?=\(|\Z)"
+    r"|(?P<margin>^[ \t]*)(?:\#|>|-(?=[\s\#]))",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def pieces(rich: Rich) -> list[tuple[str, Rich]]:
+    """The text in parts: each as Discord's Markdown of at most 2000 characters, and as spans.
+
+    Code that goes on in the next part is fenced there again. Nothing visible is lost; a blank
+    text has no parts.
+    """
+    rich = _with_impossible_links_written_out(rich)
+    length, units = utf16_units(written(rich)), utf16_units(rich.text)
+    limit = TEXT_LIMIT
+    if length > TEXT_LIMIT:
+        limit = max(2, min(TEXT_LIMIT, units * TEXT_LIMIT * 95 // (length * 100)))
+    return list(_fitting(rich, limit))
+
+
+def _fitting(rich: Rich, limit: int) -> Iterator[tuple[str, Rich]]:
+    for part in split(rich, limit, measure=utf16_units):
+        content = written(part)
+        units = utf16_units(part.text)
+        if utf16_units(content) <= TEXT_LIMIT or units <= 2:
+            yield content, part
+        else:
+            yield from _fitting(part, max(2, units * 6 // 10))
+
+
+def plain_text(rich: Rich) -> str:
+    """The text with link targets behind the links, or as it is if that is too long."""
+    text = rich.text
+    for link in reversed([span for span in rich.spans if span.style is Style.LINK]):
+        if link.value != rich.text[link.start : link.end]:
+            text = f"{text[: link.end]} ({link.value}){text[link.end :]}"
+    return text if utf16_units(text) <= TEXT_LIMIT else rich.text
+
+
+def escaped(text: str) -> str:
+    """The text so that Discord shows it as it is."""
+    return _escaped(text, 0, len(text), styled=False)
+
+
+def written(rich: Rich) -> str:
+    """The spans as Discord's Markdown, whatever its length."""
+    return _written(rich.text, 0, len(rich.text), _once(rich.spans))
+
+
+def _once(spans: Sequence[Span]) -> list[Span]:
+    """The spans without those inside another of the same style, which would end it."""
+    kept: list[Span] = []
+    for span in spans:
+        around = (one for one in kept if one.start <= span.start and span.end <= one.end)
+        if not any(one.style is span.style for one in around):
+            kept.append(span)
+    return kept
+
+
+def _written(
+    text: str, start: int, end: int, spans: Sequence[Span], *, styled: bool = False
+) -> str:
+    out = ""
+    at = start
+    for number, span in enumerate(spans):
+        if span.start < at or span.end > end:
+            continue
+        out += _escaped(text, at, span.start, styled=styled)
+        inside = [one for one in spans[number + 1 :] if one.end <= span.end]
+        made = _styled(text, span, inside, styled=styled)
+        if span.start == at and out and made[:1] == out[-1] and made[:1] in "*~`":
+            out += _APART
+        out += made
+        at = span.end
+    return out + _escaped(text, at, end, styled=styled)
+
+
+def _styled(text: str, span: Span, inside: Sequence[Span], *, styled: bool) -> str:
+    if span.style is Style.PRE:
+        return _fenced(text[span.start : span.end], span.value)
+    if span.style is Style.CODE:
+        code = _inline_code(text[span.start : span.end])
+        return code or _escaped(text, span.start, span.end, styled=styled)
+    marked = span.style in _MARKS
+    inner = _written(text, span.start, span.end, inside, styled=styled or marked)
+    if span.style is Style.LINK:
+        return f"[{inner}]({span.value})"
+    if span.style is Style.QUOTE:
+        begins_line = span.start == 0 or text[span.start - 1] == "\n"
+        return "\n".join(f"> {line}" for line in inner.split("\n")) if begins_line else inner
+    mark = _MARKS[span.style]
+    return f"{mark}{inner}{mark}"
+
+
+def _fenced(code: str, language: str) -> str:
+    known = language if _LANGUAGE.fullmatch(language) else ""
+    # Discord has no longer fences: what would end this one is taken apart invisibly.
+    safe = code.replace(_FENCE, f"`{_APART}`{_APART}`")
+    return f"{_FENCE}{known}\n{safe}\n{_FENCE}"
+
+
+def _inline_code(code: str) -> str:
+    """The code between backticks, empty where Discord has no way to write it."""
+    if "``" in code or not code.strip():
+        return ""
+    if "`" not in code:
+        return f"`{code}`"
+    return f"`` {code} ``"
+
+
+def _escaped(text: str, start: int, end: int, *, styled: bool) -> str:
+    """A stretch of the text, without a meaning for Discord; addresses stay as they are."""
+    out = []
+    at = start
+    for found in _SPECIAL.finditer(text, start, end):
+        out.append(text[at : found.start()])
+        at = found.end()
+        url, margin = found["url"], found["margin"]
+        if url:
+            # Inside bold text its asterisks would end the bold; encoded they mean the same.
+            out.append(url.replace("*", "%2A").replace("~", "%7E") if styled else url)
+        elif margin is not None:
+            out.append(f"{margin}\\{found[0][len(margin) :]}")
+        else:
+            out.append(f"\\{found[0]}")
+    out.append(text[at:end])
+    return "".join(out)
+
+
+def _with_impossible_links_written_out(rich: Rich) -> Rich:
+    """Links as Discord knows them: the others lose their span and show their target behind."""
+    text = rich.text
+    spans = list(rich.spans)
+    for link in [span for span in reversed(rich.spans) if span.style is Style.LINK]:
+        label = rich.text[link.start : link.end]
+        if label != link.value and _can_be_masked(label, link.value):
+            continue
+        spans.remove(link)
+        if label == link.value:
+            continue
+        added = f" ({link.value})"
+        text = text[: link.end] + added + text[link.end :]
+        spans = [_moved(span, link, len(added)) for span in spans]
+    return Rich(text, tuple(sorted(spans, key=lambda span: (span.start, -span.end))))
+
+
+def _can_be_masked(label: str, target: str) -> bool:
+    # Clients show a link as written if its text looks like an address itself.
+    return (
+        len(target) <= _TARGET_LIMIT
+        and _MASKABLE.fullmatch(target) is not None
+        and "://" not in label
+        and "\n" not in label
+    )
+
+
+def _moved(span: Span, link: Span, by: int) -> Span:
+    """The span after something was added behind a link; what surrounds the link grows."""
+    start = span.start + by if span.start >= link.end else span.start
+    around = span.start <= link.start and span.end >= link.end
+    end = span.end + by if around or span.start >= link.end else span.end
+    return Span(start, end, span.style, span.value)

@@ -1,0 +1,134 @@
+"""What the bot knows of its surroundings: itself, its roles, and which channels are threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from nanobot.bus.events import Address
+from nanobot_channels._discord_http import DiscordHttp, Refusal
+from nanobot_channels._discord_messages import Me, Place
+
+_THREADS = {10, 11, 12}
+_GROUP_DM = 3
+_MOST = 100_000
+
+
+class _Channel(msgspec.Struct):
+    id: str
+    type: int = 0
+    parent_id: str | None = None
+    guild_id: str | None = None
+
+
+class _Tags(msgspec.Struct):
+    bot_id: str | None = None
+
+
+class _Role(msgspec.Struct):
+    id: str
+    tags: _Tags | None = None
+
+
+class _Guild(msgspec.Struct):
+    id: str
+    channels: list[_Channel] = []
+    threads: list[_Channel] = []
+    roles: list[_Role] = []
+
+
+class _Named(msgspec.Struct):
+    role: _Role
+
+
+class _Threads(msgspec.Struct):
+    guild_id: str
+    threads: list[_Channel] = []
+
+
+class _Ready(msgspec.Struct):
+    user: _Role
+    guilds: list[_Role] = []
+    private_channels: list[_Channel] = []
+
+
+class Places:
+    """Learned from the gateway, asked for where that said nothing."""
+
+    def __init__(self, http: DiscordHttp) -> None:
+        self.me: Me | None = None
+        self._http = http
+        self._known: dict[str, Place] = {}
+        self._roles: set[str] = set()
+
+    def ready(self, data: object) -> tuple[set[str], list[str]]:
+        """Who we are. Returns the guilds still to be told of, and the direct chats by id. Raises
+        msgspec.ValidationError."""
+        told = msgspec.convert(data, _Ready, strict=False)
+        self.me = Me(told.user.id, frozenset(self._roles))
+        for channel in told.private_channels:
+            self._learn(channel, "")
+        return {guild.id for guild in told.guilds}, [one.id for one in told.private_channels]
+
+    def guild(self, data: object) -> str:
+        """A guild with its channels, threads and roles; returns its id. Raises
+        msgspec.ValidationError."""
+        told = msgspec.convert(data, _Guild, strict=False)
+        for channel in (*told.channels, *told.threads):
+            self._learn(channel, told.id)
+        self._own(told.roles)
+        return told.id
+
+    def other(self, event: str, data: Any) -> None:
+        """A channel, a role, or some threads. Raises msgspec.ValidationError."""
+        if event.startswith("GUILD_ROLE"):
+            self._own([msgspec.convert(data, _Named, strict=False).role])
+        elif event == "THREAD_LIST_SYNC":
+            told = msgspec.convert(data, _Threads, strict=False)
+            for channel in told.threads:
+                self._learn(channel, told.guild_id)
+        else:
+            self._learn(msgspec.convert(data, _Channel, strict=False), "")
+
+    def direct(self, channel_id: str) -> Place:
+        """A chat of the bot and one person."""
+        return self._known.get(channel_id) or Place()
+
+    async def of(self, channel_id: str, guild: str = "") -> Place:
+        """Where a channel is. Raises what the HTTP API's failures raise, but an answer that it may
+        not be seen: then it is taken for an ordinary channel."""
+        known = self._known.get(channel_id)
+        if known is not None:
+            return known
+        try:
+            told = await self._http.get_channel(int(channel_id))
+            self._learn(msgspec.convert(told, _Channel, strict=False), guild)
+        except Refusal as refusal:
+            if refusal.status not in {400, 403, 404}:
+                raise
+        except msgspec.ValidationError:
+            pass
+        return self._known.setdefault(channel_id, Place(guild))
+
+    async def at(self, address: Address) -> Place:
+        """The place of a chat spoken in before. Raises as `of`."""
+        if address.thread_id:
+            known = self._known.get(address.thread_id)
+            return known or Place(several=True, parent=address.chat_id)
+        return await self.of(address.chat_id)
+
+    def _learn(self, channel: _Channel, guild: str) -> None:
+        if len(self._known) >= _MOST:
+            self._known.clear()
+        parent = channel.parent_id if channel.type in _THREADS else None
+        self._known[channel.id] = Place(
+            channel.guild_id or guild, parent or "", several=channel.type == _GROUP_DM
+        )
+
+    def _own(self, roles: Iterable[_Role]) -> None:
+        if self.me is None:
+            return
+        self._roles |= {role.id for role in roles if role.tags and role.tags.bot_id == self.me.id}
+        self.me = Me(self.me.id, frozenset(self._roles))

@@ -1,0 +1,291 @@
+"""From the gateway's events to the intake: in order, once each, and nothing lost by a crash."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any
+
+import msgspec
+from loguru import logger
+
+from nanobot.bus.events import InboundMessage
+from nanobot.errors import ChannelDown, DeliveryError
+from nanobot.ports import Clock, Intake
+from nanobot_channels._discord_gateway import Gateway
+from nanobot_channels._discord_history import History
+from nanobot_channels._discord_http import DiscordHttp, Refusal, receiving_error
+from nanobot_channels._discord_interactions import (
+    Interaction,
+    acknowledgement,
+    parse_interaction,
+    said_by,
+)
+from nanobot_channels._discord_messages import (
+    BadEvent,
+    Me,
+    Message,
+    Place,
+    is_snowflake,
+    parse,
+    snowflake_at,
+    to_inbound,
+)
+from nanobot_channels._discord_places import Places
+from nanobot_channels._discord_sent import Sent
+
+MOST_WAITING = 10_000
+"""Events in memory; with more, the connection is given up and what is in them looked up later."""
+
+_GUILDS_SECONDS = 5.0
+_RECENT = 4096
+# Snowflakes of different chats arrive a little out of order: what is looked up begins this much
+# before the cursor, and what was seen before is dropped by its dedupe_key.
+_MARGIN_SECONDS = 60.0
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How far back to look in a chat. `content`: Discord was asked for the content of messages."""
+
+    messages: int = 100
+    hours: float = 24.0
+    content: bool = True
+
+
+class Receiver:
+    """One run of one bot: events on their way to one intake.
+
+    The cursor is the id of the latest message, and moves only while nothing is being looked up:
+    wherever a process dies, the next one looks up from there. Chats that are being looked up hold
+    their live messages back; buttons and commands, which no history has, are never held.
+    """
+
+    def __init__(
+        self, name: str, http: DiscordHttp, gateway: Gateway, clock: Clock, limits: Limits
+    ) -> None:
+        self.skipped = 0
+        self.sent = Sent()
+        self._name = name
+        self._http = http
+        self._gateway = gateway
+        self._clock = clock
+        self._limits = limits
+        self._history = History(name, http, clock, limits.messages)
+        self._places = Places(http)
+        self._warned = False
+
+    async def run(self, intake: Intake) -> None:
+        """Receive until cancelled. Raises BadCredentials, ChannelDown, and what the intake
+        raises."""
+        self._intake = intake
+        self._events: deque[tuple[str, Any]] = deque()
+        self._news = asyncio.Event()
+        self._held: dict[str, list[InboundMessage]] = {}
+        self._recent: dict[str, None] = {}
+        self._guilds: set[str] = set()
+        self._guilds_told = asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+        self._seen = self._stored = 0
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                tasks.create_task(self._gateway.listen(self._take, intake.alive))
+                tasks.create_task(self._work())
+        except ExceptionGroup as group:
+            raise _first(group) from group
+        finally:
+            if self._events or self._looking is not None:
+                # What was received and not admitted would not be sent again: begin anew, and look
+                # it up.
+                self._gateway.session = None
+
+    def _take(self, event: str, data: Any) -> None:
+        if len(self._events) >= MOST_WAITING:
+            raise ChannelDown("more events arrive from Discord than can be stored")
+        self._events.append((event, data))
+        self._news.set()
+
+    async def _work(self) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self._events:
+                # An event leaves the queue once it is done with: see `run`.
+                event, data = self._events[0]
+                try:
+                    await self._handle(event, data)
+                except (BadEvent, msgspec.ValidationError) as error:
+                    self.skipped += 1
+                    number = data.get("id") if isinstance(data, dict) else None
+                    logger.warning("{}: {} {} skipped: {}", self._name, event, number, error)
+                except (Refusal, DeliveryError) as error:
+                    raise receiving_error(self._name, error) from error
+                self._events.popleft()
+
+    async def _handle(self, event: str, data: Any) -> None:
+        match event:
+            case "READY":
+                await self._begin(data)
+            case "RESUMED":
+                pass
+            case "GUILD_CREATE":
+                self._guilds.discard(self._places.guild(data))
+                if not self._guilds:
+                    self._guilds_told.set()
+            case "MESSAGE_CREATE" | "MESSAGE_UPDATE":
+                await self._message(data, edited=event == "MESSAGE_UPDATE")
+            case "INTERACTION_CREATE":
+                await self._interaction(parse_interaction(data))
+            case _:
+                self._places.other(event, data)
+
+    async def _begin(self, ready: object) -> None:
+        """A new session: whatever happened since the cursor has to be looked up."""
+        self._guilds, private = self._places.ready(ready)
+        self._guilds_told.clear()
+        if not self._guilds:
+            self._guilds_told.set()
+        if self._looking is not None:
+            self._looking.cancel()
+        stored = await self._intake.cursor()
+        if stored is None or not is_snowflake(stored):
+            # The first start: what was said before it was not said to nanobot.
+            self._looking = None
+            self._seen = snowflake_at(self._clock.now())
+            await self._intake.admit([], str(self._seen))
+            return
+        oldest = snowflake_at(self._clock.now() - self._limits.hours * 3600)
+        self._stored = int(stored)
+        self._seen = max(self._seen, self._stored)
+        margin = int(_MARGIN_SECONDS * 1000) << 22
+        await self._look_up(private, max(self._stored - margin, oldest))
+
+    async def _look_up(self, private: list[str], after: int) -> None:
+        chats: dict[str, Place | None] = dict.fromkeys(private)
+        for address in await self._intake.chats():
+            known = await self._places.at(address) if address.thread_id else None
+            chats.setdefault(address.thread_id or address.chat_id, known)
+        for chat in chats:
+            self._held.setdefault(chat, [])
+        if not self._held:
+            self._looking = None
+            return
+        self._looking = self._tasks.create_task(self._catch_up(chats, after))
+
+    async def _catch_up(self, chats: dict[str, Place | None], after: int) -> None:
+        try:
+            async with asyncio.timeout(_GUILDS_SECONDS):
+                await self._guilds_told.wait()
+        except TimeoutError:
+            logger.warning("{}: Discord did not tell of every server in time", self._name)
+        try:
+            latest = 0
+            for chat in list(self._held):
+                found = await self._history.since(chat, after)
+                latest = max([latest, *(message.number for message in found)])
+                known = chats.get(chat)
+                place = known or (await self._places.of(chat) if found else Place())
+                await self._admit_found(chat, found, place)
+        except (Refusal, DeliveryError) as error:
+            raise receiving_error(self._name, error) from error
+        self._looking = None
+        self._seen = max(self._seen, latest)
+        await self._intake.admit([], str(self._seen))
+
+    async def _admit_found(self, chat: str, found: list[Message], place: Place) -> None:
+        messages = [made for one in found for made in self._made_of_history(one, place)]
+        await self._admit(messages)
+        # While that was being stored, more may have come: it is next.
+        while self._held.get(chat):
+            held = list(self._held[chat])
+            await self._admit(held)
+            del self._held[chat][: len(held)]
+        self._held.pop(chat, None)
+
+    def _made_of_history(self, message: Message, place: Place) -> list[InboundMessage]:
+        made = [self._made(message, place)]
+        if message.edited_timestamp and message.number <= self._stored:
+            made.append(self._made(message, place, edited=True))
+        return [one for one in made if one is not None]
+
+    async def _message(self, data: Any, *, edited: bool) -> None:
+        if edited and isinstance(data, dict) and "author" not in data:
+            return
+        message = parse(data)
+        me = self._places.me
+        if me is not None and message.author.id == me.id:
+            self.sent.heard(message)
+        place = await self._place_of(message)
+        made = self._made(message, place, edited=edited)
+        if made is not None and message.channel_id in self._held:
+            self._held[message.channel_id].append(made)
+        elif made is not None:
+            await self._admit([made], 0 if edited else message.number)
+        if not edited:
+            self._seen = max(self._seen, message.number)
+
+    async def _place_of(self, message: Message) -> Place:
+        if message.guild_id:
+            return await self._places.of(message.channel_id, message.guild_id)
+        return self._places.direct(message.channel_id)
+
+    def _made(
+        self, message: Message, place: Place, *, edited: bool = False
+    ) -> InboundMessage | None:
+        me = self._places.me or Me("")
+        self._notice_missing_content(message, place)
+        return to_inbound(message, place, self._name, me, edited=edited)
+
+    def _notice_missing_content(self, message: Message, place: Place) -> None:
+        if self._warned or not self._limits.content or not place.guild or not message.bare:
+            return
+        if message.author.bot or message.webhook_id or message.edited_timestamp:
+            return
+        self._warned = True
+        logger.warning(
+            "{}: Discord withholds what is said (message {}): on "
+            "discord.com/developers/applications choose your application, Bot, and switch on "
+            "Message Content Intent",
+            self._name,
+            message.id,
+        )
+
+    async def _interaction(self, interaction: Interaction) -> None:
+        place = interaction.place
+        if interaction.channel is None and is_snowflake(interaction.channel_id):
+            place = await self._places.of(interaction.channel_id, interaction.guild_id or "")
+        said = said_by(interaction, place, self._name)
+        if said is None:
+            return
+        await self._admit([said])
+        self._tasks.create_task(self._acknowledge(interaction))
+
+    async def _acknowledge(self, interaction: Interaction) -> None:
+        """Tell the client that it arrived; only cosmetic by now, so a failure is only noted."""
+        try:
+            await self._http.answer_interaction(
+                interaction.id, interaction.token, acknowledgement(interaction)
+            )
+        except (Refusal, DeliveryError) as error:
+            logger.info("{}: interaction {}: {}", self._name, interaction.id, error)
+
+    async def _admit(self, messages: list[InboundMessage], number: int = 0) -> None:
+        new = [message for message in messages if self._key(message) not in self._recent]
+        if not new:
+            return
+        # Only what is admitted with it or was before may lie below the cursor.
+        following = max(self._seen, number)
+        cursor = str(following) if self._looking is None and following else None
+        await self._intake.admit(new, cursor)
+        self._recent |= dict.fromkeys(map(self._key, new))
+        while len(self._recent) > _RECENT:
+            del self._recent[next(iter(self._recent))]
+
+    def _key(self, message: InboundMessage) -> str:
+        return f"{message.address} {message.dedupe_key}"
+
+
+def _first(group: ExceptionGroup[Exception]) -> Exception:
+    """The failure that ended the run; the others followed from it."""
+    found = group.exceptions[0]
+    return _first(found) if isinstance(found, ExceptionGroup) else found

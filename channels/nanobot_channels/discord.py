@@ -1,0 +1,377 @@
+"""Discord over its gateway and HTTP API: discord.py's protocol, and a cursor of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+import time
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import discord
+import msgspec
+from discord.http import MultipartParameters, handle_message_parameters
+
+from nanobot.bus.events import Address, Attachment, OutboundMessage
+from nanobot.errors import (
+    BadCredentials,
+    ChannelDown,
+    ChatGone,
+    ConfigError,
+    DeliveryError,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+)
+from nanobot.ports import Capabilities, Clock, Command, Intake, Mark, OutboundPart, Rate
+from nanobot_channels import _discord_parts
+from nanobot_channels._discord_gateway import Gateway
+from nanobot_channels._discord_http import (
+    MISSING_PERMISSIONS,
+    DiscordHttp,
+    Refusal,
+    delivery_error,
+    receiving_error,
+)
+from nanobot_channels._discord_interactions import menu
+from nanobot_channels._discord_messages import BadEvent, Message, is_snowflake, parse, url_of
+from nanobot_channels._discord_parts import body, content_of, nonce_of, reference
+from nanobot_channels._discord_receiving import Limits, Receiver
+
+_T = TypeVar("_T")
+
+DEFAULT_API_ROOT = "https://discord.com/api/v10"
+FILE_LIMIT = 10 * 1024 * 1024
+"""Bytes in a file (Discord, Uploading Files: 10 MiB unless the server is boosted)."""
+
+_MARKS = {Mark.RECEIVED: "👀", Mark.DONE: "✅", Mark.FAILED: "❌"}
+_MOST_MARKED = 1000
+_LOOKED_AT = 50
+# Flags of an application whose bot may see what is said (Message Content Intent).
+_CONTENT_FLAGS = (1 << 18) | (1 << 19)
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True):
+    """Where Discord is. An empty `gateway_url` is asked for."""
+
+    api_root: str = DEFAULT_API_ROOT
+    gateway_url: str = ""
+
+
+class _User(msgspec.Struct):
+    id: str
+    username: str = ""
+
+
+class _Application(msgspec.Struct):
+    id: str
+    flags: int = 0
+
+
+class _Self(msgspec.Struct, frozen=True):
+    user: _User
+    application: _Application
+
+
+class _SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class DiscordChannel:
+    """One bot on one server of Discord's API. Others in the same process may be on another."""
+
+    capabilities = Capabilities(
+        typing=True,
+        reconciles=True,
+        buttons=True,
+        # https://discord.com/developers/docs/topics/rate-limits says 50 requests a second for a
+        # bot; that of messages in a channel is what its answers' headers say.
+        chat_rate=Rate(5, 5.0),
+        bot_rate=Rate(50, 1.0),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        token: str,
+        server: Server | None = None,
+        limits: Limits | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        server, limits = server or Server(), limits or Limits()
+        self._name = name
+        self._limits = limits
+        self._clock = clock or _SystemClock()
+        self._http = DiscordHttp(token, server.api_root)
+        intents = discord.Intents(
+            guilds=True, guild_messages=True, dm_messages=True, message_content=limits.content
+        )
+        self.gateway = Gateway(name, self._http, self._clock, server.gateway_url, intents)
+        self._receiver = Receiver(name, self._http, self.gateway, self._clock, limits)
+        self._self: _Self | None = None
+        self._marked: dict[str, str] = {}
+
+    async def run(self, intake: Intake) -> None:
+        """Receive until cancelled. Nothing is acknowledged to Discord but buttons and commands,
+        after their commit; what a dead process missed is looked up in the history.
+
+        Raises BadCredentials, ChannelDown, and what the intake raises.
+        """
+        await self._receiver.run(intake)
+
+    async def check(self) -> str:
+        """The bot's name; see ports.SelfChecking. Raises BadCredentials or ChannelDown."""
+        try:
+            found = await self._who()
+        except (Refusal, DeliveryError) as error:
+            raise receiving_error(self._name, error) from error
+        if self._limits.content and not found.application.flags & _CONTENT_FLAGS:
+            raise BadCredentials(
+                f"the bot {found.user.username} may not read messages: on "
+                "discord.com/developers/applications choose the application, Bot, and switch on "
+                f"Message Content Intent; or set channels.{self._name}.message_content = false to "
+                "hear only direct messages and mentions."
+            )
+        return found.user.username
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        """The parts: at most 2000 characters and 25 buttons each, at least one, none empty."""
+        return _discord_parts.render(message)
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        """Send one part; returns the message id. Its nonce keeps Discord from taking it twice
+        within some minutes.
+
+        Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
+        usable answer came.
+        """
+        payload = body(part, plain=plain) | _once(part)
+        params = MultipartParameters(payload=payload, multipart=None, files=None)
+        return _id_of(await _sending(self._http.send_message(_target(address), params=params)))
+
+    async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
+        """Send `part.file` with its caption; returns the message id. Raises as `send`."""
+        file = part.file or Attachment(kind="document")
+        name = file.name or "file"
+        if len(content) > FILE_LIMIT:
+            size = len(content) / 1024 / 1024
+            raise Refused(
+                f"{name} has {size:.1f} MB, and Discord takes at most 10 MB from a bot. "
+                "Make it smaller, or divide it."
+            )
+        about = _once(part)
+        with handle_message_parameters(
+            content_of(part) if part.text else None,
+            file=discord.File(io.BytesIO(content), filename=name),
+            nonce=about.get("nonce"),
+            allowed_mentions=discord.AllowedMentions.none(),
+            message_reference=about.get("message_reference", discord.utils.MISSING),
+        ) as params:
+            try:
+                return _id_of(await self._http.send_message(_target(address), params=params))
+            except Refusal as refusal:
+                if refusal.code == MISSING_PERMISSIONS:
+                    raise Refused(f"Discord: {refusal}: the bot may not attach files") from refusal
+                raise delivery_error(refusal) from refusal
+
+    async def edit(
+        self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
+    ) -> None:
+        """Replace a message sent before; that it already reads so is no error. Raises as `send`."""
+        payload = {"components": []} | body(part, plain=plain)
+        params = MultipartParameters(payload=payload, multipart=None, files=None)
+        await _sending(
+            self._http.edit_message(_target(address), _snowflake(message_id), params=params)
+        )
+
+    async def find(self, address: Address, part: OutboundPart) -> str | None:
+        """The message that this part became, from what the gateway showed or the chat's history;
+        None if it is not there for certain: sent again, its nonce keeps it from being two."""
+        known = self._receiver.sent.known(part)
+        if known is not None:
+            return known
+        who = await _sending(self._who())
+        told = await _sending(self._http.logs_from(_target(address), _LOOKED_AT))
+        history = [one for one in map(_parsed, told if isinstance(told, list) else []) if one]
+        return self._receiver.sent.among(history, part, who.user.id, self._clock.now())
+
+    async def fetch(self, attachment: Attachment, limit: int) -> bytes:
+        """The content of a file; see ports.Fetching. Its address expires, so it is asked for."""
+        if attachment.size > limit:
+            raise Refused(_too_large(attachment, limit))
+        found = re.fullmatch(r"(\d+)/(\d+)/(\d+)", attachment.ref)
+        if not found:
+            raise Refused("the file's handle is not one of Discord's")
+        channel_id, message_id, file_id = found.groups()
+        try:
+            told = await self._http.get_message(int(channel_id), int(message_id))
+            url = url_of(parse(told), file_id)
+            if url is None:
+                raise Refused("the file was taken out of its message")
+            content = await self._http.download(url, limit)
+        except Refusal as refusal:
+            if refusal.status in {403, 404, 410}:
+                raise Refused("the file is not there any more, or may not be read") from refusal
+            raise ChannelDown(f"Discord: {refusal}", retry_after=refusal.retry_after) from refusal
+        except (NotSent, OutcomeUnknown) as error:
+            raise ChannelDown(str(error)) from error
+        except BadEvent as error:
+            raise Refused(f"Discord's message with the file cannot be read: {error}") from error
+        if content is None:
+            raise Refused(_too_large(attachment, limit))
+        return content
+
+    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+        """Put our reaction there, then take the one before away. Raises as `send`."""
+        chat, number = _target(address), _snowflake(message_id)
+        before = self._marked.get(message_id, _MARKS[Mark.RECEIVED])
+        await _sending(self._http.add_reaction(chat, number, _MARKS[mark]))
+        self._marked[message_id] = _MARKS[mark]
+        while len(self._marked) > _MOST_MARKED:
+            del self._marked[next(iter(self._marked))]
+        if before == _MARKS[mark]:
+            return
+        try:
+            await self._http.remove_own_reaction(chat, number, before)
+        except Refusal as refusal:
+            if refusal.status != 404:
+                raise delivery_error(refusal) from refusal
+
+    async def register(self, commands: Sequence[Command]) -> None:
+        """Make the menu of slash commands these, everywhere. Raises ChannelError."""
+        try:
+            who = await self._who()
+            entries: Any = menu(commands)
+            await self._http.bulk_upsert_global_commands(int(who.application.id), entries)
+        except (Refusal, DeliveryError) as error:
+            raise receiving_error(self._name, error) from error
+
+    async def typing(self, address: Address) -> None:
+        """Show "typing" for about ten seconds. Raises as `send`."""
+        await _sending(self._http.send_typing(_target(address)))
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._http.shutdown()
+
+    async def _who(self) -> _Self:
+        """Raises Refusal or DeliveryError."""
+        if self._self is None:
+            user = await self._http.who_am_i()
+            application = await self._http.application_info()
+            try:
+                self._self = _Self(
+                    msgspec.convert(user, _User, strict=False),
+                    msgspec.convert(application, _Application, strict=False),
+                )
+            except msgspec.ValidationError as error:
+                raise OutcomeUnknown(f"Discord does not tell who the bot is: {error}") from error
+        return self._self
+
+
+def _target(address: Address) -> int:
+    """The channel to write to: a thread is one of its own."""
+    return _snowflake(address.thread_id or address.chat_id)
+
+
+def _snowflake(text: str) -> int:
+    if not is_snowflake(text):
+        raise ChatGone(f"{text!r} is not an id of Discord's")
+    return int(text)
+
+
+def _once(part: OutboundPart) -> dict[str, Any]:
+    """What makes Discord take a part only once, and what the part answers."""
+    found: dict[str, Any] = {}
+    nonce, replied = nonce_of(part), reference(part)
+    if nonce:
+        found |= {"nonce": nonce, "enforce_nonce": True}
+    if replied:
+        found["message_reference"] = replied
+    return found
+
+
+async def _sending(call: Awaitable[_T]) -> _T:
+    try:
+        return await call
+    except Refusal as refusal:
+        raise delivery_error(refusal) from refusal
+
+
+def _id_of(told: object) -> str:
+    number = told.get("id") if isinstance(told, dict) else None
+    if not isinstance(number, str | int):
+        raise OutcomeUnknown("Discord's answer has no message in it")
+    return str(number)
+
+
+def _parsed(data: object) -> Message | None:
+    try:
+        return parse(data)
+    except BadEvent:
+        return None
+
+
+def _too_large(file: Attachment, limit: int) -> str:
+    return f"{file.name or 'the file'} is larger than the {limit / 1024 / 1024:.0f} MB I take"
+
+
+def open_channel(name: str, settings: Mapping[str, object]) -> DiscordChannel:
+    """The channel of one `[channels.NAME]` table.
+
+    `token`; `api_root` and `gateway_url` for another server; `message_content`,
+    `backfill_messages` and `backfill_hours`. Raises ConfigError for settings that cannot work;
+    nothing is connected yet.
+    """
+    token = settings.get("token")
+    if not isinstance(token, str) or not re.fullmatch(r"(Bot )?[!-~]+", token.strip()):
+        raise ConfigError(
+            f"channels.{name}.token is {'not a bot token' if token else 'missing'}: on "
+            "discord.com/developers/applications choose your application, Bot, Reset Token, and "
+            "put what it shows there."
+        )
+    server = Server(
+        api_root=_url(name, settings, "api_root", "https?", DEFAULT_API_ROOT),
+        gateway_url=_url(name, settings, "gateway_url", "wss?", ""),
+    )
+    content = settings.get("message_content", True)
+    if not isinstance(content, bool):
+        raise ConfigError(
+            f"channels.{name}.message_content is neither true nor false: false hears only direct "
+            "messages and mentions, and needs no Message Content Intent."
+        )
+    limits = Limits(
+        messages=int(_number(name, settings, "backfill_messages", Limits().messages)),
+        hours=_number(name, settings, "backfill_hours", Limits().hours),
+        content=content,
+    )
+    return DiscordChannel(name, token.strip().removeprefix("Bot "), server, limits)
+
+
+def _url(name: str, settings: Mapping[str, object], key: str, scheme: str, usual: str) -> str:
+    given = settings.get(key, usual)
+    if given == usual:
+        return usual
+    if not isinstance(given, str) or not re.fullmatch(rf"{scheme}://[^\s/{{}}]+[^\s{{}}]*", given):
+        kind = "an http(s) URL like " + DEFAULT_API_ROOT if usual else "a ws(s) URL"
+        raise ConfigError(f"channels.{name}.{key} is not {kind}: remove it to use Discord's own.")
+    return given.rstrip("/")
+
+
+def _number(name: str, settings: Mapping[str, object], key: str, usual: float) -> float:
+    given = settings.get(key, usual)
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 10_000:
+        raise ConfigError(
+            f"channels.{name}.{key} is not a number from 0 to 10000: remove it for {usual:g}, or "
+            "set 0 to look nothing up after a restart."
+        )
+    return given

@@ -1,0 +1,46 @@
+"""A channel connected to the double of Discord, for the tests beside this."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from nanobot.bus.events import Address
+from nanobot.testing import ManualClock
+from nanobot_channels._discord_receiving import Limits
+from nanobot_channels.discord import DiscordChannel, Server
+from tests.doubles import discord_server
+from tests.doubles.discord_server import DiscordServer
+from tests.doubles.fake_intake import FakeIntake
+
+DM = Address("discord", discord_server.DM)
+GENERAL = Address("discord", discord_server.CHANNEL)
+IN_THREAD = Address("discord", discord_server.CHANNEL, discord_server.THREAD)
+
+
+@asynccontextmanager
+async def opened(
+    server: DiscordServer, clock: ManualClock | None = None, limits: Limits | None = None
+) -> AsyncIterator[DiscordChannel]:
+    """The channel of that server's bot."""
+    where = Server(api_root=server.api_root)
+    channel = DiscordChannel("discord", server.token, where, limits, clock=clock or ManualClock())
+    try:
+        yield channel
+    finally:
+        await channel.close()
+
+
+@asynccontextmanager
+async def receiving(channel: DiscordChannel, intake: FakeIntake) -> AsyncIterator[None]:
+    """The channel receives, once it is up; after it, it does not."""
+    task = asyncio.create_task(channel.run(intake))
+    try:
+        await intake.until(lambda: intake.signs_of_life > 0 or task.done())
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+    if not task.cancelled():
+        task.result()

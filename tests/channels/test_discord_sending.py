@@ -1,0 +1,362 @@
+"""Discord says exactly what became of a message, and takes none twice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from nanobot.bus.events import Address, Attachment, Choice, OutboundMessage
+from nanobot.errors import (
+    ChannelDown,
+    ChatGone,
+    ConfigError,
+    DeliveryError,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+)
+from nanobot.ports import (
+    Channel,
+    Command,
+    Commanding,
+    Editing,
+    Fetching,
+    Filing,
+    Mark,
+    OutboundPart,
+    Reacting,
+    SelfChecking,
+)
+from nanobot_channels.discord import FILE_LIMIT, DiscordChannel, Server, open_channel
+from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving
+from tests.doubles import discord_server
+from tests.doubles.discord_server import CHANNEL, ME, THREAD, DiscordServer
+from tests.doubles.fake_intake import FakeIntake
+
+CHAT = discord_server.DM
+POST = "POST /channels/{channel}/messages"
+PART = OutboundPart(text="hello", key="run:0")
+
+
+@pytest.fixture
+async def discord() -> AsyncIterator[DiscordServer]:
+    async with DiscordServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def channel(discord: DiscordServer) -> AsyncIterator[DiscordChannel]:
+    async with opened(discord) as made:
+        yield made
+
+
+def outbound(text: str, address: Address = DM, **fields: Any) -> OutboundMessage:
+    return OutboundMessage(address=address, text=text, key="run", **fields)
+
+
+async def test_a_part_is_sent_formatted_as_a_reply_that_pings_nobody(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    asked = discord.written(CHAT, "hi")
+    message = outbound("**bold** @everyone 1 * 2", reply_to=asked["id"])
+    (part,) = channel.render(message)
+    number = await channel.send(DM, part)
+    sent = await discord.reply_in(CHAT)
+    assert sent["id"] == number
+    assert sent["content"] == r"**bold** @everyone 1 \* 2"
+    body = discord.calls_of(POST)[0].json
+    assert body["allowed_mentions"] == {"parse": [], "replied_user": False}
+    assert body["message_reference"] == {"message_id": asked["id"], "fail_if_not_exists": False}
+    assert body["flags"] == 4
+    assert body["enforce_nonce"] is True
+    await channel.send(DM, msgspec.structs.replace(part, key="run:1"), plain=True)
+    assert discord.mine(CHAT)[-1]["content"] == r"bold @everyone 1 \* 2"
+
+
+async def test_a_thread_is_written_to_where_it_is(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    await channel.send(IN_THREAD, PART)
+    await channel.send(GENERAL, PART)
+    assert [len(discord.mine(one)) for one in (THREAD, CHANNEL)] == [1, 1]
+
+
+async def test_a_part_that_is_sent_again_is_taken_once(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    first = await channel.send(DM, PART)
+    assert await channel.send(DM, PART) == first
+    assert len(discord.mine(CHAT)) == 1
+
+
+FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
+    ({"status": 401}, NotSent),
+    ({"status": 403, "code": 50001}, ChatGone),
+    ({"status": 403, "code": 50007}, ChatGone),
+    ({"status": 403, "code": 50013}, ChatGone),
+    ({"status": 403, "code": 20026}, Refused),
+    ({"status": 404, "code": 10003}, ChatGone),
+    ({"status": 400, "code": 50035}, Refused),
+    ({"status": 400, "code": 50083}, ChatGone),
+    ({"status": 413, "code": 40005}, Refused),
+    ({"status": 429, "retry_after": 4.5}, NotSent),
+    ({"status": 429, "body": b"<html>banned</html>"}, NotSent),
+    ({"status": 500}, NotSent),
+    ({"status": 502, "body": b"<html>Bad Gateway</html>"}, NotSent),
+    ({"status": 503, "body": b'["a list"]'}, NotSent),
+    ({"drop": "before"}, OutcomeUnknown),
+    ({"drop": "after"}, OutcomeUnknown),
+    ({"body": b"not json"}, OutcomeUnknown),
+    ({"body": b"{}"}, OutcomeUnknown),
+    ({"body": b"7"}, OutcomeUnknown),
+]
+
+
+@pytest.mark.parametrize(("fault", "expected"), FAULTS, ids=str)
+async def test_a_failed_send_tells_what_became_of_it(
+    discord: DiscordServer,
+    channel: DiscordChannel,
+    fault: dict[str, Any],
+    expected: type[Exception],
+) -> None:
+    made = discord.fail(POST, **fault)
+    with pytest.raises(DeliveryError) as raised:
+        await channel.send(DM, PART)
+    assert type(raised.value) is expected
+    assert discord.token not in str(raised.value)
+    assert made.hits == 1
+    applied = ("body" in fault and "status" not in fault) or fault.get("drop") == "after"
+    assert bool(discord.mine(CHAT)) == applied
+    await channel.send(DM, PART)
+    assert len(discord.mine(CHAT)) == 1
+
+
+async def test_a_rate_limit_says_when_to_try_again(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    discord.fail(POST, status=429, retry_after=4.5)
+    with pytest.raises(NotSent) as raised:
+        await channel.send(DM, PART)
+    assert raised.value.retry_after == 4.5
+
+
+async def test_a_refused_connection_means_not_sent() -> None:
+    async with DiscordServer() as gone:
+        pass
+    async with opened(gone) as channel:
+        with pytest.raises(NotSent):
+            await channel.send(DM, PART)
+        with pytest.raises(ChannelDown):
+            await channel.check()
+        with pytest.raises(ChannelDown):
+            await channel.run(FakeIntake())
+
+
+async def test_after_closing_nothing_is_sent(channel: DiscordChannel) -> None:
+    await channel.close()
+    with pytest.raises(NotSent):
+        await channel.send(DM, PART)
+
+
+async def test_an_address_that_is_not_of_discord_is_gone(channel: DiscordChannel) -> None:
+    with pytest.raises(ChatGone):
+        await channel.send(Address("discord", "../users"), PART)
+
+
+async def test_the_gateway_tells_what_became_of_a_part(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    intake = FakeIntake()
+    async with receiving(channel, intake):
+        discord.fail(POST, drop="after")
+        with pytest.raises(OutcomeUnknown):
+            await channel.send(DM, PART)
+        await discord.say(CHAT, "so that what came before has been read")
+        await intake.received(1)
+        assert await channel.find(DM, PART) == discord.mine(CHAT)[0]["id"]
+    assert len(intake.messages) == 1
+
+
+async def test_the_history_tells_what_became_of_a_part(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    asked = discord.written(CHAT, "hi")
+    (answer,) = channel.render(outbound("Done.", reply_to=asked["id"]))
+    long = OutboundPart(text="long enough to be nobody else's " * 4, key="run:long")
+    assert await channel.find(DM, answer) is None
+    first = await channel.send(DM, answer)
+    second = await channel.send(DM, long)
+    async with opened(discord) as next_process:
+        assert await next_process.find(DM, answer) == first
+        assert await next_process.find(DM, long) == second
+
+
+async def test_a_short_message_is_not_taken_for_another_that_reads_the_same(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    await channel.send(DM, PART)
+    another = msgspec.structs.replace(PART, key="run:1")
+    assert await channel.find(DM, another) is None
+    discord.history_has_nonces = True
+    assert await channel.find(DM, another) is None
+    assert await channel.find(DM, PART) == discord.mine(CHAT)[0]["id"]
+
+
+async def test_a_message_is_edited_and_one_that_is_gone_is_refused(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    number = await channel.send(DM, PART)
+    await channel.edit(DM, number, OutboundPart(text="better"))
+    await channel.edit(DM, number, OutboundPart(text="better"))
+    assert discord.mine(CHAT)[0]["content"] == "better"
+    with pytest.raises(Refused):
+        await channel.edit(DM, "99", PART)
+
+
+async def test_buttons_are_in_rows_and_the_rest_is_written_out(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    choices = tuple(Choice(f"Choice {n}", f"/pick {n}") for n in range(27))
+    for part in channel.render(outbound("Which?", choices=(*choices, choices[0]))):
+        await channel.send(DM, part)
+    sent = await discord.reply_in(CHAT)
+    rows = [[one["label"] for one in row["components"]] for row in sent["components"]]
+    assert [len(row) for row in rows] == [5] * 5
+    assert rows[0] == [f"Choice {n}" for n in range(5)]
+    assert "Choice 26: /pick 26" in sent["content"]
+
+
+async def test_a_file_is_sent_with_its_caption_and_too_large_ones_are_refused(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    file = Attachment(kind="document", name="report.pdf", size=4)
+    text, part = channel.render(outbound("Here.", attachments=(file,)))
+    assert (text.text, text.file, part.file) == ("Here.", None, file)
+    number = await channel.send_file(DM, part, b"%PDF")
+    again = await channel.send_file(DM, part, b"%PDF")
+    assert number == again == (await discord.reply_in(CHAT))["id"]
+    assert discord.calls_of(POST)[0].files == [("report.pdf", b"%PDF")]
+    with pytest.raises(Refused, match=r"10\.0 MB"):
+        await channel.send_file(DM, part, bytes(FILE_LIMIT + 1))
+    for fault in ({"status": 413, "code": 40005}, {"status": 403, "code": 50013}):
+        discord.fail(POST, **fault)
+        with pytest.raises(Refused):
+            await channel.send_file(DM, part, b"%PDF")
+
+
+async def test_a_file_alone_is_the_reply(channel: DiscordChannel) -> None:
+    file = Attachment(kind="image", name="cat.png")
+    (part,) = channel.render(outbound("", attachments=(file,), reply_to="77"))
+    assert part.file == file
+    assert b'"77"' in part.payload
+
+
+async def test_a_file_is_fetched_through_a_fresh_address(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    intake = FakeIntake()
+    kept = discord.attach(b"data", filename="a.png", content_type="image/png")
+    async with receiving(channel, intake):
+        await discord.say(CHAT, "look", attachments=[kept])
+        message = (await intake.received(1))[0]
+    (file,) = message.attachments
+    assert (file.kind, file.name, file.mime, file.size) == ("image", "a.png", "image/png", 4)
+    assert await channel.fetch(file, 100) == b"data"
+    with pytest.raises(Refused):
+        await channel.fetch(file, 3)
+    with pytest.raises(Refused):
+        await channel.fetch(msgspec.structs.replace(file, size=0), 3)
+    discord.history[CHAT].clear()
+    with pytest.raises(Refused):
+        await channel.fetch(file, 100)
+    discord.fail("GET /channels/{channel}/messages/{message}", status=503)
+    with pytest.raises(ChannelDown):
+        await channel.fetch(file, 100)
+    with pytest.raises(Refused):
+        await channel.fetch(Attachment(kind="image", ref="elsewhere"), 100)
+
+
+async def test_one_reaction_takes_the_place_of_the_one_before(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    asked = discord.written(CHAT, "hi")["id"]
+    await channel.react(DM, asked, Mark.RECEIVED)
+    assert discord.reactions[asked] == ["👀"]
+    await channel.react(DM, asked, Mark.DONE)
+    assert discord.reactions[asked] == ["✅"]
+    async with opened(discord) as next_process:
+        await next_process.react(DM, asked, Mark.FAILED)
+    assert discord.reactions[asked] == ["✅", "❌"]
+
+
+async def test_typing_is_shown_where_the_answer_will_be(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    await channel.typing(IN_THREAD)
+    (call,) = discord.calls_of("POST /channels/{channel}/typing")
+    assert call.parts["channel"] == THREAD
+
+
+async def test_commands_become_a_menu_with_one_entry_for_each_first_word(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    await channel.register(
+        [
+            Command("status", "How it is going"),
+            Command("runs", "What runs", "[ID]"),
+            Command("Runs stop", "Stop one", "ID"),
+            Command("not/a name", "x"),
+            Command("long", "y" * 300),
+        ]
+    )
+    assert [one["name"] for one in discord.commands] == ["status", "runs", "long"]
+    assert discord.commands[0]["options"] == []
+    assert [one["name"] for one in discord.commands[1]["options"]] == ["argument"]
+    assert len(discord.commands[2]["description"]) == 100
+
+
+async def test_the_channel_is_everything_its_platform_can_do(channel: DiscordChannel) -> None:
+    made: Channel = channel
+    assert made.capabilities.reconciles
+    for port in (SelfChecking, Editing, Fetching, Filing, Reacting, Commanding):
+        assert isinstance(made, port)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({}, "token is missing"),
+        ({"token": "has spaces"}, "token is not a bot token"),
+        ({"token": "t", "api_root": "ftp://x"}, "api_root"),
+        ({"token": "t", "gateway_url": "https://x"}, "gateway_url"),
+        ({"token": "t", "backfill_messages": -1}, "backfill_messages"),
+        ({"token": "t", "backfill_hours": "a day"}, "backfill_hours"),
+        ({"token": "t", "message_content": "no"}, "message_content"),
+    ],
+    ids=str,
+)
+def test_settings_that_cannot_work_are_named(settings: dict[str, object], named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        open_channel("discord", settings)
+
+
+async def test_settings_that_work_open_a_channel(discord: DiscordServer) -> None:
+    settings = {
+        "token": f"Bot {discord.token}",
+        "api_root": discord.api_root + "/",
+        "gateway_url": discord.gateway_url,
+        "backfill_messages": 10,
+        "backfill_hours": 1.5,
+    }
+    channel = open_channel("discord", settings)
+    intake = FakeIntake()
+    async with receiving(channel, intake):
+        assert await channel.check() == "nano"
+        await discord.say(CHAT, f"<@{ME}> hi")
+        await intake.received(1)
+    await channel.close()
+    assert not discord.calls_of("GET /gateway/bot")
+    assert Server().api_root == "https://discord.com/api/v10"

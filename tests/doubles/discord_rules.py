@@ -1,0 +1,47 @@
+"""What Discord takes and what it refuses, as documented for Create Message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+EPOCH = 1_420_070_400
+CONTENT_LIMIT = 2000
+NONCE_LIMIT = 25
+
+
+class Refusal(Exception):
+    """An error status with its JSON error code."""
+
+    def __init__(self, status: int, code: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+def snowflake(now: float, number: int) -> str:
+    """An id made at that moment; a higher number is a later one."""
+    return str((int((now - EPOCH) * 1000) << 22) + number)
+
+
+def check_message(body: Any, files: int) -> None:
+    """Raises Refusal for a message that Discord would not take."""
+    content = body.get("content") or ""
+    if not content.strip() and not files:
+        raise Refusal(400, 50006, "Cannot send an empty message")
+    if len(content) > CONTENT_LIMIT:
+        raise _invalid("content: Must be 2000 or fewer in length.")
+    if len(str(body.get("nonce", ""))) > NONCE_LIMIT:
+        raise _invalid("nonce: Must be 25 or fewer in length.")
+    rows = body.get("components", [])
+    buttons = [button for row in rows for button in row["components"]]
+    ids = [button["custom_id"] for button in buttons]
+    if len(rows) > 5 or any(not 1 <= len(row["components"]) <= 5 for row in rows):
+        raise _invalid("components: at most 5 rows of at most 5 buttons")
+    if len(set(ids)) != len(ids) or any(not 1 <= len(one) <= 100 for one in ids):
+        raise _invalid("custom_id: from 1 to 100 characters, each once")
+    if any(not 1 <= len(button["label"]) <= 80 for button in buttons):
+        raise _invalid("label: Must be 80 or fewer in length.")
+
+
+def _invalid(message: str) -> Refusal:
+    return Refusal(400, 50035, f"Invalid Form Body: {message}")

@@ -1,0 +1,385 @@
+"""A Discord on loopback that behaves as its documentation says: its double at the wire.
+
+    async with DiscordServer() as discord:
+        ... run a bot with discord.token, discord.api_root ...
+        await discord.say(DM, "hi")
+        answer = await discord.reply_in(DM)
+
+It has one guild with a text channel and a thread, and one direct chat. It outlives the bot. As on
+Discord (observed), the history has no nonces. Not modelled: permissions one by one, buckets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Any, Self
+
+from aiohttp import web
+
+from tests.doubles.discord_gateway import MESSAGE_CONTENT, GatewayServer, Session
+from tests.doubles.discord_rules import Refusal, check_message, snowflake
+from tests.doubles.discord_wire import Call, Fault, as_json, cut, failure, read_call
+
+ME, APPLICATION, PERSON = "42", "43", "7"
+GUILD, CHANNEL, THREAD, DM = "500", "501", "502", "601"
+MY_ROLE, OTHER_ROLE = "510", "511"
+
+
+class DiscordServer(GatewayServer):
+    """One application's Discord: chats, a gateway, and the faults between."""
+
+    def __init__(self, token: str = "loopback.token") -> None:
+        super().__init__(token)
+        self.now = 1_800_000_000.0
+        self.me = {"id": ME, "username": "nano", "bot": True, "discriminator": "0"}
+        self.calls: list[Call] = []
+        self.commands: list[dict[str, Any]] = []
+        self.answers: dict[str, dict[str, Any]] = {}
+        """What interactions were answered with."""
+        self.reactions: dict[str, list[str]] = {}
+        self.channels: dict[str, dict[str, Any]] = {
+            CHANNEL: {"id": CHANNEL, "type": 0, "guild_id": GUILD, "name": "general"},
+            THREAD: {"id": THREAD, "type": 11, "guild_id": GUILD, "parent_id": CHANNEL},
+            DM: {"id": DM, "type": 1},
+        }
+        self.history: dict[str, list[dict[str, Any]]] = {}
+        self.sessions_left = 1000
+        self.history_has_nonces = False
+        self._numbers = itertools.count(1)
+        self._links = itertools.count(1)
+        self._contents: dict[str, bytes] = {}
+        self._faults: list[Fault] = []
+        self._runner: web.AppRunner | None = None
+        self._port = 0
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=64 << 20)
+        app.router.add_get("/gateway", self.accept)
+        app.router.add_get("/cdn/{link}/{file}", self._serve)
+        message = "/channels/{channel}/messages/{message}"
+        for method, path, handler in (
+            ("GET", "/users/@me", self._get_me),
+            ("GET", "/oauth2/applications/@me", self._get_application),
+            ("GET", "/gateway/bot", self._get_gateway),
+            ("GET", "/channels/{channel}", self._get_channel),
+            ("GET", "/channels/{channel}/messages", self._get_messages),
+            ("POST", "/channels/{channel}/messages", self._post_message),
+            ("POST", "/channels/{channel}/typing", self._post_typing),
+            ("GET", message, self._get_message),
+            ("PATCH", message, self._patch_message),
+            ("PUT", message + "/reactions/{emoji}/@me", self._put_reaction),
+            ("DELETE", message + "/reactions/{emoji}/@me", self._delete_reaction),
+            ("PUT", "/applications/{application}/commands", self._put_commands),
+            ("POST", "/interactions/{number}/{token}/callback", self._answer_interaction),
+        ):
+            app.router.add_route(
+                method, "/api/v10" + path, self._routed(f"{method} {path}", handler)
+            )
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for connection in self.connections:
+            await connection.socket.close(code=1001)
+        if self._runner:
+            await self._runner.cleanup()
+
+    @property
+    def api_root(self) -> str:
+        """What goes into a bot's api_root."""
+        return f"http://127.0.0.1:{self._port}/api/v10"
+
+    @property
+    def gateway_url(self) -> str:
+        """Where the gateway is."""
+        return f"ws://127.0.0.1:{self._port}/gateway"
+
+    # What people do.
+
+    async def say(
+        self, channel: str, text: str = "", *, sender: str = PERSON, **fields: Any
+    ) -> dict[str, Any]:
+        """Somebody writes in a chat; returns the message."""
+        message = self.written(channel, text, sender=sender, **fields)
+        await self.announce("MESSAGE_CREATE", message)
+        return message
+
+    def written(
+        self, channel: str, text: str = "", *, sender: str = PERSON, **fields: Any
+    ) -> dict[str, Any]:
+        """A message of somebody's that is only in the history."""
+        author = {"id": sender, "username": f"person{sender}", "global_name": f"Person {sender}"}
+        message = {"author": author, "content": text} | fields
+        return self._keep(channel, message)
+
+    async def edit(self, message: dict[str, Any], text: str) -> None:
+        """Somebody edits a message of theirs."""
+        self.now += 1
+        message |= {"content": text, "edited_timestamp": f"2027-01-15T08:00:{int(self.now) % 60}"}
+        await self.announce("MESSAGE_UPDATE", message)
+
+    async def press(self, message: dict[str, Any], label: str) -> str:
+        """Somebody presses the button of that label; returns the interaction's id."""
+        buttons = [one for row in message["components"] for one in row["components"]]
+        pressed = next(one for one in buttons if one["label"] == label)
+        data = {"custom_id": pressed["custom_id"], "component_type": 2}
+        return await self._interact(message["channel_id"], 3, data, message=message)
+
+    async def use(self, channel: str, name: str, argument: str | None = None) -> str:
+        """Somebody uses a slash command; returns the interaction's id."""
+        options = [{"name": "argument", "type": 3, "value": argument}] if argument else []
+        return await self._interact(channel, 2, {"id": "9", "name": name, "options": options})
+
+    async def _interact(self, channel: str, kind: int, data: Any, **fields: Any) -> str:
+        number = self._number()
+        who = {"id": PERSON, "username": "person7", "global_name": "Person 7"}
+        about = self.channels[channel]
+        interaction = {"id": number, "token": f"t{number}", "type": kind, "version": 1}
+        interaction |= {"channel_id": channel, "channel": about, "data": data} | fields
+        interaction |= (
+            {"guild_id": about["guild_id"], "member": {"user": who, "nick": None}}
+            if "guild_id" in about
+            else {"user": who}
+        )
+        await self.dispatch("INTERACTION_CREATE", interaction)
+        return number
+
+    def attach(self, content: bytes, **fields: Any) -> dict[str, Any]:
+        """An attachment for a message; its address is good until the message is asked for."""
+        number = self._number()
+        self._contents[number] = content
+        return {"id": number, "filename": "file", "size": len(content)} | fields
+
+    async def announce(self, event: str, message: dict[str, Any]) -> None:
+        """Tell the bot of a message, as far as its intents go."""
+        shown = dict(self._shown(message), mentions=message.get("mentions", []))
+        about = self.channels.get(message["channel_id"], {})
+        if "guild_id" in about:
+            shown |= {"guild_id": about["guild_id"], "member": {"nick": None}}
+        if message.get("nonce") and message["author"]["id"] == ME:
+            shown["nonce"] = message["nonce"]
+        for session in list(self.sessions.values()):
+            mine = f"<@{ME}>" in message["content"] or message["author"]["id"] == ME
+            withheld = "guild_id" in shown and not session.intents & MESSAGE_CONTENT and not mine
+            await self.deliver(session, event, shown | ({"content": ""} if withheld else {}))
+
+    # What goes wrong.
+
+    def fail(self, route: str, **fault: Any) -> Fault:
+        """Let the next calls of a route ("POST /channels/{channel}/messages") fail."""
+        made = Fault(route, **fault)
+        self._faults.append(made)
+        return made
+
+    # What the test asks.
+
+    def calls_of(self, route: str) -> list[Call]:
+        """The requests of one route."""
+        return [call for call in self.calls if call.route == route]
+
+    def mine(self, channel: str) -> list[dict[str, Any]]:
+        """The bot's messages in a chat."""
+        return [m for m in self.history.get(channel, []) if m["author"]["id"] == ME]
+
+    async def reply_in(self, channel: str) -> dict[str, Any]:
+        """The bot's latest message in a chat, once there is one."""
+        await self.until(lambda: bool(self.mine(channel)))
+        return self.mine(channel)[-1]
+
+    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
+        """Wait until something holds."""
+        async with asyncio.timeout(timeout):
+            while not holds():
+                await self.changed()
+
+    # Discord's side.
+
+    def ready(self, session: Session) -> list[tuple[str, dict[str, Any]]]:
+        """READY, and the guild a moment later."""
+        roles = [
+            {"id": MY_ROLE, "name": "nano", "managed": True, "tags": {"bot_id": ME}},
+            {"id": OTHER_ROLE, "name": "people"},
+        ]
+        inside = [one for one in self.channels.values() if one.get("guild_id") == GUILD]
+        shown = [{k: v for k, v in one.items() if k != "guild_id"} for one in inside]
+        ready = {
+            "v": 10,
+            "user": self.me,
+            "guilds": [{"id": GUILD, "unavailable": True}],
+            "session_id": session.id,
+            "resume_gateway_url": self.gateway_url,
+            "application": {"id": APPLICATION, "flags": self.flags},
+            "private_channels": [],
+        }
+        guild = {
+            "id": GUILD,
+            "name": "Test",
+            "roles": roles,
+            "channels": [one for one in shown if one["type"] == 0],
+            "threads": [one for one in shown if one["type"] == 11],
+        }
+        return [("READY", ready), ("GUILD_CREATE", guild)]
+
+    def _number(self) -> str:
+        return snowflake(self.now, next(self._numbers))
+
+    def _keep(self, channel: str, message: dict[str, Any]) -> dict[str, Any]:
+        number = self._number()
+        whole = {"id": number, "channel_id": channel, "type": 0, "edited_timestamp": None}
+        whole |= {"timestamp": "2027-01-15T08:00:00+00:00", "attachments": [], "mentions": []}
+        whole |= message
+        self.history.setdefault(channel, []).append(whole)
+        return whole
+
+    def _shown(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The message as Discord gives it out: with fresh addresses, without the nonce."""
+        shown = {k: v for k, v in message.items() if k != "nonce" or self.history_has_nonces}
+        link = f"http://127.0.0.1:{self._port}/cdn/{next(self._links)}"
+        shown["attachments"] = [
+            one | {"url": f"{link}/{one['id']}"} for one in message["attachments"]
+        ]
+        return shown
+
+    def _routed(self, route: str, handler: Callable[[Call], Any]) -> Any:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            call = await read_call(route, request)
+            self.calls.append(call)
+            fault = next((f for f in self._faults if f.route == route and f.times != 0), None)
+            refused = self._before(request, fault)
+            if refused is not None:
+                return refused
+            try:
+                answer = handler(call)
+                if asyncio.iscoroutine(answer):
+                    answer = await answer
+            except Refusal as refusal:
+                return as_json(refusal.status, {"message": str(refusal), "code": refusal.code})
+            finally:
+                self.wake()
+            if fault and fault.drop == "after":
+                return cut(request)
+            if fault and fault.body is not None:
+                return web.Response(body=fault.body, content_type="application/json")
+            return web.Response(status=204) if answer is None else as_json(200, answer)
+
+        return handle
+
+    def _before(self, request: web.Request, fault: Fault | None) -> web.Response | None:
+        if request.headers.get("Authorization") != f"Bot {self.token}":
+            return as_json(401, {"message": "401: Unauthorized", "code": 0})
+        if fault is None:
+            return None
+        fault.hits += 1
+        fault.times = None if fault.times is None else fault.times - 1
+        self.wake()
+        if fault.drop == "before":
+            return cut(request)
+        return failure(fault) if fault.status else None
+
+    def _get_me(self, call: Call) -> Any:
+        return self.me
+
+    def _get_application(self, call: Call) -> Any:
+        return {"id": APPLICATION, "name": "nano", "flags": self.flags}
+
+    def _get_gateway(self, call: Call) -> Any:
+        limit = {"total": 1000, "remaining": self.sessions_left, "reset_after": 5_000}
+        return {"url": self.gateway_url, "shards": 1, "session_start_limit": limit}
+
+    def _get_channel(self, call: Call) -> Any:
+        return self._channel(call)
+
+    def _channel(self, call: Call) -> dict[str, Any]:
+        if call.parts["channel"] not in self.channels:
+            raise Refusal(404, 10003, "Unknown Channel")
+        return self.channels[call.parts["channel"]]
+
+    def _get_messages(self, call: Call) -> Any:
+        self._channel(call)
+        limit = int(call.parts.get("limit", "50"))
+        if not 1 <= limit <= 100:
+            raise Refusal(400, 50035, "Invalid Form Body")
+        kept = self.history.get(call.parts["channel"], [])
+        if "after" in call.parts:
+            found = [m for m in kept if int(m["id"]) > int(call.parts["after"])][:limit]
+        elif "before" in call.parts:
+            found = [m for m in kept if int(m["id"]) < int(call.parts["before"])][-limit:]
+        else:
+            found = kept[-limit:]
+        return [self._shown(message) for message in reversed(found)]
+
+    def _message(self, call: Call) -> dict[str, Any]:
+        self._channel(call)
+        for message in self.history.get(call.parts["channel"], []):
+            if message["id"] == call.parts["message"]:
+                return message
+        raise Refusal(404, 10008, "Unknown Message")
+
+    def _get_message(self, call: Call) -> Any:
+        return self._shown(self._message(call))
+
+    async def _post_message(self, call: Call) -> Any:
+        self._channel(call)
+        check_message(call.json, len(call.files))
+        nonce = call.json.get("nonce")
+        mine = self.mine(call.parts["channel"])
+        same = [m for m in mine if nonce and m.get("nonce") == nonce]
+        if same and call.json.get("enforce_nonce"):
+            return same[0] | {"nonce": nonce}
+        made = {
+            key: call.json[key] for key in ("content", "components", "nonce") if key in call.json
+        }
+        made.setdefault("content", "")
+        made["author"] = self.me
+        made["attachments"] = [self.attach(content, filename=name) for name, content in call.files]
+        if "message_reference" in call.json:
+            made |= {"message_reference": call.json["message_reference"], "type": 19}
+        kept = self._keep(call.parts["channel"], made)
+        await self.announce("MESSAGE_CREATE", kept)
+        return kept
+
+    def _patch_message(self, call: Call) -> Any:
+        message = self._message(call)
+        if message["author"]["id"] != ME:
+            raise Refusal(403, 50005, "Cannot edit a message authored by another user")
+        check_message(call.json, len(message["attachments"]))
+        message |= {k: call.json[k] for k in ("content", "components") if k in call.json}
+        return message
+
+    def _post_typing(self, call: Call) -> Any:
+        self._channel(call)
+
+    def _put_reaction(self, call: Call) -> Any:
+        self.reactions.setdefault(self._message(call)["id"], []).append(call.parts["emoji"])
+
+    def _delete_reaction(self, call: Call) -> Any:
+        given = self.reactions.get(self._message(call)["id"], [])
+        if call.parts["emoji"] not in given:
+            raise Refusal(404, 10014, "Unknown Emoji")
+        given.remove(call.parts["emoji"])
+
+    def _put_commands(self, call: Call) -> Any:
+        if call.parts["application"] != APPLICATION:
+            raise Refusal(403, 20012, "You are not authorized to perform this action")
+        self.commands = call.json
+        return call.json
+
+    def _answer_interaction(self, call: Call) -> Any:
+        if call.parts["number"] in self.answers:
+            raise Refusal(400, 40060, "Interaction has already been acknowledged.")
+        self.answers[call.parts["number"]] = call.json
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        content = self._contents.get(request.match_info["file"])
+        # Only the address that was given out last is good, as if the others had expired.
+        current = next(self._links) - 1
+        self._links = itertools.count(current + 1)
+        if content is None or request.match_info["link"] != str(current):
+            return web.Response(status=404)
+        assert "Authorization" not in request.headers
+        return web.Response(body=content)

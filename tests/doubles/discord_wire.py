@@ -1,0 +1,76 @@
+"""Requests and answers of Discord's HTTP API, and how they go wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import BodyPartReader, web
+
+
+@dataclass
+class Fault:
+    """How calls go wrong. `drop`: the connection is cut before or after the effect."""
+
+    route: str
+    times: int | None = 1
+    status: int = 0
+    code: int = 0
+    message: str = "error"
+    retry_after: float | None = None
+    body: bytes | None = None
+    drop: str = ""
+    hits: int = 0
+
+
+@dataclass
+class Call:
+    """A request that arrived: what it is for, where, and its JSON."""
+
+    route: str
+    parts: dict[str, str]
+    json: Any
+    files: list[tuple[str, bytes]]
+
+
+async def read_call(route: str, request: web.Request) -> Call:
+    parts = dict(request.match_info) | dict(request.query)
+    files: list[tuple[str, bytes]] = []
+    data: Any = None
+    if request.content_type == "multipart/form-data":
+        async for part in await request.multipart():
+            assert isinstance(part, BodyPartReader)
+            if part.name == "payload_json":
+                data = json.loads(await part.text())
+            else:
+                files.append((part.filename or "", bytes(await part.read())))
+    elif request.can_read_body:
+        data = await request.json()
+    return Call(route, parts, data, files)
+
+
+def as_json(status: int, data: Any, **headers: str) -> web.Response:
+    # discord.py compares this header as a whole.
+    return web.Response(
+        status=status,
+        body=json.dumps(data).encode(),
+        headers={"Content-Type": "application/json", **headers},
+    )
+
+
+def failure(fault: Fault) -> web.Response:
+    if fault.body is not None:
+        return web.Response(status=fault.status, body=fault.body)
+    told: dict[str, Any] = {"message": fault.message, "code": fault.code}
+    if fault.retry_after is None:
+        return as_json(fault.status, told)
+    told |= {"retry_after": fault.retry_after, "global": False}
+    headers = {"Retry-After": str(int(fault.retry_after)), "Via": "1.1 google"}
+    return as_json(fault.status, told, **headers)
+
+
+def cut(request: web.Request) -> web.Response:
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
