@@ -200,7 +200,7 @@ class DiscordChannel:
         if known is not None:
             return known
         who = await _sending(self._who())
-        told = await _sending(self._http.logs_from(_target(address), _LOOKED_AT))
+        told: Any = await _sending(self._http.logs_from(_target(address), _LOOKED_AT))
         history = [one for one in map(_parsed, told if isinstance(told, list) else []) if one]
         return self._receiver.sent.among(history, part, who.user.id, self._clock.now())
 

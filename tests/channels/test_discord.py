@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 
 import pytest
 
@@ -165,7 +166,7 @@ async def test_a_broken_connection_is_resumed_and_nothing_comes_twice(
     assert len({message.dedupe_key for message in intake.messages}) == len(intake.messages) == 6
 
 
-def _cut(discord: DiscordServer):  # type: ignore[no-untyped-def]
+def _cut(discord: DiscordServer) -> Callable[[], Awaitable[None]]:
     async def cut() -> None:
         discord.cut()
 
@@ -283,11 +284,15 @@ async def test_a_gateway_that_closes_again_and_again_is_left_alone_for_a_while(
         running = asyncio.create_task(channel.run(intake))
         for count in range(5):
             await intake.until(lambda: intake.signs_of_life > 0)
-            await discord.until(lambda wanted=count: len(discord.resumed) == wanted)
+            await discord.until(partial(_resumed, discord, count))
             intake.signs_of_life = 0
             await discord.end(4000)
         with pytest.raises(ChannelDown, match="again and again"):
             await running
+
+
+def _resumed(discord: DiscordServer, times: int) -> bool:
+    return len(discord.resumed) == times
 
 
 async def test_no_new_session_is_asked_for_when_none_is_left(discord: DiscordServer) -> None:
