@@ -19,19 +19,21 @@ from nanobot.agent.lanes import Capacity, Lanes
 from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
 from nanobot.agent.step import Limits
+from nanobot.blobs import Blobs
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
+from nanobot.bus.events import Role
 from nanobot.bus.gate import Gate
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
 from nanobot.errors import ConfigError, NanobotError
 from nanobot.groups import Groups
-from nanobot.host import ChannelHost
+from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Busy, Journal, Run
 from nanobot.operations import Facts, Operations
 from nanobot.pairing import Pairing
-from nanobot.ports import Channel, Clock, Ids
+from nanobot.ports import Channel, Clock, Command, Ids
 from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.roster import Roster
@@ -243,9 +245,14 @@ class Gateway:
         return ChannelIntake(name, gate, self.bus, self._operations, policy, alive)
 
     def _host(
-        self, tasks: asyncio.TaskGroup, name: str, channel: Channel, gate: Gate
+        self,
+        tasks: asyncio.TaskGroup,
+        name: str,
+        channel: Channel,
+        gate: Gate,
+        hosting: Hosting = Hosting(),  # noqa: B008 - frozen
     ) -> asyncio.Task[None]:
-        host = ChannelHost(name, channel, self.bus, self._clock, self._rng)
+        host = ChannelHost(name, channel, self.bus, self._clock, self._rng, hosting)
         self.hosts.append(host)
         intake = self._intake(name, gate, host.alive)
         return tasks.create_task(host.run(intake), name=f"channel {name}")
@@ -264,8 +271,18 @@ class Gateway:
                 groups,
                 pairing=settings.pairing,
             )
-            hosting.append(self._host(tasks, name, channel, gate))
+            hosting.append(self._host(tasks, name, channel, gate, self._hosting(settings)))
         return hosting
+
+    def _hosting(self, settings: ChannelSettings) -> Hosting:
+        return Hosting(
+            preview=settings.preview,
+            show_tools=settings.show_tools,
+            marks=settings.marks,
+            said=self.loop.said,
+            blobs=Blobs(self.config.home / "blobs"),
+            commands=menu(self._operations, Role.MEMBER if settings.members else Role.OWNER),
+        )
 
     async def _warm_up(self) -> None:
         """Have the model ready before the first message; what is wrong is told with the message."""
@@ -300,6 +317,15 @@ class Gateway:
             task.cancel()
         for host in self.hosts:
             await host.close()
+
+
+def menu(operations: Operations, role: Role) -> tuple[Command, ...]:
+    """What somebody in this role may write in a chat, for a platform's menu of commands."""
+    return tuple(
+        Command(one.name, one.help, one.usage)
+        for one in operations.listed
+        if one.may(role) and " " not in one.name
+    )
 
 
 def open_channel(name: str, settings: ChannelSettings) -> Channel:

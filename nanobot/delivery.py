@@ -26,8 +26,9 @@ from nanobot.errors import (
     Refused,
     StoreError,
 )
-from nanobot.journal import OutboundRow
-from nanobot.ports import Channel, Clock, OutboundPart
+from nanobot.journal import OutboundRow, PartRow
+from nanobot.ports import Clock, OutboundPart
+from nanobot.sending import Sender
 
 MAX_AGE_SECONDS = 24 * 3600.0
 """An unsent message dies of age, never of a number of attempts: an outage is not its fault."""
@@ -43,13 +44,22 @@ REPEAT_LINE = "(This may be a repeat: I could not tell whether it had arrived.)"
 
 
 class Delivery:
-    """The delivery of one channel."""
+    """The delivery of one channel. `handed_over` is asked before the message of a preview is sent:
+    it returns once nothing is done about the preview any more."""
 
     def __init__(
-        self, name: str, channel: Channel, bus: Bus, clock: Clock, rng: random.Random
+        self,
+        name: str,
+        sender: Sender,
+        bus: Bus,
+        clock: Clock,
+        rng: random.Random,
+        handed_over: Callable[[str], Awaitable[None]],
     ) -> None:
         self._name = name
-        self._channel = channel
+        self._channel = sender.channel
+        self._sender = sender
+        self._handed_over = handed_over
         self._bus = bus
         self._journal = bus.journal
         self._clock = clock
@@ -143,27 +153,38 @@ class Delivery:
         wait = row.not_before - self._clock.now()
         if wait > 0:
             await self._clock.sleep(min(wait, MAX_AGE_SECONDS))
+        if row.preview is not None:
+            await self._handed_over(row.message.key)
+            now = await self._journal.next_outbound(address)
+            return now if now is None or now.preview is None else await self._unveil(now)
         unsure = next((part.idx for part in row.parts if part.state == "sending"), None)
         if unsure is not None:
             return await self._reconcile(row, unsure)
         parts = [part.part for part in row.parts]
-        fresh = [] if parts else self._render(row.message)
+        fresh = [] if parts else self._sender.render(row.message)
         parts = parts or fresh
         sent = sum(part.state == "sent" for part in row.parts)
         await self._journal.begin_send(row, fresh, sent, duplicate=False)
         return await self._parts(row, parts, sent)
 
-    def _render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The adapter's parts, each with a key that is unique for ever. A rendering that fails
-        must not eat the message: it goes out as plain text then."""
-        with boundary(f"rendering {message.key}") as caught:
-            rendered = self._channel.render(message)
-        if caught.error is not None or not rendered:
-            rendered = [OutboundPart(text=message.text or "(empty message)")]
-        return [
-            msgspec.structs.replace(part, key=f"{message.key}:{number}")
-            for number, part in enumerate(rendered)
-        ]
+    async def _unveil(self, row: OutboundRow) -> OutboundRow | None:
+        """A preview of this message was shown: the message takes its place. Where it is unknown
+        whether the preview arrived, it is looked up, or the message says that it may be a repeat.
+        """
+        message, doubtful = row.message, row.standing is None
+        if doubtful and self._channel.capabilities.reconciles:
+            try:
+                found = await self._channel.find(message.address, row.parts[0].part)
+            except DeliveryError as error:
+                return await self._trouble(row, 0, OutcomeUnknown(str(error)))
+            row = _standing(row, found)
+        elif doubtful:
+            text = f"{message.text}\n\n{REPEAT_LINE}"
+            message = msgspec.structs.replace(message, text=text)
+        parts = self._sender.render(message)
+        duplicate = message is not row.message
+        await self._journal.begin_send(row, parts, 0, duplicate=duplicate)
+        return await self._parts(_standing(row, row.standing), parts, 0)
 
     async def _parts(
         self, row: OutboundRow, parts: list[OutboundPart], first: int
@@ -173,7 +194,7 @@ class Delivery:
         last = len(parts) - 1
         for idx in range(first, last + 1):
             try:
-                receipt = await self._one(address, parts[idx])
+                receipt = await self._one(row, parts, idx)
             except DeliveryError as error:
                 return await self._trouble(row, idx, error)
             following = idx + 1 if idx < last else None
@@ -182,24 +203,16 @@ class Delivery:
                 return after
         return await self._journal.next_outbound(address)
 
-    async def _one(self, address: Address, part: OutboundPart) -> str:
-        """Send one part. Whatever an adapter raises that is no DeliveryError leaves it unknown."""
-        failure: DeliveryError | None = None
-        with boundary(f"sending to {address}") as caught:
+    async def _one(self, row: OutboundRow, parts: list[OutboundPart], idx: int) -> str:
+        """Send one part, or put it in the place of what stands there."""
+        address = row.message.address
+        if idx == 0 and row.standing is not None:
             try:
-                return await self._formatted_or_plain(address, part)
-            except DeliveryError as error:
-                failure = error
-        if failure is not None:
-            raise failure
-        raise OutcomeUnknown(f"the channel failed inside ({type(caught.error).__name__})")
-
-    async def _formatted_or_plain(self, address: Address, part: OutboundPart) -> str:
-        try:
-            return await self._channel.send(address, part)
-        except Refused as refused:
-            logger.warning("{}: refused as formatted ({}), sent as plain text", address, refused)
-            return await self._channel.send(address, part, plain=True)
+                return await self._sender.replace(address, row.standing, parts[0])
+            except Refused as refused:
+                logger.warning("{}: {} is sent anew ({})", address, row.message.key, refused)
+                await self._journal.begin_send(_standing(row, None), parts, 0, duplicate=False)
+        return await self._sender.send(address, parts[idx])
 
     async def _trouble(
         self, row: OutboundRow, idx: int, error: DeliveryError
@@ -229,6 +242,9 @@ class Delivery:
         where it can tell; else send again, saying so."""
         address = row.message.address
         parts = [part.part for part in row.parts]
+        if idx == 0 and row.standing is not None:  # an edit may be done again
+            await self._journal.begin_send(row, (), idx, duplicate=False)
+            return await self._parts(_standing(row, row.standing), parts, idx)
         if self._channel.capabilities.reconciles:
             try:
                 receipt = await self._channel.find(address, parts[idx])
@@ -253,12 +269,13 @@ class Delivery:
     ) -> OutboundPart:
         """The part with a last line that says it may be a repeat; where that line does not fit in,
         it is sent ahead on its own."""
-        if len(parts) == 1:
+        if len(parts) == 1 and parts[0].file is None:
             text = f"{message.text}\n\n{REPEAT_LINE}"
-            rendered = self._render(msgspec.structs.replace(message, text=text))
+            rendered = self._sender.render(msgspec.structs.replace(message, text=text))
             if len(rendered) == 1:
                 return msgspec.structs.replace(rendered[0], key=parts[idx].key)
-        await self._one(message.address, OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r"))
+        line = OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r")
+        await self._sender.send(message.address, line)
         return parts[idx]
 
     async def _receipt(
@@ -288,3 +305,9 @@ class Delivery:
         quick = _FIRST_BACKOFF * 2.0 ** min(repeats, _QUICK_REPEATS)
         slow = 4.0 ** max(repeats - _QUICK_REPEATS, 0)
         return min(quick * slow, MAX_AGE_SECONDS) * self._rng.uniform(0.8, 1.2)
+
+
+def _standing(row: OutboundRow, receipt: str | None) -> OutboundRow:
+    """The row as it is once its first part is being put in the place of that message."""
+    first = PartRow(idx=0, part=OutboundPart(text=""), state="pending", receipt=receipt)
+    return msgspec.structs.replace(row, parts=(first,))

@@ -38,6 +38,8 @@ NanobotError
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class NanobotError(Exception):
     """Root of the tree. `exit_code` is what the command line ends with."""
@@ -182,11 +184,18 @@ class DeliveryError(ChannelError):
 
 
 class NotSent(DeliveryError):
-    """Nothing was applied (no connection, 429, 5xx): again after `retry_after` seconds if set."""
+    """Nothing was applied (no connection, 429, 5xx): again after `retry_after` seconds if set.
+    `scope`: whom the platform wants to be quiet, this chat or the whole bot."""
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        retry_after: float | None = None,
+        scope: Literal["chat", "bot"] = "chat",
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.scope: Literal["chat", "bot"] = scope
 
 
 class Refused(DeliveryError):

@@ -4,66 +4,141 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.bus.events import Address, EventKind
+from nanobot.bus.events import Address
 from nanobot.delivery import Delivery
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.intake import ChannelIntake
-from nanobot.ports import Channel, Clock
+from nanobot.marks import Marks
+from nanobot.ports import BlobReader, Channel, Clock, Command, Commanding, Editing, Reacting
+from nanobot.previews import Previews
+from nanobot.sending import Sender
+from nanobot.work import Ended, Work
 
 TYPING_AFTER = 1.0
 """Seconds until typing is shown: an answer that comes at once should cost no call for it."""
 TYPING_EVERY = 4.0
 """Platforms clear the sign by themselves after about five seconds."""
+MISSED_HEARTBEATS = 2
+"""So many without a sign of life, and a channel that believes to be up is started again."""
 
 _FIRST_BACKOFF = 1.0
 _LAST_BACKOFF = 60.0
 
 
+class _Silent(ChannelDown):
+    """The platform was not heard of for too long."""
+
+
+class Hosting(msgspec.Struct, frozen=True, kw_only=True):
+    """How a channel is hosted. `said` tells what a run has said so far (None: it is not driven
+    here), `blobs` holds the contents of files, `commands` are for the platform's menu."""
+
+    preview: bool = True
+    show_tools: bool = False
+    marks: bool = False
+    said: Callable[[str], str | None] = lambda _run_id: None
+    blobs: BlobReader | None = None
+    commands: tuple[Command, ...] = ()
+
+
 class ChannelHost:
     """One channel, supervised on its own: its failure is nobody else's.
 
-    `state` is starting, up, down (tried again) or failed (its credentials are refused).
+    `state` is starting, up, down (tried again), wedged (silent for too long, being started again)
+    or failed (its credentials are refused).
     """
 
     def __init__(
-        self, name: str, channel: Channel, bus: Bus, clock: Clock, rng: random.Random
+        self,
+        name: str,
+        channel: Channel,
+        bus: Bus,
+        clock: Clock,
+        rng: random.Random,
+        hosting: Hosting = Hosting(),  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self.state = "starting"
         self.settled = asyncio.Event()
         self._channel = channel
-        self._bus = bus
         self._clock = clock
         self._rng = rng
-        self._delivery = Delivery(name, channel, bus, clock, rng)
-        self._working: dict[str, tuple[Address, float]] = {}
-        self._some_work = asyncio.Event()
+        self._hosting = hosting
+        self._work = Work(name, bus, clock)
+        self._sender = sender = Sender(channel, clock, hosting.blobs)
+        self._previews: Previews | None = None
+        if hosting.preview and isinstance(channel, Editing):
+            tools = hosting.show_tools
+            self._previews = Previews(
+                sender, bus.journal, clock, self._work, hosting.said, show_tools=tools
+            )
+        self._marks: Marks | None = None
+        if hosting.marks and isinstance(channel, Reacting):
+            self._marks = Marks(name, channel)
+        self._delivery = Delivery(name, sender, bus, clock, rng, self._handed_over)
+        self._first_up = asyncio.Event()
+        self._heard = 0.0
         self._receiving: asyncio.Task[None] | None = None
+        self._scope: asyncio.Timeout | None = None
 
     def alive(self) -> None:
         """The platform answered."""
+        self._heard = self._clock.monotonic()
         if self.state != "up":
             self._settle("up")
+            self._first_up.set()
 
     def _settle(self, state: str) -> None:
         self.state = state
         self.settled.set()
 
     async def run(self, intake: ChannelIntake) -> None:
-        """Receive, deliver and show typing until cancelled."""
+        """Receive, deliver and show work until cancelled."""
+        channel, marks, previews, name = self._channel, self._marks, self._previews, self.name
+        if marks is not None:
+            intake.on_admitted = marks.received
+        typing = channel.capabilities.typing
         async with asyncio.TaskGroup() as tasks:
-            name = self.name
             tasks.create_task(self._delivery.run(), name=f"{name}: delivery")
             self._receiving = tasks.create_task(self._receive(intake), name=f"{name}: intake")
-            if self._channel.capabilities.typing:
-                tasks.create_task(self._notice_work(), name=f"{name}: work")
+            if typing or marks or previews:
+                tasks.create_task(self._work.watch(self._ended), name=f"{name}: work")
+            if typing:
                 tasks.create_task(self._show_typing(), name=f"{name}: typing")
+            if previews is not None:
+                tasks.create_task(previews.run(), name=f"{name}: previews")
+            if marks is not None:
+                tasks.create_task(marks.run(), name=f"{name}: marks")
+            if channel.capabilities.heartbeat is not None:
+                watch = self._watch_heart(channel.capabilities.heartbeat)
+                tasks.create_task(watch, name=f"{name}: heartbeat")
+            if isinstance(channel, Commanding) and self._hosting.commands:
+                tasks.create_task(self._register(channel), name=f"{name}: commands")
+
+    async def _handed_over(self, key: str) -> None:
+        if self._previews is not None:
+            await self._previews.handed_over(key)
+
+    def _ended(self, ended: Ended) -> None:
+        if self._marks is not None:
+            self._marks.ended(ended)
+
+    async def _register(self, channel: Commanding) -> None:
+        """Tell the platform our commands, once it can be told."""
+        await self._first_up.wait()
+        with boundary(f"the commands of {self.name}"):
+            try:
+                await channel.register(self._hosting.commands)
+            except ChannelError as error:
+                logger.warning("{}: the menu of commands could not be set: {}", self.name, error)
 
     def stop_intake(self) -> None:
         """Take nothing more from the platform; delivery goes on."""
@@ -71,7 +146,11 @@ class ChannelHost:
             self._receiving.cancel()
 
     async def flush(self, seconds: float) -> None:
-        """Wait until nothing is being sent, at most `seconds`."""
+        """Wait until nothing is being sent, at most `seconds`; no preview is begun any more."""
+        if self._previews is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._previews.rest()
         await self._delivery.flush(seconds)
 
     async def close(self) -> None:
@@ -83,13 +162,7 @@ class ChannelHost:
         failures = 0
         while True:
             began = self._clock.monotonic()
-            error: Exception | None = None
-            with boundary(f"channel {self.name}") as caught:
-                try:
-                    await self._channel.run(intake)
-                except ChannelError as refused:
-                    error = refused
-            error = error or caught.error
+            error = await self._run_channel(intake)
             if isinstance(error, BadCredentials):
                 logger.error("{} is off: {}", self.name, error)
                 self._settle("failed")
@@ -99,37 +172,56 @@ class ChannelHost:
             delay = told or min(_FIRST_BACKOFF * 2.0**failures, _LAST_BACKOFF)
             failures += 1
             logger.warning("{} is down ({}), again in {:.1f} s", self.name, error, delay)
-            self._settle("down")
+            if not isinstance(error, _Silent):
+                self._settle("down")
             await self._clock.sleep(delay * self._rng.uniform(0.8, 1.2))
 
-    async def _notice_work(self) -> None:
-        kinds = frozenset({EventKind.STATUS, EventKind.END})
-        watching = self._bus.subscribe(None, kinds)
-        try:
-            async for event in watching:
-                if event.kind is EventKind.END:
-                    self._working.pop(event.run_id, None)
-                elif event.payload.get("state") == "running":
-                    address = msgspec.convert(event.payload["address"], Address)
-                    if address.channel == self.name:
-                        due = self._clock.monotonic() + TYPING_AFTER
-                        self._working[event.run_id] = (address, due)
-                        self._some_work.set()
-        finally:
-            self._bus.unsubscribe(watching)
+    async def _run_channel(self, intake: ChannelIntake) -> Exception | None:
+        """One life of the adapter; returns what ended it."""
+        error: Exception | None = None
+        scope = asyncio.timeout(None)
+        self._heard = self._clock.monotonic()
+        with boundary(f"channel {self.name}") as caught:
+            try:
+                async with scope:
+                    self._scope = scope
+                    await self._channel.run(intake)
+            except ChannelError as refused:
+                error = refused
+            except TimeoutError:
+                if not scope.expired():
+                    raise
+                error = _Silent("it was silent for too long")
+            finally:
+                self._scope = None
+        return error or caught.error
+
+    async def _watch_heart(self, seconds: float) -> None:
+        """End a life of the adapter in which the platform was not heard of for too long: whatever
+        it hangs in, it starts afresh."""
+        while True:
+            await self._clock.sleep(seconds)
+            silent = self._clock.monotonic() - self._heard
+            if self._scope is not None and silent > MISSED_HEARTBEATS * seconds:
+                logger.error("{} is wedged: no sign of life for {:.0f} s", self.name, silent)
+                self._settle("wedged")
+                self._scope.reschedule(asyncio.get_running_loop().time())
+                self._scope = None
 
     async def _show_typing(self) -> None:
+        shown: dict[str, float] = {}
         while True:
-            if not self._working:
-                self._some_work.clear()
-                await self._some_work.wait()
+            await self._work.some()
             await self._clock.sleep(TYPING_AFTER)
             now = self._clock.monotonic()
-            for run_id, (address, due) in list(self._working.items()):
-                if due <= now:
-                    self._working[run_id] = (address, now + TYPING_EVERY)
-                    with boundary(f"typing in {address}"):
-                        await self._typing(address)
+            runs = list(self._work.runs.values())
+            shown = {run.run_id: shown[run.run_id] for run in runs if run.run_id in shown}
+            for run in runs:
+                due = shown.get(run.run_id, run.since + TYPING_AFTER)
+                if due <= now and self._sender.pacing.calm(run.address.chat_id):
+                    shown[run.run_id] = now + TYPING_EVERY
+                    with boundary(f"typing in {run.address}"):
+                        await self._typing(run.address)
 
     async def _typing(self, address: Address) -> None:
         try:

@@ -16,7 +16,8 @@ from nanobot.operations import Asked, Operations, notice
 
 class ChannelIntake:
     """See ports.Intake. `operations` are what its people may ask for; `alive_hook` is called
-    whenever the platform has answered."""
+    whenever the platform has answered, `on_admitted` with every message once it is in the journal.
+    """
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class ChannelIntake:
         self.operations = operations
         self._policy: SessionPolicy = policy
         self.alive = alive_hook
+        self.on_admitted: Callable[[InboundMessage, Admitted], None] = lambda _message, _done: None
 
     async def cursor(self) -> str | None:
         """The cursor of the last admitted batch."""
@@ -55,7 +57,10 @@ class ChannelIntake:
         admissions = [admission for admission in found if admission is not None]
         if not admissions and cursor is None:
             return []
-        return await self._bus.admit(self._name, admissions, cursor)
+        done = await self._bus.admit(self._name, admissions, cursor)
+        for admission, one in zip(admissions, done, strict=True):
+            self.on_admitted(admission.message, one)
+        return done
 
     async def _admission(self, message: InboundMessage, session: str) -> Admission | None:
         sender = Sender(message.sender.id, clean(message.sender.name))

@@ -53,6 +53,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     ended_at: float | None = None
 
+    @property
+    def reply_key(self) -> str:
+        """The key of what the run answers, and of the preview that becomes it."""
+        return f"{self.id}:0"
+
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A run to drive: its lane, its log from `window_from` on, and the session's prompt."""
@@ -169,9 +174,22 @@ class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     parts: tuple[PartRow, ...] = ()
 
+    @property
+    def standing(self) -> str | None:
+        """The message in the chat that the first part is to replace, as long as it has not."""
+        first = self.parts[0] if self.parts else None
+        return first.receipt if first is not None and first.state != "sent" else None
+
+    @property
+    def preview(self) -> PartRow | None:
+        """What was shown of the message, or was about to be, as long as it is not rendered."""
+        first = self.parts[0] if self.parts else None
+        return first if first is not None and first.state == "preview" else None
+
 
 class PartRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One part: pending, sending (an effect may have happened) or sent (with its receipt)."""
+    """One part: pending, sending (an effect may have happened), sent (with its receipt), or a
+    preview (standing there, if it has one)."""
 
     idx: int
     part: OutboundPart
@@ -324,6 +342,15 @@ class Journal(Protocol):
 
     # Delivery
 
+    async def preview(
+        self, run_id: str, message: OutboundMessage, part: OutboundPart
+    ) -> OutboundRow | None:
+        """A preview of what the run will answer is about to be shown: a row that nobody sends, and
+        that becomes the answer's (its key) once the run owes that. The row comes back with the
+        receipt of what stands there already, from an earlier process too; else `receipt` or `defer`
+        is to say what came of it. None: the run has ended, or it is unknown whether one stands."""
+        ...
+
     async def owed_chats(self, channel: str) -> list[Address]:
         """Every chat of a channel with something unsent, oldest first."""
         ...
@@ -335,8 +362,9 @@ class Journal(Protocol):
     async def begin_send(
         self, row: OutboundRow, parts: Sequence[OutboundPart], idx: int, *, duplicate: bool
     ) -> None:
-        """Part `idx` is about to be sent (the parts are stored with the first). Raises Fenced when
-        the message is no longer unsent."""
+        """Part `idx` is about to be sent (the parts are stored with the first, in the place of any
+        before and of what stands in the chat by `row`). Raises Fenced when the message is no longer
+        unsent."""
         ...
 
     async def receipt(

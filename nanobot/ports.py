@@ -89,7 +89,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What a channel can do. `reconciles`: `find` can tell whether a part was applied. `waits`:
     messages wait for somebody to attach, however long. `buttons`: choices become buttons; elsewhere
     `render` writes them out. The rates are the platform's documented ones, for a chat and for the
-    whole bot: sends are slowed down to them once it has complained.
+    whole bot: sends are slowed down to them once it has complained. `heartbeat`: seconds between
+    two calls of Intake.alive as long as all is well; after twice that the channel is started again.
 
     More of it is said by what else an adapter is: Editing, Fetching, Filing, Reacting, Commanding.
     """
@@ -100,6 +101,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     buttons: bool = False
     chat_rate: Rate | None = None
     bot_rate: Rate | None = None
+    heartbeat: float | None = None
 
 
 class Intake(Protocol):

@@ -77,8 +77,10 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
     `type` is the adapter's name (the table's name unless set). An empty list of owners, members or
     guests lets nobody in; "*" among members or guests lets everyone in. `pairing`: strangers get a
     code by which an owner can let them in. `groups` is what is heard in groups, `prefix` what
-    begins a message that is meant for the bot there. `settings` holds what belongs to the adapter
-    (token, api_root ...), as written, references resolved.
+    begins a message that is meant for the bot there. `preview`: answers are shown while they are
+    written, `show_tools`: with the tool at work, `marks`: messages get reactions; each where the
+    platform can. `settings` holds what belongs to the adapter (token, api_root ...), as written,
+    references resolved.
     """
 
     type: str
@@ -90,6 +92,9 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
     prefix: Annotated[str, Meta(max_length=64)] = ""
     chats: Mapping[str, ChatSettings] = {}
+    preview: bool = True
+    show_tools: bool = False
+    marks: bool = False
     settings: Mapping[str, Any] = {}
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

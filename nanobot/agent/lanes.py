@@ -119,6 +119,11 @@ class Lanes:
                 return turn.partial_reply()
         return None
 
+    def said(self, run_id: str) -> str | None:
+        """What the model has said so far in a run's call; None when it is not driven here."""
+        found = self._driven.get(run_id)
+        return None if found is None else found[0].partial_reply().text
+
     async def _consume(self, kind: RunKind, tasks: asyncio.TaskGroup) -> None:
         slots = self._slots[kind]
         while not self._stopping.is_set():

@@ -47,6 +47,7 @@ class Driver:
             EventKind.STATUS,
             state="running",
             address=msgspec.to_builtins(turn.address),
+            reply_key="" if turn.terms.direct else turn.run.reply_key,
             inbound_ids=[message.inbound_id for message in turn.asked()],
         )
         if turn.run.attempts > MAX_UNCLEAN_ENDS:
@@ -134,7 +135,7 @@ class Driver:
         more = await self._journal.finish(turn.lane, turn.run, ending)
         if owed:
             self._bus.owed(turn.address)
-        turn.emit(EventKind.END, state=str(state), text=text, error=error)
+        turn.ended(state, text, error)
         return more
 
 

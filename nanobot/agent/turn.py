@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nanobot.agent.states import RunState
 from nanobot.agent.step import Limits, own
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, EventKind, OutboundKind, OutboundMessage, RunEvent, RunTerms
@@ -126,13 +127,13 @@ class Turn:
         """Whether the terms of this run let it use a tool."""
         return self.terms.tools is None or name in self.terms.tools
 
-    def outbound(self, text: str, kind: OutboundKind, ordinal: int = 0) -> OutboundMessage:
+    def outbound(self, text: str, kind: OutboundKind) -> OutboundMessage:
         """A message this run owes to its own address."""
         return OutboundMessage(
             address=self.run.address,
             text=text,
             kind=kind,
-            key=f"{self.run.id}:{ordinal}",
+            key=self.run.reply_key,
             direct=self.terms.direct,
         )
 
@@ -152,7 +153,12 @@ class Turn:
 
     def stopped(self) -> None:
         """An order ended this run; its driver must not touch it any more."""
-        self.emit(EventKind.END, state="aborted", text="", error=None)
+        self.ended(RunState.ABORTED, "", None)
+
+    def ended(self, state: RunState, text: str, error: str | None) -> None:
+        """Tell the watchers that it is over, and which messages it answered."""
+        ids = [message.message_id for message in self.asked() if message.message_id]
+        self.emit(EventKind.END, state=str(state), text=text, error=error, message_ids=ids)
 
     def begin_call(self, number: int) -> None:
         """A model call starts: what the last one streamed is void."""

@@ -137,7 +137,9 @@ class Bus:
             del self._mail[session_key]
 
     def stopped(self, run: Run) -> None:
-        """A run was ended over the head of whoever drives it: they are to let go at once."""
+        """A run was ended over the head of whoever drives it: they are to let go at once, and
+        what its chat has seen of the answer is to be closed."""
+        self.owed(run.address)
         for call in self._on_stopped:
             call(run)
 

@@ -84,7 +84,6 @@ async def _cancel(operations: Operations, caller: Caller, asked: _Run) -> RunVie
     if ended is None:
         raise NanobotError(f"Run {asked.id} has ended already.")
     engine.bus.stopped(ended)
-    engine.bus.owed(ended.address)
     engine.bus.wake(ended.session_key, ended.kind)
     return await _run_of(operations, asked.id)
 

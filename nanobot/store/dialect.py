@@ -35,3 +35,23 @@ def insert_ignore(
     """An INSERT that does nothing where the row exists already. It returns the columns `told` of
     the row it made."""
     return _insert_ignore(connection.dialect.name, table, *told)
+
+
+@cache
+def _insert_or_turn(dialect: str, table: sa.Table, only: sa.TextClause) -> sa.Executable:
+    once = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    made = once.on_conflict_do_update(
+        index_elements=["key"],
+        set_={name: once.excluded[name] for name in ("body", "state", "created_at", "settled_at")},
+        where=only,
+    )
+    hot(made)
+    return made
+
+
+def insert_or_turn(
+    connection: sa.Connection, table: sa.Table, only: sa.TextClause
+) -> sa.Executable:
+    """An INSERT into the outbox that turns the row of the same key into its own if it is one of
+    those, and else does nothing."""
+    return _insert_or_turn(connection.dialect.name, table, only)

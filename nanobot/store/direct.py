@@ -78,8 +78,9 @@ def outcome(connection: sa.Connection, address: Address, run_id: str) -> Outcome
     row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
     if row is None:
         return known
-    # The answer's key is made of the run's id, see Turn.outbound.
-    body = connection.scalar(sa.select(_o.c.body).where(_o.c.key == f"{run_id}:0"))
+    # The answer's key is made of the run's id, see Run.reply_key.
+    answer = sa.select(_o.c.body).where(_o.c.key == f"{run_id}:0", _o.c.state != "preview")
+    body = connection.scalar(answer)
     return msgspec.structs.replace(
         known,
         state=RunState(row.state),

@@ -35,6 +35,7 @@ from nanobot.store import (
     lanes,
     log,
     outbox,
+    previews,
     runs,
     schema,
 )
@@ -56,6 +57,7 @@ VERBS = (
     "post",
     "take_inbound",
     "abort",
+    "preview",
     "begin_send",
     "receipt",
     "defer",
@@ -211,6 +213,14 @@ class SqlJournal:
         """The oldest unsent message of a chat."""
         return await self._do(
             "", lambda c: outbox.next_outbound(c, address.channel, address.chat_id)
+        )
+
+    async def preview(
+        self, run_id: str, message: OutboundMessage, part: OutboundPart
+    ) -> OutboundRow | None:
+        """A preview is about to be shown."""
+        return await self._do(
+            "preview", lambda c: previews.preview(c, self._writer, run_id, message, part)
         )
 
     async def begin_send(

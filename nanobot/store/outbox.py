@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.bus.events import Address, OutboundMessage
+from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import Fenced
 from nanobot.journal import OutboundRow, PartRow
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import NoteEntry, PostEntry
 from nanobot.store import log, schema
-from nanobot.store.dialect import insert_ignore
+from nanobot.store.dialect import insert_or_turn
 from nanobot.store.hot import hot
 from nanobot.store.unit import Writer
 
@@ -46,7 +46,7 @@ _NEXT = (
     .limit(1)
 )
 _PARTS = (
-    sa.select(_p.c.idx, _p.c.text, _p.c.payload, _p.c.key, _p.c.state, _p.c.receipt)
+    sa.select(_p.c.idx, _p.c.text, _p.c.payload, _p.c.key, _p.c.state, _p.c.receipt, _p.c.file)
     .where(_p.c.outbound_id == sa.bindparam("o"))
     .order_by(_p.c.idx)
 )
@@ -86,9 +86,16 @@ _DEAD = (
 _PART_STATE = (
     sa.update(_p)
     .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
+    .values(state=sa.bindparam("s"))
+)
+_PART_SENT = (
+    sa.update(_p)
+    .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
     .values(state=sa.bindparam("s"), receipt=sa.bindparam("r"))
 )
+_PARTS_GONE = sa.delete(_p).where(_p.c.outbound_id == sa.bindparam("o"))
 hot(_NEXT, _PARTS, _SENDING, _DONE, _PART_INSERT, _OWED, _KNOWN, _LATER, _DEAD, _PART_STATE)
+hot(_PART_SENT, _PARTS_GONE)
 
 
 def owe(
@@ -98,10 +105,11 @@ def owe(
     run_id: str,
     messages: Sequence[OutboundMessage],
 ) -> None:
-    """Create the rows; a key that exists already is not owed twice."""
+    """Create the rows; a key that exists already is not owed twice. Where a preview of the message
+    stands, its row becomes the message's."""
     for message in messages:
         connection.execute(
-            insert_ignore(connection, _o),
+            insert_or_turn(connection, _o, schema.OUTBOUND_PREVIEW),
             {
                 "key": message.key,
                 "session_key": session_key,
@@ -145,6 +153,12 @@ def next_outbound(connection: sa.Connection, channel: str, chat_id: str) -> Outb
     return _as_row(row, parts)
 
 
+def find(connection: sa.Connection, key: str) -> OutboundRow | None:
+    """The message of that key, whatever became of it."""
+    row = connection.execute(sa.select(*_COLUMNS).where(_o.c.key == key)).first()
+    return None if row is None else _as_row(row, _parts(connection, row.id))
+
+
 def oldest_owed(connection: sa.Connection) -> OutboundRow | None:
     """See Journal.oldest_owed."""
     query = sa.select(*_COLUMNS).where(schema.OUTBOUND_OPEN).order_by(_o.c.id).limit(1)
@@ -156,11 +170,16 @@ def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
     return tuple(
         PartRow(
             idx=idx,
-            part=OutboundPart(text=text, payload=bytes(payload), key=key),
+            part=OutboundPart(
+                text=text,
+                payload=bytes(payload),
+                key=key,
+                file=None if file is None else msgspec.json.decode(file, type=Attachment),
+            ),
             state=state,
             receipt=receipt,
         )
-        for idx, text, payload, key, state, receipt in connection.execute(
+        for idx, text, payload, key, state, receipt, file in connection.execute(
             _PARTS, {"o": outbound_id}
         )
     )
@@ -195,21 +214,36 @@ def begin_send(
     moved = connection.execute(_SENDING, {"o": row.id, "dup": duplicate, "n": int(duplicate)})
     if moved.rowcount != 1:
         raise Fenced(f"message {row.id} is no longer unsent")
-    if new_parts:
-        values = [
-            {
-                "outbound_id": row.id,
-                "idx": number,
-                "text": part.text,
-                "payload": part.payload,
-                "key": part.key,
-                "state": "sending" if number == idx else "pending",
-            }
-            for number, part in enumerate(new_parts)
-        ]
-        connection.execute(_PART_INSERT, values)
-    else:
-        connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "sending", "r": None})
+    if not new_parts:
+        connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "sending"})
+        return
+    if row.attempts:
+        connection.execute(_PARTS_GONE, {"o": row.id})
+    keep_parts(connection, row.id, new_parts, "sending", row.standing)
+
+
+def keep_parts(
+    connection: sa.Connection,
+    outbound_id: int,
+    parts: Sequence[OutboundPart],
+    first: str,
+    standing: str | None = None,
+) -> None:
+    """Store the parts of a message, the first in that state, in the place of what stands there."""
+    values = [
+        {
+            "outbound_id": outbound_id,
+            "idx": number,
+            "text": part.text,
+            "payload": part.payload,
+            "key": part.key,
+            "state": "pending" if number else first,
+            "receipt": None if number else standing,
+            "file": None if part.file is None else msgspec.json.encode(part.file),
+        }
+        for number, part in enumerate(parts)
+    ]
+    connection.execute(_PART_INSERT, values)
 
 
 def receipt(
@@ -222,9 +256,12 @@ def receipt(
     begin: int | None,
 ) -> OutboundRow | None:
     """See Journal.receipt."""
-    connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "sent", "r": message_id})
+    state = "preview" if row.state == "preview" else "sent"
+    connection.execute(_PART_SENT, {"o": row.id, "n": idx, "s": state, "r": message_id})
+    if row.state == "preview":
+        return None
     if begin is not None:
-        connection.execute(_PART_STATE, {"o": row.id, "n": begin, "s": "sending", "r": None})
+        connection.execute(_PART_STATE, {"o": row.id, "n": begin, "s": "sending"})
         return None
     connection.execute(_DONE, {"o": row.id, "now": writer.clock.now()})
     address = row.message.address
@@ -235,9 +272,12 @@ def defer(
     connection: sa.Connection, row: OutboundRow, idx: int, not_before: float, error: str
 ) -> None:
     """See Journal.defer."""
+    if row.state == "preview":
+        connection.execute(_PARTS_GONE, {"o": row.id})
+        return
     # What was in doubt before this attempt still is: this one was not applied, the other may be.
     if not any(part.idx == idx and part.state == "sending" for part in row.parts):
-        connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "pending", "r": None})
+        connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "pending"})
     connection.execute(_LATER, {"o": row.id, "at": not_before, "e": error})
 
 

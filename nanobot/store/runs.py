@@ -12,7 +12,7 @@ from nanobot.bus.events import Address, Origin, Role
 from nanobot.errors import Fenced
 from nanobot.journal import Admission, Ending, Lane, Run, SessionRow, Snapshot
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
-from nanobot.store import inbox, lanes, log, outbox, schema
+from nanobot.store import inbox, lanes, log, outbox, previews, schema
 from nanobot.store.dialect import insert_ignore
 from nanobot.store.hot import hot
 from nanobot.store.unit import Writer
@@ -155,6 +155,8 @@ def _end(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending
         raise Fenced(f"run {run.id} has ended already")
     inbox.settle(connection, lane.session_key, run.id)
     outbox.owe(connection, writer, lane.session_key, run.id, ending.outbound)
+    if run.reply_key not in {message.key for message in ending.outbound}:
+        previews.close(connection, writer, run.id, run.reply_key, ending.bodies)
     if ending.new_window:
         connection.execute(_NEW_WINDOW, {"k": lane.session_key})
 

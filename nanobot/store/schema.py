@@ -13,6 +13,7 @@ metadata = sa.MetaData()
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
 RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
 OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
+OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
 
 _Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 

@@ -10,7 +10,7 @@ Nothing here opens a socket, starts a process, writes a file or waits for real t
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process, gateway
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.testing.model import Answer, Held, ScriptedProvider, asks_for, last_text
-from nanobot.testing.platform import MEMBER, OWNER, FakeChannel, Sent
+from nanobot.testing.platform import MEMBER, OWNER, FakeChannel, FakePlatform, Sent
 
 __all__ = [
     "MEMBER",
@@ -19,6 +19,7 @@ __all__ = [
     "CountingIds",
     "FakeChannel",
     "FakeGateway",
+    "FakePlatform",
     "Held",
     "ManualClock",
     "MemoryHome",

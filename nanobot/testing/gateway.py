@@ -21,7 +21,7 @@ from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, SessionPolicy
 from nanobot.errors import StoreError
 from nanobot.groups import Groups
-from nanobot.host import ChannelHost
+from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Journal, Run
 from nanobot.operations import Facts, Operations
@@ -141,6 +141,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     policy: SessionPolicy = "chat"
     lane_limit: int = 50
     capacity: Capacity = Capacity()
+    hosting: Hosting = Hosting()
 
 
 class FakeGateway:
@@ -176,7 +177,8 @@ class FakeGateway:
         errands = Errands(self.bus, self.loop, clock, lambda: False)
         self.programs = Programs(errands, self.journal, clock, home.ids)
         rng = random.Random(0)  # noqa: S311 - the same jitter every time
-        self.host = ChannelHost(channel.name, channel, self.bus, clock, rng)
+        hosting = msgspec.structs.replace(options.hosting, said=self.loop.said)
+        self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(
             options.owners,
             options.members,

@@ -24,12 +24,19 @@ _PIECE = 7
 
 
 class Held:
-    """A model call that streams `said` and then hangs until `answer` is called."""
+    """A model call that streams `said`, and what is said by `say`, and then hangs until `answer`
+    is called."""
 
     def __init__(self, said: str = "") -> None:
         self.said = said
         self.reached = asyncio.Event()
+        self._more = asyncio.Event()
         self._answer: asyncio.Future[Completion | str | Exception] | None = None
+
+    def say(self, text: str) -> None:
+        """Stream more."""
+        self.said += text
+        self._more.set()
 
     def answer(self, answer: Completion | str | Exception) -> None:
         """Let the call end like this. It must have been reached."""
@@ -37,11 +44,26 @@ class Held:
             raise AssertionError("the model was not asked yet")
         self._answer.set_result(answer)
 
-    async def ended(self) -> Completion | str | Exception:
-        """Hang."""
+    async def pieces(self) -> AsyncIterator[str]:
+        """What is said, until there is an answer."""
         self._answer = asyncio.get_running_loop().create_future()
-        self.reached.set()
-        return await self._answer
+        self._answer.add_done_callback(lambda _answer: self._more.set())
+        told = 0
+        while True:
+            if told < len(self.said):
+                yield self.said[told:]
+                told = len(self.said)
+            self.reached.set()
+            if self._answer.done():
+                return
+            self._more.clear()
+            await self._more.wait()
+
+    def ended(self) -> Completion | str | Exception:
+        """The answer there is."""
+        if self._answer is None:
+            raise AssertionError("the model was not asked yet")
+        return self._answer.result()
 
 
 Answer: TypeAlias = Completion | str | Exception | Held
@@ -103,9 +125,9 @@ class ScriptedProvider:
         scripted = self.script.popleft() if self.script else self.otherwise
         answer = scripted(request) if callable(scripted) else scripted
         if isinstance(answer, Held):
-            if answer.said:
-                yield TextDelta(answer.said)
-            answer = await answer.ended()
+            async for piece in answer.pieces():
+                yield TextDelta(piece)
+            answer = answer.ended()
         if isinstance(answer, Exception):
             raise answer
         done = Completion(text=answer) if isinstance(answer, str) else answer

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from nanobot.bus.events import Address, Attachment, InboundMessage, Origin, OutboundMessage, Sender
-from nanobot.ports import Capabilities, Intake, OutboundPart
+from nanobot.errors import Refused
+from nanobot.ports import Capabilities, Command, Intake, Mark, OutboundPart
 from nanobot.testing.machine import PATIENCE
 
 OWNER, MEMBER = "1001", "1002"
@@ -169,3 +170,66 @@ class FakeChannel:
 
     def _change(self) -> None:
         self._changed.set()
+
+
+class Filed(msgspec.Struct, frozen=True):
+    """A file that arrived on a FakePlatform."""
+
+    address: Address
+    file: Attachment
+    caption: str
+    content: bytes
+    id: str
+
+
+class FakePlatform(FakeChannel):
+    """A FakeChannel that can do all that a platform may: see ports.Editing, Filing, Reacting and
+    Commanding. What was edited reads so in `sent`, and `edits` lists it. `edit_failures` are how
+    the next edits end."""
+
+    def __init__(
+        self,
+        name: str = "fake",
+        *,
+        limit: int = 4_000,
+        capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
+    ) -> None:
+        super().__init__(name, limit=limit, capabilities=capabilities)
+        self.edits: list[Sent] = []
+        self.edit_failures: deque[Exception] = deque()
+        self.files: list[Filed] = []
+        self.marks: list[tuple[str, Mark]] = []
+        self.menus: list[tuple[Command, ...]] = []
+
+    async def edit(
+        self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
+    ) -> None:
+        """Read so from now on, or fail as told. Refused for what is not there."""
+        await asyncio.sleep(0)
+        self._change()
+        if self.edit_failures:
+            raise self.edit_failures.popleft()
+        place = next((n for n, one in enumerate(self.sent) if one.id == message_id), None)
+        if place is None:
+            raise Refused("message to edit not found")
+        text = part.text if plain or not part.payload else part.payload.decode()
+        now = msgspec.structs.replace(self.sent[place], text=text, plain=plain)
+        self.sent[place] = now
+        self.edits.append(now)
+        self._unread = [now if one.id == message_id else one for one in self._unread]
+
+    async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
+        """Arrive in `files`, or fail as `send` does."""
+        receipt = await self.send(address, part)
+        self.files.append(Filed(address, part.file or Attachment(""), part.text, content, receipt))
+        return receipt
+
+    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+        """Written down in `marks`."""
+        self.marks.append((message_id, mark))
+        self._change()
+
+    async def register(self, commands: Sequence[Command]) -> None:
+        """Written down in `menus`."""
+        self.menus.append(tuple(commands))
+        self._change()

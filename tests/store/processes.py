@@ -14,6 +14,7 @@ from pathlib import Path
 from nanobot.agent.states import RunState
 from nanobot.errors import NanobotError
 from nanobot.journal import Ending, OutboundRow
+from nanobot.ports import OutboundPart
 from nanobot.store.journal import SqlJournal
 from nanobot.store.opening import Store, open_store
 from nanobot.testing import CountingIds, ManualClock
@@ -122,6 +123,7 @@ async def _live(store: Store) -> None:
     await journal.start_tool(lane, run, STARTED)
     await journal.record_result(lane, run, [RESULT])
     await journal.start_model(lane, run, [call(2)], None)
+    await journal.preview("r1", told("o", "r1:0"), OutboundPart(text="o"))
     await answered(journal, claimed, "one", "two")
     await journal.post(KEY, told("three", "post"))
     await _deliver(journal)
