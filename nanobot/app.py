@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import entry_points
+from typing import Literal
 
 from loguru import logger
 
@@ -20,6 +21,7 @@ from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
 from nanobot.agent.step import Limits
 from nanobot.blobs import Blobs
+from nanobot.background import Background
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Role
@@ -39,13 +41,15 @@ from nanobot.providers.base import ModelProfile
 from nanobot.providers.roster import Roster
 from nanobot.records import Records
 from nanobot.repositories.pairings import SqlPairings
+from nanobot.repositories.commands import SqlBackground
 from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.opening import Store, open_store
 from nanobot.system import RandomIds, SystemClock, local_zone
 from nanobot.terminal import NAME, Terminal
-from nanobot.tools.exec import exec_tool
+from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.files import file_tools
+from nanobot.tools.process import process_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
 from nanobot.tools.sandbox import Sandbox, find_bwrap
@@ -53,6 +57,11 @@ from nanobot.tools.web import web_tools
 
 _CHANNELS_READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
+_WALLS: Mapping[str, Literal["required", "wanted", "off"]] = {
+    "bwrap": "required",
+    "auto": "wanted",
+    "off": "off",
+}
 
 
 class Gateway:
@@ -159,6 +168,7 @@ class Gateway:
             await self.loop.recover()
             control, terminal = self._terminal()
             await stack.enter_async_context(control.serving(self.programs))
+            await stack.enter_async_context(self._background.serving())
             async with asyncio.TaskGroup() as tasks:
                 agent = tasks.create_task(self.loop.run(), name="agent")
                 hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
@@ -181,7 +191,7 @@ class Gateway:
         self.bus = Bus(store.journal, config.lane_limit, busy)
         self.records: Records = SqlRecords(store.database, store.writer)
         self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)
-        self.tools = tools = self._tools()
+        self.tools = tools = self._tools(store)
         settings = RunSettings(
             limits=Limits(
                 max_iterations=config.max_iterations,
@@ -213,7 +223,7 @@ class Gateway:
         errands = Errands(self.bus, self.loop, self._clock, lambda: False)
         self.programs = Programs(errands, store.journal, self._clock, self._ids)
 
-    def _tools(self) -> ToolRegistry:
+    def _tools(self, store: Store) -> ToolRegistry:
         """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
         from files and commands, even where the workspace contains it."""
         hidden = (self.config.home, self.config.file)
@@ -223,9 +233,15 @@ class Gateway:
             tools.register(tool)
         bwrap = None if settings.sandbox == "off" else find_bwrap()
         sandbox = Sandbox(bwrap, hidden=hidden, environment=self._environ)
-        tools.register(
-            exec_tool(sandbox, folder, network=settings.network, timeout=settings.timeout)
+        records = SqlBackground(store.database, store.writer)
+        self._background = Background(
+            sandbox, folder, self.bus, records, self._clock, settings.background_timeout
         )
+        terms = Terms(
+            walls=_WALLS[settings.sandbox], network=settings.network, timeout=settings.timeout
+        )
+        tools.register(exec_tool(sandbox, folder, terms, self._background))
+        tools.register(process_tool(self._background))
         for tool in web_tools(self.config.tools.web):
             tools.register(tool)
         return tools

@@ -118,6 +118,7 @@ class ExecSettings(Settings, frozen=True, kw_only=True):
     sandbox: Literal["auto", "bwrap", "off"] = "auto"
     network: bool = True
     timeout: Duration = 60.0
+    background_timeout: Annotated[float, Meta(gt=0, le=30 * 86_400)] = 3600.0
 
 
 class WebToolSettings(Settings, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ from nanobot.session.manager import SessionManager
 from nanobot.settings import ExecSettings
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import CallContext
-from nanobot.tools.exec import exec_tool
+from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.files import file_tools
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
@@ -242,7 +242,9 @@ def default_tools(workspace: Path, exec_: ExecSettings, *, everywhere: bool) -> 
         tools.register(tool)
     bwrap = None if exec_.sandbox == "off" else find_bwrap()
     sandbox = Sandbox(bwrap, hidden=hidden, environment=environ)
-    tools.register(exec_tool(sandbox, workspace, network=exec_.network, timeout=exec_.timeout))
+    tools.register(
+        exec_tool(sandbox, workspace, Terms(network=exec_.network, timeout=exec_.timeout))
+    )
     return tools
 
 

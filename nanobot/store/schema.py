@@ -171,6 +171,23 @@ parts = sa.Table(
     sqlite_with_rowid=False,
 )
 
+# Commands that run beside the conversation; those of a process that is gone are lost.
+background = sa.Table(
+    "background",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("thread_id", sa.Text),
+    sa.Column("sender_id", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("command", sa.Text, nullable=False),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("seen_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+)
+
 # Who asked to be let in, and who was: beside the owners and members of the configuration.
 pairings = sa.Table(
     "pairings",

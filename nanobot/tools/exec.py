@@ -1,16 +1,17 @@
-"""The tool that runs commands, for owners, inside the sandbox only."""
+"""The tool that runs commands, for owners: in the sandbox, or without it if a person agreed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from signal import Signals
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from nanobot.bus.events import Role
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
 from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.process import Running
 from nanobot.tools.result import MAX_RESULT_CHARS, clean, shorten
 from nanobot.tools.sandbox import Outcome, Sandbox
 
@@ -32,17 +33,34 @@ class Exec(msgspec.Struct, frozen=True):
         Annotated[float, msgspec.Meta(gt=0, le=MAX_SECONDS, description="Seconds, at most 600")]
         | None
     ) = None
+    background: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Return at once; `process` reads its output, and you are told of its end"
+        ),
+    ] = False
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """How commands run. `walls`: "required" refuses them where the sandbox does not work, "wanted"
+    runs them there if a person agreed to it, "off" always runs them bare, which a person has to
+    agree to. `result_chars` is how much of their output is shown."""
+
+    walls: Literal["required", "wanted", "off"] = "wanted"
+    network: bool = True
+    timeout: float = DEFAULT_SECONDS
+    result_chars: int = MAX_RESULT_CHARS
 
 
 class _Shell:
     def __init__(
-        self, sandbox: Sandbox, workspace: Path, *, network: bool, timeout: float, room: int
+        self, sandbox: Sandbox, workspace: Path, terms: Terms, background: Running | None
     ) -> None:
         self._sandbox = sandbox
         self._workspace = workspace
-        self._network = network
-        self._timeout = timeout
-        self._room = room
+        self._terms = terms
+        self._background = background
+        self._room = max(terms.result_chars - _NOTES, 1)
 
     async def run(self, args: Exec, context: CallContext) -> str:
         size = len(args.command.encode("utf-8", "replace"))
@@ -51,14 +69,33 @@ class _Shell:
                 f"command: at most {MAX_COMMAND_BYTES:,} bytes and no NUL; "
                 "write a long script to a file and run that"
             )
-        why = await self._sandbox.probe(network=self._network)
-        if why is not None:
+        # What came from outside may be what wrote this command: it must not send anything home.
+        network = self._terms.network and (context.approved or not context.tainted)
+        bare = await self._bare(context, network=network)
+        if not args.background:
+            return await self._wait(args, network=network, bare=bare)
+        if self._background is None:
+            raise ToolDenied("nothing can run in the background here")
+        number = await self._background.start(args.command, context, network=network, bare=bare)
+        return f"Started in the background as #{number}. You are told when it ends."
+
+    async def _bare(self, context: CallContext, *, network: bool) -> bool:
+        """Whether to run without a sandbox, which takes a person's word. Raises ToolDenied."""
+        off = self._terms.walls == "off"
+        why = "it is switched off" if off else await self._sandbox.probe(network=network)
+        if why is None:
+            return False
+        if self._terms.walls == "required" or not context.approved:
             raise ToolDenied(f"commands run only in a sandbox, and {why}")
-        timeout = args.timeout or self._timeout
-        outcome = await self._sandbox.run(
+        return True
+
+    async def _wait(self, args: Exec, *, network: bool, bare: bool) -> str:
+        timeout = args.timeout or self._terms.timeout
+        sandbox = self._sandbox.bare() if bare else self._sandbox
+        outcome = await sandbox.run(
             args.command,
             self._workspace,
-            network=self._network,
+            network=network,
             timeout=timeout,
             # A character is at most four bytes: each end alone fills the room.
             keep=self._room * 4,
@@ -87,25 +124,23 @@ def _ending(outcome: Outcome) -> str:
 def exec_tool(
     sandbox: Sandbox,
     workspace: Path,
-    *,
-    network: bool = True,
-    timeout: float = DEFAULT_SECONDS,
-    result_chars: int = MAX_RESULT_CHARS,
+    terms: Terms = Terms(),  # noqa: B008 - frozen
+    background: Running | None = None,
 ) -> Tool[Exec]:
-    """exec, for owners. Where the sandbox does not work every call is denied, with the remedy.
+    """exec, for owners. Where the sandbox does not work every call is denied, with the remedy,
+    unless a person agreed to it.
 
-    The result is the output (stdout and stderr as they came, at most `result_chars`) and how the
-    command ended; a failing command is a result, one that takes too long is a ToolTimeout.
+    The result is the output (stdout and stderr as they came) and how the command ended; a failing
+    command is a result, one that takes too long is a ToolTimeout. A run that has seen content from
+    outside has no network, unless a person agreed to the very call.
     """
-    shell = _Shell(
-        sandbox, workspace, network=network, timeout=timeout, room=max(result_chars - _NOTES, 1)
-    )
+    shell = _Shell(sandbox, workspace, terms, background)
+    net = "the network open" if terms.network else "there is no network"
     return Tool(
         name="exec",
         description=(
             "Run a shell command in the workspace, in a sandbox: the workspace is writable, the "
-            f"system read-only, {'the network open' if network else 'there is no network'}. "
-            "What it leaves running is killed when it ends."
+            f"system read-only, {net}. What it leaves running is killed when it ends."
         ),
         args=Exec,
         run=shell.run,

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
 import shutil
-import signal
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
-from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot.errors import ConfigError, ToolError
+from nanobot.tools.capture import Capture, kill
 
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 REMEDY = 'pip install "nanobot[sandbox]", or install the distribution\'s bubblewrap package'
@@ -41,7 +39,6 @@ _ETC = (
 # For root these stay writable in a new /proc, and one of them (core_pattern) runs programs
 # outside of every sandbox.
 _PROC = ("sys", "sysrq-trigger", "irq", "bus", "fs")
-_CHUNK = 65_536
 _PROBE_SECONDS = 10.0
 _DYING_SECONDS = 5.0
 
@@ -83,6 +80,10 @@ class Sandbox:
     Inside there are no environment variables but a fixed few, no home but the workspace, no
     other processes, no capabilities, and nothing of `hidden`, even where the workspace contains
     it. When `run` ends, for whatever reason, everything the command had started is killed.
+
+    `bare()` is the same without bubblewrap, for commands that a person agreed to: limits and a
+    clean environment hold, nothing else is kept from them, and what leaves the process group
+    survives.
     """
 
     def __init__(
@@ -92,8 +93,10 @@ class Sandbox:
         hidden: Sequence[Path] = (),
         environment: Mapping[str, str] | None = None,
         limits: Limits | None = None,
+        bare: bool = False,
     ) -> None:
         self._bwrap = bwrap
+        self._bare = bare
         self._hidden = tuple(path.resolve() for path in hidden)
         self._environment = {"PATH": SEARCH_PATH, "LANG": "C.UTF-8", "TERM": "dumb"} | {
             name: value for name, value in (environment or {}).items() if name in _ENVIRONMENT
@@ -102,6 +105,12 @@ class Sandbox:
         self._shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
         self._probed: dict[bool, str | None] = {}
         self._probing = asyncio.Lock()
+
+    def bare(self) -> Sandbox:
+        """The same without walls."""
+        return Sandbox(
+            None, hidden=self._hidden, environment=self._environment, limits=self._limits, bare=True
+        )
 
     async def probe(self, *, network: bool = True) -> str | None:
         """None if commands can be run, else why not, in one line. Tried once, then remembered."""
@@ -115,6 +124,9 @@ class Sandbox:
         workspace = workspace.resolve()
         if workspace in self._hidden:
             raise ConfigError(f"workspace: {workspace} holds secrets: name a folder of its own")
+        limited = ["/bin/sh", "-c", self._limited(), "sh", self._shell, command]
+        if self._bare:
+            return limited
         mounts = {Path("/tmp"): ["--tmpfs", "/tmp"]}  # noqa: S108 - the sandbox's own
         seen = (workspace, Path("/usr"), *(Path("/", name) for name in _MERGED))
         for path in self._hidden:
@@ -128,7 +140,7 @@ class Sandbox:
             *self._frame(network=network),
             *(word for mount in ordered for word in mount),
             *("--setenv", "HOME", str(workspace), "--chdir", str(workspace)),
-            *("--", "/bin/sh", "-c", self._limited(), "sh", self._shell, command),
+            *("--", *limited),
         ]
 
     async def run(
@@ -138,8 +150,8 @@ class Sandbox:
 
         Cancelling kills it. Raises ToolError if it cannot be started.
         """
-        process = await self._start(command, workspace, network=network)
-        capture = _Capture(process, keep, self._limits.output_bytes)
+        process = await self.start(command, workspace, network=network, stdin=DEVNULL)
+        capture = Capture(process, keep, self._limits.output_bytes)
         timed_out = False
         try:
             async with asyncio.timeout(timeout):
@@ -148,7 +160,7 @@ class Sandbox:
         except TimeoutError:
             timed_out = True
         finally:
-            _kill(process)
+            kill(process)
             # Until the end of output, too: nobody is left then who could still write. (Not for
             # ever: a process stuck in the kernel does not even die.)
             with suppress(TimeoutError):
@@ -164,17 +176,21 @@ class Sandbox:
             flooded=capture.flooded,
         )
 
-    async def _start(self, command: str, workspace: Path, *, network: bool) -> Process:
+    async def start(
+        self, command: str, workspace: Path, *, network: bool, stdin: int = PIPE
+    ) -> Process:
+        """Start a command, its output piped; whoever does must `kill` it in the end. Raises
+        ToolError if it cannot be started."""
         try:
             # --die-with-parent means the thread that starts it: here the event loop's.
             return await asyncio.create_subprocess_exec(
                 *self.argv(command, workspace, network),
-                stdin=DEVNULL,
+                stdin=stdin,
                 stdout=PIPE,
                 stderr=STDOUT,
-                cwd="/",
+                cwd=str(workspace) if self._bare else "/",
                 # /proc/1/environ inside is the environment bwrap itself is started with.
-                env=self._environment,
+                env=self._environment | ({"HOME": str(workspace)} if self._bare else {}),
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -232,61 +248,8 @@ class Sandbox:
         except TimeoutError:
             return "bubblewrap did not end: it does not work on this machine"
         finally:
-            _kill(process)
+            kill(process)
         if process.returncode == 0:
             return None
         why = (said.decode("utf-8", "replace").strip().splitlines() or ["no reason given"])[0]
         return f"bubblewrap does not work on this machine ({why})"
-
-
-class _Capture:
-    """Output as it comes: the first and the last bytes of it, however much there is."""
-
-    def __init__(self, process: Process, keep: int, most: int) -> None:
-        self._process = process
-        self._keep = keep
-        self._most = most
-        self._head = bytearray()
-        self._tail: deque[bytes] = deque()
-        self._tail_size = 0
-        self._total = 0
-        self.flooded = False
-
-    @property
-    def dropped(self) -> int:
-        return self._total - len(self._head) - min(self._tail_size, self._keep)
-
-    def text(self) -> str:
-        tail = b"".join(self._tail)[-self._keep :]
-        return (bytes(self._head) + tail).decode("utf-8", "replace")
-
-    async def until_end(self) -> None:
-        """Read until nobody can write any more, or it is a flood, which is killed."""
-        stream = self._process.stdout
-        if stream is None:
-            raise AssertionError("the process was started without a pipe")
-        while chunk := await stream.read(_CHUNK):
-            self._total += len(chunk)
-            self._take(chunk)
-            if self._total > self._most and not self.flooded:
-                self.flooded = True
-                _kill(self._process)
-
-    def _take(self, chunk: bytes) -> None:
-        room = self._keep - len(self._head)
-        if room > 0:
-            self._head += chunk[:room]
-            chunk = chunk[room:]
-        if not chunk:
-            return
-        self._tail.append(chunk)
-        self._tail_size += len(chunk)
-        while self._tail_size - len(self._tail[0]) >= self._keep:
-            self._tail_size -= len(self._tail.popleft())
-
-
-def _kill(process: Process) -> None:
-    """Kill bwrap; the kernel then kills its process namespace, whatever its members ignore."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)

@@ -5,13 +5,14 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from nanobot.bus.events import Address, Role
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolDenied, ToolError, ToolTimeout
 from nanobot.tools.base import CallContext, Effect
-from nanobot.tools.exec import exec_tool
+from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox import REMEDY, Limits, Sandbox, find_bwrap
 
@@ -19,7 +20,9 @@ SECRET = "sk-the-key-of-the-gateway"
 SMALL = Limits(output_bytes=1_000_000, file_kib=64, memory_kib=512 * 1024)
 
 
-def call_by(role: Role = Role.OWNER) -> CallContext:
+def call_by(
+    role: Role = Role.OWNER, *, approved: bool = False, tainted: bool = False
+) -> CallContext:
     return CallContext(
         run_id="r1",
         session_key="cli:direct",
@@ -27,6 +30,8 @@ def call_by(role: Role = Role.OWNER) -> CallContext:
         sender_id="1",
         role=role,
         key="r1:1:0",
+        approved=approved,
+        tainted=tainted,
     )
 
 
@@ -40,7 +45,7 @@ class Shell:
         (home / "config.toml").write_text(SECRET)
         self.sandbox = sandbox
         self.registry = ToolRegistry()
-        self.registry.register(exec_tool(sandbox, self.workspace, network=network))
+        self.registry.register(exec_tool(sandbox, self.workspace, Terms(network=network)))
 
     async def __call__(self, command: str, role: Role = Role.OWNER, **more: object) -> str:
         arguments = json.dumps({"command": command, **more})
@@ -189,6 +194,11 @@ async def test_the_network_is_there_or_not_as_the_tool_was_made(shell: Shell) ->
         assert await shell("cat /proc/net/dev | grep -c :") == "1\n[exit code 0]"
         online = Shell(shell.home, shell.sandbox, network=True)
         assert await online(command) == "hello\n[exit code 0]"
+        arguments = json.dumps({"command": command})
+        tainted = await online.registry.execute("exec", arguments, call_by(tainted=True))
+        assert "Connection refused" in tainted
+        agreed = call_by(tainted=True, approved=True)
+        assert await online.registry.execute("exec", arguments, agreed) == "hello\n[exit code 0]"
 
 
 async def test_a_command_that_takes_too_long_is_killed_with_all_it_started(shell: Shell) -> None:
@@ -288,7 +298,7 @@ async def test_only_owners_may_run_commands(shell: Shell) -> None:
         ({"command": "x" * 200_000}, "at most 100,000 bytes"),
         ({"command": "true", "timeout": 601}, "timeout: expected number <= 600"),
         ({"command": "true", "timeout": 0}, "timeout: expected number > 0"),
-        ({"command": "true", "background": True}, '"background": no such argument'),
+        ({"command": "true", "shell": "zsh"}, '"shell": no such argument'),
     ],
 )
 async def test_a_command_that_cannot_be_run_is_refused(
@@ -327,6 +337,28 @@ async def test_without_a_working_sandbox_nothing_runs_and_the_remedy_is_told(
         await shell(f"touch {tmp_path}/ran")
     assert why in str(caught.value)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("walls", ["required", "wanted", "off"])
+async def test_what_a_person_agreed_to_runs_without_a_sandbox_where_that_is_configured(
+    tmp_path: Path, walls: Literal["required", "wanted", "off"]
+) -> None:
+    (tmp_path / "workspace").mkdir()
+    sandbox = Sandbox(find_bwrap() if walls == "off" else None, environment={"SECRET_KEY": "k"})
+    registry = ToolRegistry()
+    registry.register(exec_tool(sandbox, tmp_path / "workspace", Terms(walls=walls)))
+    arguments = json.dumps(
+        {"command": "pwd; echo $HOME; ls / | grep -c home; env | grep -c SECRET"}
+    )
+    with pytest.raises(ToolDenied, match="only in a sandbox"):
+        await registry.execute("exec", arguments, call_by())
+    if walls == "required":
+        with pytest.raises(ToolDenied, match="only in a sandbox"):
+            await registry.execute("exec", arguments, call_by(approved=True))
+        return
+    told = await registry.execute("exec", arguments, call_by(approved=True))
+    folder = tmp_path / "workspace"
+    assert told == f"{folder}\n{folder}\n1\n0\n[exit code 1]"
 
 
 async def test_the_probe_is_made_once(tmp_path: Path) -> None:

@@ -138,6 +138,20 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "background",
+        sa.Column("id", big, primary_key=True, autoincrement=True),
+        sa.Column("session_key", sa.Text, nullable=False),
+        sa.Column("channel", sa.Text, nullable=False),
+        sa.Column("chat_id", sa.Text, nullable=False),
+        sa.Column("thread_id", sa.Text),
+        sa.Column("sender_id", sa.Text, nullable=False),
+        sa.Column("role", sa.Text, nullable=False),
+        sa.Column("command", sa.Text, nullable=False),
+        sa.Column("owner", sa.Text, nullable=False),
+        sa.Column("seen_at", sa.Double, nullable=False),
+        sa.Column("ended_at", sa.Double),
+    )
+    op.create_table(
         "pairings",
         sa.Column("channel", sa.Text, primary_key=True),
         sa.Column("sender_id", sa.Text, primary_key=True),

@@ -1,0 +1,72 @@
+"""The output of a process that is going on, and the end of that process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from asyncio.subprocess import Process
+from collections import deque
+from contextlib import suppress
+
+_CHUNK = 65_536
+
+
+class Capture:
+    """Output as it comes: the first and the last bytes of it, however much there is."""
+
+    def __init__(self, process: Process, keep: int, most: int) -> None:
+        self._process = process
+        self._keep = keep
+        self._most = most
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self._total = 0
+        self.flooded = False
+
+    @property
+    def total(self) -> int:
+        """Bytes that came so far."""
+        return self._total
+
+    @property
+    def dropped(self) -> int:
+        """Bytes in the middle that were not kept."""
+        return self._total - len(self._head) - min(self._tail_size, self._keep)
+
+    def text(self) -> str:
+        """What was kept."""
+        tail = b"".join(self._tail)[-self._keep :]
+        return (bytes(self._head) + tail).decode("utf-8", "replace")
+
+    async def until_end(self) -> None:
+        """Read until nobody can write any more, or it is a flood, which is killed."""
+        stream = self._process.stdout
+        if stream is None:
+            raise AssertionError("the process was started without a pipe")
+        while chunk := await stream.read(_CHUNK):
+            self._total += len(chunk)
+            self._take(chunk)
+            if self._total > self._most and not self.flooded:
+                self.flooded = True
+                kill(self._process)
+
+    def _take(self, chunk: bytes) -> None:
+        room = self._keep - len(self._head)
+        if room > 0:
+            self._head += chunk[:room]
+            chunk = chunk[room:]
+        if not chunk:
+            return
+        self._tail.append(chunk)
+        self._tail_size += len(chunk)
+        while self._tail_size - len(self._tail[0]) >= self._keep:
+            self._tail_size -= len(self._tail.popleft())
+
+
+def kill(process: Process) -> None:
+    """Kill a command's process group. Where that is bwrap, the kernel then kills its process
+    namespace, whatever its members ignore."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,220 @@
+"""Commands in the background, in the real sandbox, over a real store: output, input, end, loss."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from nanobot.background import MAX_OF_SESSION, Background
+from nanobot.bus.core import Bus
+from nanobot.bus.events import Address, Origin, Role
+from nanobot.errors import ToolError
+from nanobot.repositories.commands import SqlBackground
+from nanobot.store import inbox
+from nanobot.store.opening import Store, open_store
+from nanobot.system import RandomIds, SystemClock
+from nanobot.tools.base import CallContext
+from nanobot.tools.exec import Terms, exec_tool
+from nanobot.tools.process import process_tool
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox import Sandbox, find_bwrap
+
+KEY, OTHER = "fake:1", "fake:2"
+
+
+def context(key: str = KEY, *, approved: bool = False) -> CallContext:
+    return CallContext(
+        run_id="r",
+        session_key=key,
+        address=Address("fake", "1"),
+        sender_id="1001",
+        role=Role.OWNER,
+        key="r:1:0",
+        approved=approved,
+    )
+
+
+class Desk:
+    """One process: its store, its commands, its tools."""
+
+    def __init__(self, store: Store, workspace: Path, sandbox: Sandbox, seconds: float) -> None:
+        self.store = store
+        self.bus = Bus(store.journal)
+        records = SqlBackground(store.database, store.writer)
+        self.background = Background(
+            sandbox, workspace, self.bus, records, SystemClock(), max_seconds=seconds
+        )
+        self.registry = ToolRegistry()
+        self.registry.register(exec_tool(sandbox, workspace, Terms(), self.background))
+        self.registry.register(process_tool(self.background))
+
+    async def exec(self, command: str, key: str = KEY) -> int:
+        arguments = json.dumps({"command": command, "background": True})
+        told = await self.registry.execute("exec", arguments, context(key))
+        return int(told.partition("#")[2].partition(".")[0])
+
+    async def process(self, action: str, number: int = 0, key: str = KEY, **more: object) -> str:
+        arguments = json.dumps({"action": action, "id": number, **more})
+        return await self.registry.execute("process", arguments, context(key))
+
+    async def printed(self, number: int, text: str) -> str:
+        """What a command has printed, once that is in it."""
+        async with asyncio.timeout(30):
+            while text not in (seen := await self.process("output", number, wait=0.05)):
+                pass
+        return seen
+
+    async def told(self, count: int = 1) -> list[str]:
+        """What the session was told, once it was told so often."""
+        async with asyncio.timeout(30):
+            while len(found := await self._waiting()) < count:  # noqa: ASYNC110 - rows set no event
+                await asyncio.sleep(0.02)
+        assert all(one.message.origin is Origin.EVENT for one in found)
+        return [one.message.text for one in found]
+
+    async def _waiting(self) -> list[inbox.Pending]:
+        return await self.store.database.transact(lambda c: inbox.pending(c, KEY))
+
+
+class Home:
+    """A home whose processes come and go."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.workspace = path / "workspace"
+        self.workspace.mkdir()
+
+    @asynccontextmanager
+    async def desk(self, seconds: float = 60.0) -> AsyncIterator[Desk]:
+        store = open_store(self.path, "", SystemClock(), RandomIds(), command="test", crash="")
+        sandbox = Sandbox(find_bwrap(), hidden=[self.path])
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(store.close)
+            made = Desk(store, self.workspace, sandbox, seconds)
+            await stack.enter_async_context(made.background.serving())
+            yield made
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110 - files set no event
+            await asyncio.sleep(0.02)
+
+
+async def test_the_session_is_told_of_the_end_with_the_output(home: Home) -> None:
+    async with home.desk() as desk:
+        number = await desk.exec("echo out; echo err >&2; exit 3")
+        (told,) = await desk.told()
+    assert told.startswith(f"Background command #{number} (`echo out; echo err >&2; exit 3`)")
+    assert "ended with exit code 3" in told
+    assert "out\nerr" in told
+
+
+async def test_it_goes_on_after_exec_returned_and_its_output_can_be_read(home: Home) -> None:
+    async with home.desk() as desk:
+        number = await desk.exec("echo begun; until [ -e go ]; do sleep 0.02; done; echo done")
+        assert "running" in await desk.printed(number, "begun")
+        (home.workspace / "go").touch()
+        ended = await desk.process("output", number, wait=30)
+        assert "begun\ndone" in ended
+        assert "ended with exit code 0; 5 new bytes" in ended
+        assert await desk.process("list") == (
+            f"#{number} ended with exit code 0: "
+            "echo begun; until [ -e go ]; do sleep 0.02; done; echo done"
+        )
+
+
+async def test_it_takes_input_until_that_is_ended(home: Home) -> None:
+    async with home.desk() as desk:
+        number = await desk.exec("while read x; do echo got $x; done; echo over")
+        assert "Written" in await desk.process("input", number, text="one\n")
+        await desk.process("input", number, text="two\n", end=True)
+        assert "got one\ngot two\nover" in await desk.process("output", number, wait=30)
+        with pytest.raises(ToolError, match="takes no more input"):
+            await desk.process("input", number, text="three\n")
+
+
+async def test_stopping_kills_all_that_it_started(home: Home) -> None:
+    async with home.desk() as desk:
+        number = await desk.exec("(sleep 313.25; touch late) & echo up; sleep 313.25")
+        await desk.printed(number, "up")
+        await desk.process("stop", number)
+        (told,) = await desk.told()
+        assert "stopped by the assistant" in told
+        await until(lambda: not _sleeping())
+
+
+async def test_one_that_takes_too_long_is_ended_and_told(home: Home) -> None:
+    async with home.desk(seconds=0.3) as desk:
+        await desk.exec("sleep 60")
+        (told,) = await desk.told()
+        assert "stopped by the limit of 0.3 s" in told
+
+
+async def test_what_ran_when_the_process_ended_is_told_as_lost_once(home: Home) -> None:
+    async with home.desk() as desk:
+        await desk.exec("sleep 314.5")
+    async with home.desk() as desk:
+        (told,) = await desk.told()
+        assert "is lost" in told
+    async with home.desk() as desk:
+        await asyncio.sleep(0.2)
+        assert len(await desk.told()) == 1
+
+
+async def test_an_end_that_was_told_is_not_told_as_lost(home: Home) -> None:
+    async with home.desk() as desk:
+        await desk.exec("true")
+        await desk.told()
+        number = await desk.exec("sleep 0.01")
+        await desk.told(2)
+        assert number == 2
+    async with home.desk() as desk:
+        await asyncio.sleep(0.2)
+        assert not any("lost" in text for text in await desk.told(2))
+
+
+async def test_a_conversation_sees_only_its_own_commands(home: Home) -> None:
+    async with home.desk() as desk:
+        number = await desk.exec("sleep 315")
+        assert await desk.process("list", key=OTHER) == "No command of this conversation is known."
+        for action in ("output", "input", "stop"):
+            with pytest.raises(ToolError, match="there is no background command"):
+                await desk.process(action, number, key=OTHER)
+
+
+async def test_there_is_a_limit_for_each_conversation(home: Home) -> None:
+    async with home.desk() as desk:
+        for _ in range(MAX_OF_SESSION):
+            await desk.exec("sleep 316")
+        with pytest.raises(ToolError, match=f"at most {MAX_OF_SESSION}"):
+            await desk.exec("true")
+        await desk.exec("true", key=OTHER)
+
+
+async def test_a_flood_of_output_is_killed_and_harms_nobody(home: Home) -> None:
+    async with home.desk() as desk:
+        number = await desk.exec("head -c 3000000 /dev/zero | tr '\\0' x; echo end")
+        ended = await desk.process("output", number, wait=30)
+        assert ended.rstrip().endswith("new bytes]")
+        assert "end" in ended
+
+
+def _sleeping() -> bool:
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"sleep\x00313.25" in (folder / "cmdline").read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
