@@ -40,8 +40,8 @@ from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.roster import Roster
 from nanobot.records import Records
-from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.commands import SqlBackground
+from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.opening import Store, open_store
