@@ -7,15 +7,18 @@ import re
 import statistics
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
+import typer
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import ROOT, BenchmarkError, Stage, Subject, environment
+from nanobot.cli.commands import app
 from tests.test_architecture import CORE
 
 HEAVY = ("sqlalchemy", "telegram", "aiohttp", "litellm")
@@ -81,35 +84,24 @@ async def _run(home: Path, *arguments: str, fine: Collection[int] = (0,)) -> str
     return told.decode("utf-8", "replace")
 
 
-EVERY: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("help",): (),
-    ("status",): (),
-    ("doctor",): (),
-    ("sessions", "new"): (),
-    ("sessions", "stop"): (),
-    ("sessions", "model"): (),
-    ("sessions", "list"): (),
-    ("sessions", "show"): (),
-    ("sessions", "read"): (),
-    ("sessions", "delete"): ("nobody",),
-    ("sessions", "export"): (),
-    ("runs", "list"): (),
-    ("runs", "show"): ("none",),
-    ("runs", "cancel"): ("none",),
-    ("outbox", "list"): (),
-    ("outbox", "retry"): ("1",),
-    ("outbox", "drop"): ("1",),
-    ("tools", "list"): (),
-    ("tools", "history"): (),
-    ("audit", "verify"): (),
-    ("config", "get"): (),
-    ("config", "set"): ("agent.temperature", "0.5"),
-    ("config", "check"): (),
-    ("config", "schema"): (),
-}
-"""Every command that ends by itself, with the arguments it cannot do without."""
-TALKING = (("agent",), ("gateway",), ("onboard",), ("send",))
+TALKING = frozenset({("agent",), ("gateway",), ("onboard",), ("send",)})
 """The commands that go on until somebody is done with them; `start` measures the gateway."""
+
+
+def _leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if not hasattr(command, "commands"):
+        yield path, command
+        return
+    for name, below in command.commands.items():
+        yield from _leaves(below, (*path, name))
+
+
+EVERY: dict[tuple[str, ...], tuple[str, ...]] = {
+    path: tuple("1" for parameter in command.params if parameter.required)
+    for path, command in _leaves(typer.main.get_command(app))
+    if path not in TALKING
+}
+"""Every command that ends by itself, with something for each argument it cannot do without."""
 
 
 async def imports(stage: Stage, subject: Subject) -> Sample:
@@ -124,7 +116,7 @@ async def imports(stage: Stage, subject: Subject) -> Sample:
         call = ("-X", "importtime", "-c", _MAIN, *command, *arguments)
         home = stage.home()
         (home / "config.toml").unlink(missing_ok=True)
-        told = await _run(home, *call, fine=(0, 1, 2, 5))
+        told = await _run(home, *call, fine=range(6))
         name = " ".join(command)
         sample[name] = _seconds(told)
         stage.notes[f"{name} imports, modules"] = len(_IMPORTED.findall(told))
