@@ -20,8 +20,8 @@ from nanobot.agent.lanes import Capacity, Lanes
 from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
 from nanobot.agent.step import Limits
-from nanobot.blobs import Blobs
 from nanobot.background import Background
+from nanobot.blobs import Blobs
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Role
