@@ -22,14 +22,19 @@ _LINK = re.compile(r"(?:https?://|tg://|mailto:)[^\s]+", re.IGNORECASE)
 _MAX_NESTING = 40
 _STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
 _RULE = "———"
+TABLE_COLUMNS = 40
+"""What a phone shows of a monospaced line without breaking it."""
 
 
-def from_markdown(text: str) -> Rich:
+def from_markdown(text: str, table_columns: int = TABLE_COLUMNS) -> Rich:
     """The text as it should look.
 
-    Headings are bold, list items get bullets or their numbers, tables become monospaced blocks,
-    HTML and reference definitions stay as written. Link targets other than http, https, tg and
-    mailto are written out behind their text. Text nested deeper than 40 levels stays plain.
+    Headings are bold, list items get bullets or their numbers, HTML and reference definitions stay
+    as written. Link targets other than http, https, tg and mailto are written out behind their
+    text. Text nested deeper than 40 levels stays plain.
+
+    Tables become monospaced blocks, those wider than `table_columns` a list for each row, with the
+    columns' names before the values.
     """
     text = clean(text)
     if not _SIGNIFICANT.search(text):
@@ -37,7 +42,7 @@ def from_markdown(text: str) -> Rich:
     tokens = _parser().parse(text)
     if any(token.level >= _MAX_NESTING - 1 for token in tokens):
         return Rich(text.strip("\n"))
-    writer = _Writer(text.split("\n"))
+    writer = _Writer(text.split("\n"), table_columns)
     writer.blocks(tokens)
     return writer.rich()
 
@@ -55,8 +60,9 @@ def _parser() -> MarkdownIt:
 class _Writer:
     """Writes tokens out as text, with the prefix of the lists they are in, and remembers spans."""
 
-    def __init__(self, source: list[str]) -> None:
+    def __init__(self, source: list[str], table_columns: int) -> None:
         self._source = source
+        self._table_columns = table_columns
         self._pieces: list[str] = []
         self._length = 0
         self._spans: list[Span] = []
@@ -170,19 +176,40 @@ class _Writer:
         self._span(start, Style.PRE, "" if blank else language)
 
     def _table(self, tokens: Sequence[Token]) -> None:
-        rows: list[list[str]] = []
+        rows: list[list[Token]] = []
         for token in tokens:
             if token.type == "tr_open":
                 rows.append([])
             elif token.type == "inline":
-                rows[-1].append(_plain(token.children or []))
+                rows[-1].append(token)
         first, last = tokens[0].map or (0, 0)
         lines = self._source[first:last]
         # GFM drops cells beyond the heading's columns; shown as written, they are not lost.
         if any(line.count("|") > len(rows[0]) + 1 or "\\" in line for line in lines):
             self._preformatted("\n".join(lines))
+            return
+        texts = [[_plain(cell.children or []) for cell in row] for row in rows]
+        aligned = list(_aligned(texts))
+        if _columns(aligned[1]) <= self._table_columns or len(rows) == 1:
+            self._preformatted("\n".join(aligned))
         else:
-            self._preformatted("\n".join(_aligned(rows)))
+            self._records(texts[0], rows[1:])
+
+    def _records(self, names: Sequence[str], rows: Sequence[Sequence[Token]]) -> None:
+        """A wide table: of each row the first cell in bold, the others as a list below it."""
+        idle = {at for at in range(len(names)) if not any(row[at].content for row in rows)}
+        for number, row in enumerate(rows):
+            if number and self._lists:
+                self._write("\n")
+            for at, (name, cell) in enumerate(zip(names, row, strict=True)):
+                if at and not cell.content and at not in idle:
+                    continue
+                self._begin_block(tight=at > 0)
+                start = self._length
+                self._write(f"{'• ' if at else ''}{name}{': ' if name else ''}")
+                self.inline(cell)
+                if not at:
+                    self._span(start, Style.BOLD)
 
     def inline(self, token: Token) -> None:
         links: list[tuple[int, int, Token]] = []

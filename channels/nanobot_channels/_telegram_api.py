@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
 from telegram import Bot
 
@@ -13,13 +14,15 @@ from nanobot.errors import ChatGone, DeliveryError, NotSent, OutcomeUnknown, Ref
 from nanobot_channels._telegram_http import AiohttpRequest, ApiRefusal, NothingSent
 
 _READ_SECONDS = 20.0
+_WRITE_SECONDS = 20.0
 _SEND_CONNECTIONS = 128
 
 # What PTB raises when a 2xx body is not what the Bot API promises: it reads it without checking.
 MALFORMED = (KeyError, TypeError, AttributeError)
 
 _CHAT_GONE = re.compile(
-    r"chat not found|not enough rights|have no rights|need administrator rights|bot was kicked"
+    r"chat not found|not enough rights(?! to send (?!text))|have no rights to send a message"
+    r"|need administrator rights|bot was kicked|bot is not a member"
     r"|user is deactivated|group chat was (?:upgraded|deactivated)|message thread not found"
     r"|chat_write_forbidden|chat_restricted|peer_id_invalid|topic_(?:closed|deleted)",
     re.IGNORECASE,
@@ -33,6 +36,7 @@ class BotApi:
     """
 
     def __init__(self, token: str, api_root: str) -> None:
+        self._files = f"{api_root}/file/bot{token}/"
         self._polling = AiohttpRequest(api_root, 1, _READ_SECONDS)
         self._sending = AiohttpRequest(api_root, _SEND_CONNECTIONS, _READ_SECONDS)
         self._bot = Bot(
@@ -44,7 +48,12 @@ class BotApi:
         )
 
     async def call(
-        self, method: str, params: Mapping[str, Any], *, read_seconds: float = _READ_SECONDS
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        read_seconds: float = _READ_SECONDS,
+        write_seconds: float = _WRITE_SECONDS,
     ) -> Any:
         """The `result` of a method, as JSON.
 
@@ -54,8 +63,18 @@ class BotApi:
         another TelegramError or one of MALFORMED for an answer that is not the Bot API's.
         """
         return await self._bot.do_api_request(
-            method, api_kwargs=dict(params), read_timeout=read_seconds
+            method,
+            api_kwargs=dict(params),
+            read_timeout=read_seconds,
+            write_timeout=write_seconds,
         )
+
+    async def download(self, file_path: str, limit: int) -> bytes:
+        """The content behind a `file_path` of getFile, at most `limit` bytes.
+
+        Raises ApiRefusal, TooMuch, NothingSent or NoAnswer.
+        """
+        return await self._sending.download(self._files + quote(file_path), limit)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -74,6 +93,8 @@ def delivery_error(error: Exception) -> DeliveryError:
 
 def _refusal(error: ApiRefusal) -> DeliveryError:
     text = f"Telegram: {error.message} ({error.status})"
+    if error.new_chat is not None:
+        return ChatGone(f"{text}: the chat goes on as {error.new_chat}")
     if error.status == HTTPStatus.FORBIDDEN:
         return ChatGone(text)
     if error.status == HTTPStatus.BAD_REQUEST:

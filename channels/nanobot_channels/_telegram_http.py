@@ -6,9 +6,11 @@ the processor on a small call, and folds error statuses and broken connections i
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -23,6 +25,8 @@ _CONNECT_SECONDS = 5.0
 _POOL_SECONDS = 10.0
 _WRITE_SECONDS = 20.0
 _KEEPALIVE_SECONDS = 30.0
+_DOWNLOAD_SECONDS = 300.0
+_ERROR_BYTES = 4096
 _FORM = {"content-type": "application/x-www-form-urlencoded"}
 _NOT_GIVEN = BaseRequest.DEFAULT_NONE
 _TOKEN = re.compile(r"/bot[^/\s]+")
@@ -49,8 +53,8 @@ class NoAnswer(NetworkError):
 class ApiRefusal(TelegramError):
     """The server answered with an HTTP error status, so nothing was applied.
 
-    `retry_after` is in seconds. Statuses and descriptions are those of the Bot API, or of
-    whatever stands in between.
+    `retry_after` is in seconds; `new_chat` is set when the chat lives on under another id.
+    Statuses and descriptions are those of the Bot API, or of whatever stands in between.
     """
 
     def __init__(self, status: int, payload: bytes) -> None:
@@ -58,10 +62,16 @@ class ApiRefusal(TelegramError):
         super().__init__(body.description or f"HTTP status {status}")
         self.status = status
         self.retry_after = body.parameters.retry_after
+        self.new_chat = body.parameters.migrate_to_chat_id
+
+
+class TooMuch(NetworkError):
+    """The content is longer than was allowed."""
 
 
 class _Parameters(msgspec.Struct):
     retry_after: float | None = None
+    migrate_to_chat_id: int | None = None
 
 
 class _ErrorBody(msgspec.Struct):
@@ -121,20 +131,19 @@ class AiohttpRequest(BaseRequest):
         pool_timeout: Any = _NOT_GIVEN,
     ) -> tuple[int, bytes]:
         """The status, always a 2xx, and the body."""
-        if request_data is not None and request_data.contains_files:
-            raise NothingSent("this transport sends no files")
         given = (read_timeout, write_timeout, connect_timeout, pool_timeout)
         usual = (self._read_seconds, _WRITE_SECONDS, _CONNECT_SECONDS, _POOL_SECONDS)
         patience = _patience(
             *(u if g is _NOT_GIVEN else g for g, u in zip(given, usual, strict=True))
         )
-        body = _form(request_data.json_parameters) if request_data else None
+        uploads = request_data is not None and request_data.contains_files
+        body = _body(request_data) if request_data else None
         try:
             async with self._opened().request(
                 method,
                 url,
                 data=body,
-                headers=_FORM,
+                headers=None if uploads else _FORM,
                 timeout=patience,
                 allow_redirects=False,
                 proxy=self._proxy,
@@ -147,6 +156,24 @@ class AiohttpRequest(BaseRequest):
         if not 200 <= response.status <= 299:
             raise ApiRefusal(response.status, payload)
         return response.status, payload
+
+    async def download(self, url: str, limit: int) -> bytes:
+        """The content of a file, at most `limit` bytes; raises TooMuch if there is more."""
+        patience = _patience(self._read_seconds, _DOWNLOAD_SECONDS, _CONNECT_SECONDS, _POOL_SECONDS)
+        content = bytearray()
+        try:
+            async with self._opened().get(
+                URL(url, encoded=True), timeout=patience, allow_redirects=False, proxy=self._proxy
+            ) as response:
+                if response.status != HTTPStatus.OK:
+                    raise ApiRefusal(response.status, await response.content.read(_ERROR_BYTES))
+                async for chunk in response.content.iter_any():
+                    content += chunk
+                    if len(content) > limit:
+                        raise TooMuch(f"more than {limit} bytes")
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise NoAnswer(_words(error)) from error
+        return bytes(content)
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> Any:
@@ -174,6 +201,20 @@ class AiohttpRequest(BaseRequest):
                 headers={"user-agent": BaseRequest.USER_AGENT},
             )
         return self._session
+
+
+def _body(data: RequestData) -> bytes | aiohttp.FormData:
+    if not data.contains_files:
+        return _form(data.json_parameters)
+    # Names as they are: the Bot API does not decode what aiohttp would make of umlauts.
+    form = aiohttp.FormData(quote_fields=False, default_to_multipart=True)
+    for name, value in data.json_parameters.items():
+        form.add_field(name, value)
+    for name, (file, content, mime) in data.multipart_data.items():
+        # A stream: bytes would be written in one go, and the loop would stand still for it.
+        stream = io.BytesIO(content) if isinstance(content, bytes) else content
+        form.add_field(name, stream, filename=file, content_type=mime)
+    return form
 
 
 def _form(parameters: Mapping[str, str]) -> bytes:

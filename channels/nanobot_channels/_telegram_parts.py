@@ -9,12 +9,15 @@ import msgspec
 from nanobot.bus.events import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
-from nanobot_channels._text import Rich, Span, Style, clean, split, utf16_units
+from nanobot_channels._text import Rich, Span, Style, clean, label, split, utf16_units
 
 TEXT_LIMIT = 4096
 """UTF-16 units in one message (Bot API, sendMessage)."""
 ENTITY_LIMIT = 100
 """Entities in one message; the server ignores the others (limits.tginfo.me, not in the Bot API)."""
+_SAY_BYTES = 64
+_BUTTONS = 100
+_SHORT = 14
 _EMPTY = "(empty message)"
 
 _TYPES = {
@@ -57,10 +60,13 @@ class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
 def render(message: OutboundMessage) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Telegram's limits, in order.
 
-    Only the first part is a reply; the last one carries the choices as buttons. The plain
-    fallback has link targets written out where they fit. Attachments are named in a last line.
+    Only the first part is a reply; the last one carries the choices as buttons, those that make no
+    button are written out. The plain fallback has link targets written out where they fit.
+    Attachments are not in it: each is a part of its own, which the host makes.
     """
-    rich = from_markdown("\n\n".join([message.text, *_named_attachments(message)]))
+    pressable, others = _sorted(message.choices)
+    written = [": ".join(filter(None, (one.label, one.say))) for one in others]
+    rich = from_markdown("\n\n".join([message.text, *written]))
     pieces = split(rich, TEXT_LIMIT, measure=utf16_units, max_spans=ENTITY_LIMIT) or [Rich(_EMPTY)]
     parts = []
     for number, piece in enumerate(pieces):
@@ -69,7 +75,7 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
             text=None if plain == piece.text else piece.text,
             entities=list(_entities(piece)),
             reply_to=message.reply_to if number == 0 else None,
-            buttons=_buttons(message.choices) if number == len(pieces) - 1 else [],
+            buttons=_rows(pressable) if number == len(pieces) - 1 else [],
         )
         key = f"{message.key}.{number}"
         parts.append(OutboundPart(text=plain, payload=msgspec.json.encode(payload), key=key))
@@ -79,11 +85,6 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
 def payload_of(part: OutboundPart) -> Payload:
     """The payload of a stored part; raises msgspec.DecodeError if it is not one of ours."""
     return msgspec.json.decode(part.payload, type=Payload) if part.payload else Payload()
-
-
-def _named_attachments(message: OutboundMessage) -> Iterator[str]:
-    for item in message.attachments:
-        yield f"[{item.kind} {item.name}]".replace(" ]", "]")
 
 
 def _entities(piece: Rich) -> Iterator[Entity]:
@@ -110,6 +111,21 @@ def _with_targets(piece: Rich) -> str:
     return text if utf16_units(text) <= TEXT_LIMIT else piece.text
 
 
-def _buttons(choices: Sequence[Choice]) -> list[list[Button]]:
-    """One choice a row."""
-    return [[Button(clean(one.label) or one.say, one.say)] for one in choices]
+def _sorted(choices: Sequence[Choice]) -> tuple[list[Choice], list[Choice]]:
+    """Those that can be buttons (callback data has 1 to 64 bytes, Bot API), and the others."""
+    fit = [0 < len(clean(one.say).encode()) <= _SAY_BYTES for one in choices]
+    can = [one for one, fits in zip(choices, fit, strict=True) if fits][:_BUTTONS]
+    return can, [one for one in choices if one not in can]
+
+
+def _rows(choices: Sequence[Choice]) -> list[list[Button]]:
+    """Two short ones in a row, others in rows of their own, all in order."""
+    rows: list[list[Button]] = []
+    for one in choices:
+        button = Button(label(one.label) or clean(one.say), clean(one.say))
+        short = len(button.text) <= _SHORT
+        if short and rows and len(rows[-1]) == 1 and len(rows[-1][0].text) <= _SHORT:
+            rows[-1].append(button)
+        else:
+            rows.append([button])
+    return rows

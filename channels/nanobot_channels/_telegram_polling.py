@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -16,11 +17,11 @@ from nanobot.errors import BadCredentials
 from nanobot.ports import Clock, Intake
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
+from nanobot_channels._telegram_types import Me
 from nanobot_channels._telegram_updates import (
     ALLOWED_UPDATES,
     BadUpdate,
-    Me,
-    is_from_group,
+    needs_me,
     press_id,
     to_inbound,
     update_id,
@@ -30,6 +31,7 @@ from nanobot_channels._telegram_updates import (
 _GRACE = 1.3
 _FIRST_ANSWER_SECONDS = 10.0
 _ANSWER_SECONDS = 5.0
+_ALBUMS_REMEMBERED = 100
 
 
 class Backoff:
@@ -61,6 +63,25 @@ class Backoff:
         return delay * self._random.uniform(0.75, 1.0)
 
 
+class Albums:
+    """Which albums the bot was meant by: only one of an album's messages has the words."""
+
+    def __init__(self) -> None:
+        self._addressed: deque[tuple[str, str]] = deque(maxlen=_ALBUMS_REMEMBERED)
+
+    def completed(self, messages: Sequence[InboundMessage]) -> list[InboundMessage]:
+        """The messages, all of an album addressed if one of it is or lately was."""
+        for message in messages:
+            if message.group_id and message.group and message.addressed:
+                self._addressed.append((message.address.chat_id, message.group_id))
+        return [
+            msgspec.structs.replace(message, addressed=True)
+            if (message.address.chat_id, message.group_id) in self._addressed
+            else message
+            for message in messages
+        ]
+
+
 class Polling:
     """One bot's updates on their way to one intake."""
 
@@ -73,6 +94,8 @@ class Polling:
         self._backoff = Backoff(clock)
         self._me: Me | None = None
         self._answered = False
+        self._albums = Albums()
+        self._skipped = 0
 
     async def run(self) -> None:
         """Poll until cancelled; failures of the server or the line are waited out.
@@ -85,7 +108,7 @@ class Polling:
             try:
                 updates = await self._poll(offset)
                 self._intake.alive()
-                if self._me is None and any(is_from_group(update) for update in updates):
+                if self._me is None and any(needs_me(update) for update in updates):
                     self._me = await self._get_me()
             except (TelegramError, msgspec.ValidationError, *MALFORMED) as error:
                 await self._wait_out(error)
@@ -134,6 +157,7 @@ class Polling:
         numbers = [number for number in map(update_id, updates) if number is not None]
         following = max(numbers) + 1 if numbers else None
         messages = [message for message in map(self._converted, updates) if message]
+        messages = self._albums.completed(messages)
         await self._intake.admit(messages, None if following is None else str(following))
         for update in updates:
             press = press_id(update)
@@ -143,9 +167,16 @@ class Polling:
 
     def _converted(self, update: object) -> InboundMessage | None:
         try:
-            return to_inbound(update, self._name, self._me)
+            return to_inbound(update, self._name, self._me, self._clock.now())
         except BadUpdate as error:
-            logger.warning("{}: update {} skipped: {}", self._name, update_id(update), error)
+            self._skipped += 1
+            logger.warning(
+                "{}: update {} cannot be read and is skipped ({} so far): {}",
+                self._name,
+                update_id(update),
+                self._skipped,
+                error,
+            )
             return None
 
     async def _stop_spinner(self, press: str) -> None:
@@ -162,6 +193,8 @@ class Polling:
         reason = f"{error!r}"
         if isinstance(error, ApiRefusal):
             reason = f"{error.message} ({error.status})"
+            if error.status == HTTPStatus.CONFLICT:
+                reason += "; a bot's updates go to one process: if this stays, stop the other one"
             delay = await self._after_refusal(error, delay)
         logger.warning("{}: no updates: {}; next try in {:.1f} s", self._name, reason, delay)
         await self._clock.sleep(delay)

@@ -15,7 +15,11 @@ from itertools import accumulate
 
 import msgspec
 
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb]")
+# The last two make what follows run backwards, up to where nobody would look for the cause.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\u202d\u202e]")
+# Direction marks and what has no width, but for the joiners that some scripts and emoji need.
+_DECEIVING = re.compile("[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\U000e0000-\U000e007f]")
+_NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/]')
 _SURROGATES = re.compile("[\ud800-\udfff]+")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]")
 _ZERO_WIDTH_JOINER = "\u200d"
@@ -52,9 +56,9 @@ class Rich(msgspec.Struct, frozen=True):
 def clean(text: str) -> str:
     """The text as every platform takes it.
 
-    Line ends become line feeds. Control characters (but not tab), which platforms refuse or drop,
-    are removed. Surrogate pairs are joined; lone surrogates, which UTF-8 cannot carry, become
-    U+FFFD.
+    Line ends become line feeds. Control characters (but not tab) and overrides of the direction of
+    writing, which platforms refuse or drop, are removed. Surrogate pairs are joined; lone
+    surrogates, which UTF-8 cannot carry, become U+FFFD.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -62,6 +66,37 @@ def clean(text: str) -> str:
     if _SURROGATES.search(text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return _UNSAFE.sub("", text)
+
+
+def clipped(text: str, most: int) -> str:
+    """At most `most` characters, the last of them an ellipsis if there were more."""
+    if len(text) <= most:
+        return text
+    end = most - 1
+    while end > most // 2 and not is_boundary(text, end):
+        end -= 1
+    return text[:end].rstrip() + "…"
+
+
+def label(text: str, most: int = 64) -> str:
+    """A name for display: one line, cleaned, nothing in it that turns or hides what is around."""
+    text = _DECEIVING.sub("", clean(text[: 4 * most]))
+    return clipped(" ".join(text.split()), most)
+
+
+def file_name(text: str) -> str:
+    """What somebody called a file, harmless as a name in a folder; "" if nothing is left of it.
+
+    One component without a leading dot, of at most 60 characters (240 bytes), its suffix kept.
+    """
+    name = label(text[-300:].replace("\\", "/").rstrip("/").rpartition("/")[2], 300)
+    name = _NOT_IN_NAMES.sub("_", name).strip(". ")
+    stem, dot, suffix = name.rpartition(".")
+    if len(name) <= 60:
+        return name
+    if not dot or len(suffix) > 10:
+        return name[:60].strip(". ")
+    return f"{stem[: 59 - len(suffix)].rstrip('. ')}.{suffix}"
 
 
 def utf16_units(text: str) -> int:
@@ -117,8 +152,9 @@ def split(
 
     `measure` must be additive: the length of a text is the sum of its characters' lengths, and no
     character is longer than `limit`. A part ends at a paragraph, else a line, a sentence, a word,
-    a character as people see it; only a single such character beyond the limit is torn. Spans
-    that cross an end go on in the next part. Only white space at an end is dropped, and none that
+    a character as people see it; only a single such character beyond the limit is torn. A part
+    does not end within a span, unless it is a block of code, a quote or long: those go on in the
+    next part. Only white space at an end is dropped, and none that
     indents code. No part is blank: a text of white space and invisible
     characters has no parts.
     """
@@ -132,7 +168,7 @@ def split(
         end = bisect_right(widths, widths[start] + limit) - 1
         end = max(_before_too_many(rich.spans, start, end, max_spans), start + 1)
         if end < len(rich.text):
-            end = _best_end(rich.text, start, end)
+            end = _outside_spans(rich, start, _best_end(rich.text, start, end), limit)
         part = _part(rich, start, end, max_spans)
         if part:
             parts.append(part)
@@ -150,6 +186,16 @@ def _before_too_many(spans: Sequence[Span], start: int, end: int, most: int) -> 
     return end
 
 
+def _outside_spans(rich: Rich, start: int, end: int, limit: int) -> int:
+    """The end, moved before the spans that it would cut in two if that leaves a good part."""
+    # Spans start in ascending order, so from the back one pass finds every one that is now cut.
+    for span in reversed(rich.spans):
+        whole = span.style not in {Style.PRE, Style.QUOTE} and span.end - span.start <= limit // 2
+        if whole and start < span.start < end < span.end and is_boundary(rich.text, span.start):
+            end = span.start
+    return end
+
+
 def _best_end(text: str, start: int, end: int) -> int:
     """The best place to end in `text[start:end]`, in its second half if there is a good one."""
     half = start + (end - start) // 2
@@ -159,7 +205,7 @@ def _best_end(text: str, start: int, end: int) -> int:
         if found > start:
             return min(found + len(mark), end)
     sentences = [match.end() for match in _SENTENCE_END.finditer(text, half, end + 1)]
-    sentences = [found for found in sentences if start < found <= end]
+    sentences = [at for at in sentences if start < at <= end and is_boundary(text, at)]
     if sentences:
         return sentences[-1]
     # Not further back than that: some languages and all long links have no spaces.
@@ -180,7 +226,7 @@ def _part(rich: Rich, start: int, end: int, max_spans: int) -> Rich | None:
     first = start
     while first < end and text[first].isspace():
         first += 1
-    if all(char.isspace() or unicodedata.category(char) == "Cf" for char in text[first:end]):
+    if all(_is_blank(char) for char in text[first:end]):
         return None
     if first > start and any(
         span.style is Style.PRE and span.start <= first < span.end for span in rich.spans
@@ -198,6 +244,11 @@ def _part(rich: Rich, start: int, end: int, max_spans: int) -> Rich | None:
         for span in kept[:max_spans]
     )
     return Rich(text[first:end], moved)
+
+
+def _is_blank(char: str) -> bool:
+    # The Braille blank and the object replacement, of which platforms say that nothing is there.
+    return char.isspace() or char in "\u2800\ufffc" or unicodedata.category(char) == "Cf"
 
 
 def _trimmed(text: str, start: int, end: int, span: Span) -> Span | None:

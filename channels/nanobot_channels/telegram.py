@@ -5,25 +5,33 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from telegram.error import TelegramError
 
-from nanobot.bus.events import Address, OutboundMessage
-from nanobot.errors import ChannelDown, ConfigError
-from nanobot.ports import Capabilities, Clock, Intake, OutboundPart
-from nanobot_channels import _telegram_parts
+from nanobot.bus.events import Address, Attachment, OutboundMessage
+from nanobot.errors import ChannelDown, ConfigError, Refused
+from nanobot.ports import Capabilities, Clock, Command, Intake, Mark, OutboundPart, Rate
+from nanobot_channels import _telegram_files, _telegram_parts
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
 from nanobot_channels._telegram_http import ApiRefusal
+from nanobot_channels._telegram_menu import menu
 from nanobot_channels._telegram_parts import Payload, payload_of
 from nanobot_channels._telegram_polling import Polling, refused_token
+from nanobot_channels._text import Rich, split, utf16_units
 
 DEFAULT_API_ROOT = "https://api.telegram.org"
 POLL_SECONDS = 30
 _CHECK_SECONDS = 10.0
+# Of the emoji that every bot may react with (Bot API, ReactionTypeEmoji).
+_REACTIONS = {
+    Mark.RECEIVED: "\N{EYES}",
+    Mark.DONE: "\N{THUMBS UP SIGN}",
+    Mark.FAILED: "\N{THUMBS DOWN SIGN}",
+}
 
 
 class _SystemClock:
@@ -40,8 +48,16 @@ class _SystemClock:
 class TelegramChannel:
     """One bot. `poll_seconds`, at least 1, is how long the server holds a poll without news."""
 
-    # Telegram has no way to ask whether a message was sent, so nothing can be reconciled.
-    capabilities = Capabilities(typing=True, reconciles=False)
+    # Telegram has no way to ask whether a message was sent, so nothing can be reconciled. Its rates
+    # (core.telegram.org/bots/faq): one message a second in a chat, but 20 a minute in a group, and
+    # 30 a second in all. A chat that has complained is most likely a group.
+    capabilities = Capabilities(
+        typing=True,
+        reconciles=False,
+        buttons=True,
+        chat_rate=Rate(20, 60.0),
+        bot_rate=Rate(30, 1.0),
+    )
 
     def __init__(
         self,
@@ -89,22 +105,18 @@ class TelegramChannel:
         usable answer came.
         """
         payload = payload_of(part)
-        params: dict[str, Any] = _content(part, payload, plain=plain)
-        params["chat_id"] = address.chat_id
-        if address.thread_id:
-            params["message_thread_id"] = address.thread_id
-        if payload.reply_to and payload.reply_to.isdecimal():
-            params["reply_parameters"] = {
-                "message_id": int(payload.reply_to),
-                "allow_sending_without_reply": True,
-            }
+        params = _target(address, payload) | _content(part, payload, plain=plain)
         result = await self._call("send_Message", params, expects="message_id")
         return str(result["message_id"])
 
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
-        """Replace a message sent before; that it already reads so is no error. Raises as `send`."""
+        """Replace a message sent before, and its buttons by the part's, if it has any.
+
+        That it already reads so is no error. Raises as `send`: Refused when it is gone or of a
+        kind that cannot be edited.
+        """
         params: dict[str, Any] = _content(part, payload_of(part), plain=plain)
         params["chat_id"] = address.chat_id
         params["message_id"] = message_id
@@ -115,6 +127,40 @@ class TelegramChannel:
                 raise delivery_error(error) from error
         except (TelegramError, *MALFORMED) as error:
             raise delivery_error(error) from error
+
+    async def fetch(self, attachment: Attachment, limit: int) -> bytes:
+        """The content of a file that came with a message; see ports.Fetching."""
+        return await _telegram_files.fetch(self._api, attachment, limit)
+
+    async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
+        """Send a file as a photo, an animation, a voice message, music or a video where Telegram
+        shows it as such, else as a document; returns the message_id. Raises as `send`.
+
+        A caption beyond Telegram's 1024 UTF-16 units goes before the file, as messages of its own;
+        if the file then fails, they come again with it.
+        """
+        if part.file is None:
+            raise Refused("there is no file in this part")
+        params = _target(address, payload_of(part))
+        if utf16_units(part.text) > _telegram_files.CAPTION_LIMIT:
+            for piece in split(Rich(part.text), _telegram_parts.TEXT_LIMIT, measure=utf16_units):
+                await self._call("send_Message", params | _content(OutboundPart(text=piece.text)))
+        elif part.text.strip():
+            params["caption"] = part.text
+        return await _telegram_files.upload(self._api, part.file, content, params)
+
+    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+        """Put the mark's emoji to a message. Raises as `send`: Refused where none are allowed."""
+        params = {
+            "chat_id": address.chat_id,
+            "message_id": message_id,
+            "reaction": _json([{"type": "emoji", "emoji": _REACTIONS[mark]}]),
+        }
+        await self._call("set_Message_Reaction", params)
+
+    async def register(self, commands: Sequence[Command]) -> None:
+        """Make the menu these commands, as far as Telegram takes them. Raises as `send`."""
+        await self._call("set_My_Commands", {"commands": _json(menu(commands))})
 
     async def find(self, address: Address, part: OutboundPart) -> str | None:
         """Always None: the Bot API cannot tell."""
@@ -142,9 +188,26 @@ class TelegramChannel:
         return result
 
 
-def _content(part: OutboundPart, payload: Payload, *, plain: bool) -> dict[str, Any]:
+def _target(address: Address, payload: Payload) -> dict[str, Any]:
+    """Where a message goes, and which one it answers."""
+    params: dict[str, Any] = {"chat_id": address.chat_id}
+    if address.thread_id:
+        params["message_thread_id"] = address.thread_id
+    if payload.reply_to and payload.reply_to.isdecimal():
+        params["reply_parameters"] = {
+            "message_id": int(payload.reply_to),
+            "allow_sending_without_reply": True,
+        }
+    return params
+
+
+def _content(
+    part: OutboundPart, payload: Payload | None = None, *, plain: bool = False
+) -> dict[str, Any]:
     """The parameters that sendMessage and editMessageText have in common."""
     params: dict[str, Any] = {"text": part.text, "link_preview_options": {"is_disabled": True}}
+    if payload is None:
+        return params
     if payload.buttons:
         params["reply_markup"] = _json({"inline_keyboard": payload.buttons})
     if not plain:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from loguru import logger
 
 from nanobot.bus.events import Address, Choice, OutboundMessage
 from nanobot.errors import BadCredentials, StoreUnwritable
@@ -254,6 +255,38 @@ async def test_an_update_nobody_can_read_is_skipped_and_the_next_one_read(
     assert texts(intake) == ["hi"]
 
 
+async def test_what_is_skipped_is_counted_and_named(
+    telegram: TelegramServer, running: Running
+) -> None:
+    lines: list[str] = []
+    sink = logger.add(lines.append, level="WARNING")
+    skipped = [telegram.push(message={"message_id": "x"})["update_id"] for _ in range(2)]
+    telegram.push(message={"message_id": 1, "chat": {"id": 1}, "new_chat_title": "x"})
+    telegram.say(1, "hi")
+    intake = FakeIntake()
+    async with running(intake):
+        await intake.received(1)
+    logger.remove(sink)
+    found = [line for line in lines if "skipped" in line]
+    assert [str(number) in line for number, line in zip(skipped, found, strict=True)] == [True] * 2
+    assert "(2 so far)" in found[1]
+
+
+async def test_a_second_process_with_the_same_token_is_named_in_the_log(
+    telegram: TelegramServer, running: Running
+) -> None:
+    lines: list[str] = []
+    sink = logger.add(lines.append, level="WARNING")
+    conflict = "Conflict: terminated by other getUpdates request"
+    telegram.fail("getUpdates", times=1, status=409, description=conflict)
+    telegram.say(1, "hi")
+    intake = FakeIntake()
+    async with running(intake):
+        await intake.received(1)
+    logger.remove(sink)
+    assert any("stop the other one" in line for line in lines)
+
+
 async def test_updates_without_a_number_neither_move_the_cursor_nor_spin(
     telegram: TelegramServer, running: Running, clock: ManualClock
 ) -> None:
@@ -284,6 +317,76 @@ async def test_the_press_of_a_button_is_a_message_and_is_answered_after_its_comm
     assert [press.text for press in presses] == ["/approve 7", "/deny 7"]
     assert len({press.dedupe_key for press in presses}) == 2
     assert all(press.sender.id == "1" for press in presses)
+
+
+async def test_a_press_below_a_message_too_old_to_be_shown_still_counts(
+    telegram: TelegramServer, running: Running, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    message = OutboundMessage(address=CHAT, text="?", key="k", choices=(Choice("Yes", "/yes"),))
+    await channel.send(CHAT, channel.render(message)[0])
+    telegram.press(await telegram.reply_in(1), "Yes", old=True)
+    intake = FakeIntake()
+    async with running(intake):
+        await intake.received(2)
+    press = intake.messages[1]
+    assert (press.text, press.pressed, str(press.address)) == ("/yes", True, "telegram:1")
+
+
+async def test_the_spinner_of_a_press_that_was_not_committed_goes_on(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    message = OutboundMessage(address=CHAT, text="?", key="k", choices=(Choice("Yes", "/yes"),))
+    await channel.send(CHAT, channel.render(message)[0])
+    telegram.press(await telegram.reply_in(1), "Yes")
+    intake = FakeIntake()
+    intake.failures.append(StoreUnwritable("disk full"))
+    with pytest.raises(StoreUnwritable):
+        await channel.run(intake)
+    assert not telegram.calls_of("answerCallbackQuery")
+
+
+async def test_an_album_whose_caption_means_the_bot_is_for_it_as_a_whole(
+    telegram: TelegramServer, running: Running
+) -> None:
+    intake = FakeIntake()
+    async with running(intake):
+        telegram.album(-5, ["A", "B"], "@nano_bot which one?")
+        await intake.received(2)
+        telegram.album(-5, ["C", "D"], "look")
+        await intake.received(4)
+    first, second, *others = intake.messages
+    assert (first.text, first.addressed) == ("which one?", True)
+    assert (second.text, second.addressed) == ("", True)
+    assert first.group_id == second.group_id
+    assert [item.ref for item in (*first.attachments, *second.attachments)] == ["A", "B"]
+    assert [message.addressed for message in others] == [False, False]
+
+
+async def test_the_rest_of_an_album_that_comes_with_a_later_poll_is_for_the_bot_too(
+    telegram: TelegramServer, running: Running
+) -> None:
+    intake = FakeIntake()
+    both = telegram.album(-5, ["A", "B"], "@nano_bot which one?")
+    late = both[1]
+    telegram.withdraw(late)
+    async with running(intake):
+        await intake.received(1)
+        telegram.push(**late)
+        await intake.received(2)
+    assert [message.addressed for message in intake.messages] == [True, True]
+
+
+async def test_a_text_with_half_a_character_does_not_stop_the_others(
+    telegram: TelegramServer, running: Running
+) -> None:
+    telegram.say(1, "half \ud83d")
+    telegram.say(1, "hi")
+    intake = FakeIntake()
+    async with running(intake):
+        await intake.received(2)
+    assert texts(intake) == ["half \ufffd", "hi"]
 
 
 async def test_who_the_bot_is_is_asked_once_and_before_the_first_group_message(

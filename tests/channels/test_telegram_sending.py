@@ -54,6 +54,11 @@ FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"status": 400, "description": "Bad Request: chat not found"}, ChatGone),
     ({"status": 400, "description": "Bad Request: not enough rights to send text"}, ChatGone),
     ({"status": 400, "description": "Bad Request: message thread not found"}, ChatGone),
+    ({"status": 400, "description": "Bad Request: TOPIC_CLOSED"}, ChatGone),
+    ({"status": 400, "description": "Bad Request: not enough rights to send photos"}, Refused),
+    ({"status": 400, "description": "Bad Request: BUTTON_DATA_INVALID"}, Refused),
+    ({"status": 403, "description": "Forbidden: bot was kicked from the group chat"}, ChatGone),
+    ({"status": 403, "description": "Forbidden: bot is not a member of the channel"}, ChatGone),
     ({"status": 400, "description": "Bad Request: can't parse entities"}, Refused),
     ({"status": 413}, Refused),
     ({"status": 401, "description": "Unauthorized"}, NotSent),
@@ -102,6 +107,28 @@ async def test_flood_control_says_when_to_try_again(
     assert raised.value.retry_after == 4
 
 
+async def test_a_chat_that_moved_says_where_to(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    moved = "Bad Request: group chat was upgraded to a supergroup chat"
+    telegram.fail("sendMessage", status=400, description=moved, migrate_to_chat_id=-100123)
+    with pytest.raises(ChatGone, match="-100123"):
+        await channel.send(CHAT, PART)
+
+
+async def test_topics_that_are_not_there_or_closed_are_gone(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(-5, "hi")
+    telegram.extras.topics[-5] = {7, 8}
+    telegram.extras.closed.add((-5, 8))
+    assert await channel.send(Address("telegram", "-5", "7"), PART)
+    for thread in ("8", "9"):
+        with pytest.raises(ChatGone):
+            await channel.send(Address("telegram", "-5", thread), PART)
+
+
 async def test_a_refused_connection_means_not_sent(clock: ManualClock) -> None:
     async with TelegramServer() as gone:
         pass
@@ -135,6 +162,30 @@ async def test_an_edit_replaces_the_message_and_an_equal_one_is_no_error(
     assert (sent.text, sent.history) == ("hello again", ["hello"])
     with pytest.raises(Refused):
         await channel.edit(CHAT, "999", PART)
+
+
+async def test_an_edit_takes_buttons_away_and_brings_others(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    asked = OutboundMessage(address=CHAT, text="**Which?**", key="k", choices=(Choice("a", "/a"),))
+    message_id = await channel.send(CHAT, channel.render(asked)[0])
+    sent = await telegram.reply_in(1)
+    assert "reply_markup" in sent.params
+    await channel.edit(CHAT, message_id, OutboundPart(text="so far ..."), plain=True)
+    assert (sent.text, "reply_markup" in sent.params) == ("so far ...", False)
+    await channel.edit(CHAT, message_id, channel.render(asked)[0])
+    assert (sent.text, "reply_markup" in sent.params) == ("Which?", True)
+    assert [entity["type"] for entity in sent.entities] == ["bold"]
+
+
+async def test_an_edit_of_what_cannot_be_edited_is_refused(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    telegram.fail("editMessageText", status=400, description="Bad Request: message can't be edited")
+    with pytest.raises(Refused):
+        await channel.edit(CHAT, "101", PART)
 
 
 async def test_typing_is_shown_and_nothing_is_found(
@@ -227,12 +278,33 @@ def test_the_first_part_replies_and_the_last_one_has_the_buttons() -> None:
     assert first == {"reply_to": "7"}
     assert last == {
         "buttons": [
-            [{"text": "yes", "callback_data": "/approve 1"}],
-            [{"text": "no", "callback_data": "/deny 1"}],
+            [
+                {"text": "yes", "callback_data": "/approve 1"},
+                {"text": "no", "callback_data": "/deny 1"},
+            ]
         ]
     }
 
 
-def test_attachments_are_named_as_long_as_they_cannot_be_sent() -> None:
+def test_two_short_choices_share_a_row_and_what_makes_no_button_is_written_out() -> None:
+    choices = (
+        Choice("yes", "/approve 1"),
+        Choice("Yes, and do not ask again", "/approve 1 always"),
+        Choice("no", "/deny 1"),
+        Choice("later", "/later 1"),
+        Choice("Explain", "x" * 65),
+        Choice("Nothing", ""),
+    )
+    (part,) = render("Which?", choices=choices)
+    rows = msgspec.json.decode(part.payload)["buttons"]
+    assert [[one["text"] for one in row] for row in rows] == [
+        ["yes"],
+        ["Yes, and do not ask again"],
+        ["no", "later"],
+    ]
+    assert part.text == f"Which?\n\nExplain: {'x' * 65}\n\nNothing"
+
+
+def test_files_are_the_hosts_to_send_and_not_in_the_text() -> None:
     parts = render("Here.", attachments=(Attachment(kind="document", name="a.pdf"),))
-    assert parts[0].text == "Here.\n\n[document a.pdf]"
+    assert [part.text for part in parts] == ["Here."]

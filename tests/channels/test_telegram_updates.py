@@ -4,19 +4,59 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from nanobot.bus.events import Attachment, InboundMessage
-from nanobot_channels._telegram_updates import BadUpdate, Me, to_inbound
+from nanobot.bus.events import InboundMessage
+from nanobot_channels._telegram_types import Me
+from nanobot_channels._telegram_updates import QUOTE_LENGTH, BadUpdate, needs_me, to_inbound
+from nanobot_channels._text import clean
+from tests.doubles.telegram_rules import entities_of
 
+TYPES = st.sampled_from(["code", "pre", "mention", "bot_command", "text_link", "bold", "new"])
+NUMBERS = st.integers(-3, 30) | st.integers()
 ME = Me(id=42, username="nano_bot")
+WHOLE: dict[str, Any] = {
+    "message_id": 5,
+    "date": 1_700_000_000,
+    "edit_date": 9,
+    "chat": {"id": -1, "type": "group"},
+    "from": {"id": 7},
+    "sender_chat": {"id": 8},
+    "message_thread_id": 3,
+    "text": "hi",
+    "is_topic_message": True,
+    "caption": "c",
+    "forward_origin": {},
+    "quote": {"text": "q"},
+    "entities": [{"type": "mention", "offset": 0, "length": 2}],
+    "caption_entities": [],
+    "reply_to_message": {"message_id": 4, "chat": {"id": -1}},
+    "external_reply": {},
+    "photo": [{"file_id": "F"}],
+    "sticker": {"file_id": "S"},
+    "media_group_id": "1",
+    "location": {"latitude": 1, "longitude": 2},
+    "venue": None,
+    "contact": {},
+    "poll": {},
+    "dice": {},
+    "game": {},
+    "checklist": {},
+    "story": {},
+    "document": {"file_id": "D"},
+}
+NOW = 1_700_000_777.0
+GROUP = {"id": -9, "type": "supergroup", "title": "G"}
 PERSON = {"id": 7, "is_bot": False, "first_name": "Ann", "last_name": "Lee"}
 
 
 def inbound(*, edited: bool = False, **fields: Any) -> InboundMessage | None:
     message = {"message_id": 5, "date": 1_700_000_000, "chat": {"id": 1, "type": "private"}}
     message |= {"from": PERSON} | fields
-    return to_inbound({"edited_message" if edited else "message": message}, "telegram", ME)
+    return to_inbound({"edited_message" if edited else "message": message}, "telegram", ME, NOW)
 
 
 def text_of(**fields: Any) -> str | None:
@@ -24,8 +64,14 @@ def text_of(**fields: Any) -> str | None:
     return message.text if message else None
 
 
-def in_group(text: str, **fields: Any) -> str | None:
-    return text_of(text=text, chat={"id": -9, "type": "supergroup", "title": "G"}, **fields)
+def certain(**fields: Any) -> InboundMessage:
+    message = inbound(**fields)
+    assert message is not None
+    return message
+
+
+def in_group(text: str, **fields: Any) -> InboundMessage:
+    return certain(**{"text": text, "chat": GROUP, "entities": entities_of(text)} | fields)
 
 
 def test_a_text_arrives_with_all_that_is_known_about_it() -> None:
@@ -49,16 +95,96 @@ def test_a_thread_that_is_no_topic_is_no_address() -> None:
     assert message.address.thread_id is None
 
 
-def test_an_edit_is_a_message_of_its_own() -> None:
-    message = inbound(edited=True, text="hi!", edit_date=1_700_000_009)
+def test_an_edit_is_a_message_of_its_own_that_names_the_original() -> None:
+    original = certain(text="hi")
+    first = certain(edited=True, text="hi!", edit_date=1_700_000_009)
+    assert first.edit_of == original.dedupe_key
+    assert first.message_id == "5"
+    again = certain(edited=True, text="hi!", edit_date=1_700_000_009)
+    second = certain(edited=True, text="hi?", edit_date=1_700_000_009)
+    assert first.dedupe_key == again.dedupe_key
+    assert len({original.dedupe_key, first.dedupe_key, second.dedupe_key}) == 3
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"text": "hi"},
+        {"location": {"latitude": 1, "longitude": 2, "live_period": 60}, "edit_date": 9},
+    ],
+    ids=str,
+)
+def test_changes_that_nobody_made_by_hand_are_no_edits(fields: dict[str, Any]) -> None:
+    assert inbound(edited=True, **fields) is None
+
+
+def test_what_is_answered_comes_as_a_quote() -> None:
+    replied = {"message_id": 4, "chat": {"id": 1}, "text": "one two three"}
+    message = certain(text="why?", reply_to_message=replied)
+    assert (message.reply_to, message.quote) == ("4", "one two three")
+    chosen = certain(text="why?", reply_to_message=replied, quote={"text": "two", "position": 4})
+    assert (chosen.reply_to, chosen.quote) == ("4", "two")
+
+
+def test_a_long_quote_is_clipped_and_a_file_is_named() -> None:
+    replied = {"message_id": 4, "chat": {"id": 1}, "caption": "x" * 5000}
+    quote = certain(text="why?", reply_to_message=replied).quote
+    assert len(quote) == QUOTE_LENGTH
+    assert quote.endswith("…")
+    photo = {"message_id": 4, "chat": {"id": 1}, "photo": [{"file_id": "F"}]}
+    assert certain(text="why?", reply_to_message=photo).quote == "[image photo-4.jpg]"
+
+
+def test_an_answer_to_another_chat_has_a_quote_and_no_number() -> None:
+    away: dict[str, Any] = {"chat": {"id": -77}, "message_id": 4, "origin": {"type": "channel"}}
+    message = certain(text="why?", external_reply=away, quote={"text": "two"})
+    assert (message.reply_to, message.quote) == (None, "two")
+    here = certain(text="why?", external_reply=away | {"chat": {"id": 1}})
+    assert here.reply_to == "4"
+
+
+def test_the_message_that_opened_a_topic_is_not_what_is_answered() -> None:
+    opened = {"message_id": 3, "chat": GROUP, "forum_topic_created": {"name": "T"}}
+    message = in_group("hi", message_thread_id=3, is_topic_message=True, reply_to_message=opened)
+    assert (message.reply_to, message.quote, message.address.thread_id) == (None, "", "3")
+
+
+@pytest.mark.parametrize(
+    ("origin", "line"),
+    [
+        ({"type": "user", "sender_user": PERSON}, "[forwarded from Ann Lee]"),
+        ({"type": "hidden_user", "sender_user_name": "Bo\nB"}, "[forwarded from Bo B]"),
+        ({"type": "chat", "sender_chat": {"id": -4, "title": "Club"}}, "[forwarded from Club]"),
+        (
+            {"type": "channel", "chat": {"id": -4, "title": "News"}, "author_signature": "Ed"},
+            "[forwarded from News (Ed)]",
+        ),
+        ({"type": "a future one"}, "[forwarded from somebody]"),
+    ],
+    ids=str,
+)
+def test_what_is_forwarded_says_from_whom_and_is_no_command(
+    origin: dict[str, Any], line: str
+) -> None:
+    assert text_of(text="/stop", forward_origin=origin) == f"{line}\n/stop"
+
+
+@pytest.mark.parametrize(("old", "group"), [(False, False), (True, True)])
+def test_a_press_says_what_the_button_stands_for(*, old: bool, group: bool) -> None:
+    shown: dict[str, Any] = {"message_id": 8, "date": 0, "chat": GROUP if group else {"id": 1}}
+    if not old:
+        shown |= {"date": 1_600_000_000, "text": "Which?", "from": {"id": 42, "is_bot": True}}
+    press = {"id": "77", "from": PERSON, "data": "/approve 7", "message": shown}
+    message = to_inbound({"callback_query": press}, "telegram", ME, NOW)
     assert message is not None
-    assert message.dedupe_key == "edit:5:1700000009"
-    assert message.message_id == "5"
+    assert (message.text, message.pressed, message.reply_to) == ("/approve 7", True, "8")
+    assert (message.dedupe_key, message.sender.id, message.sent_at) == ("press:77", "7", NOW)
+    assert (message.group, message.addressed) == (group, True)
 
 
 def test_a_message_without_sender_type_date_or_flags_still_arrives() -> None:
     update = {"message": {"message_id": 5, "chat": {"id": 1}, "from": {"id": 7}, "text": "hi"}}
-    message = to_inbound(update, "telegram", None)
+    message = to_inbound(update, "telegram", None, NOW)
     assert message is not None
     assert message.text == "hi"
 
@@ -72,159 +198,172 @@ def test_hidden_link_targets_are_written_out() -> None:
     assert text_of(text="😀 here!", entities=[link]) == "😀 here (https://x.org)!"
 
 
-FILE: dict[str, Any] = {"file_id": "F", "file_unique_id": "U"}
-DOCUMENT = FILE | {"file_name": "a.pdf", "mime_type": "application/pdf", "file_size": 122_880}
+def test_code_arrives_as_code() -> None:
+    text = "😀 run ls -l: x = 1 ok"
+    entities = [
+        {"type": "code", "offset": 7, "length": 5},
+        {"type": "pre", "offset": 14, "length": 5, "language": "py"},
+    ]
+    assert text_of(text=text, entities=entities) == ("😀 run `ls -l`: \n```py\nx = 1\n```\n ok")
 
 
-@pytest.mark.parametrize(
-    ("fields", "text", "kind"),
-    [
-        (
-            {"document": DOCUMENT, "caption": "read this"},
-            "[document a.pdf, 120 KB]\nread this",
-            "document",
-        ),
-        ({"document": FILE}, "[document]", "document"),
-        ({"voice": FILE | {"duration": 3, "file_size": 900}}, "[voice]", "voice"),
-        (
-            {"audio": FILE | {"title": "Song", "file_size": 3_500_000}},
-            "[audio Song, 3.3 MB]",
-            "audio",
-        ),
-        (
-            {"video": FILE | {"file_name": "v.mp4", "file_size": 9}},
-            "[video v.mp4, 9 bytes]",
-            "video",
-        ),
-        ({"video_note": FILE}, "[video note]", "video_note"),
-        ({"sticker": FILE | {"emoji": "😀", "width": 5}}, "[sticker 😀]", "sticker"),
-        ({"animation": FILE, "document": DOCUMENT}, "[animation]", "animation"),
-    ],
-    ids=str,
-)
-def test_files_arrive_as_references_with_a_line_that_says_so(
-    fields: dict[str, Any], text: str, kind: str
-) -> None:
-    message = inbound(**fields)
-    assert message is not None
-    assert message.text == text
-    assert [(item.kind, item.ref) for item in message.attachments] == [(kind, "F")]
+def test_text_that_runs_backwards_is_set_right() -> None:
+    assert text_of(text="pay \u202e001 \u202cnow") == "pay 001 \u202cnow"
+    assert certain(text="x", **{"from": PERSON | {"first_name": "A\u202eB\n"}}).sender.name == (
+        "AB Lee"
+    )
 
 
-def test_of_a_photo_the_largest_size_is_taken() -> None:
-    sizes = [FILE | {"file_id": str(width), "width": width} for width in (90, 1280, 320)]
-    message = inbound(photo=sizes, caption="look")
-    assert message is not None
-    assert message.text == "[photo]\nlook"
-    assert message.attachments == (Attachment(kind="photo", ref="1280"),)
-
-
-@pytest.mark.parametrize(
-    ("fields", "text"),
-    [
-        ({"location": {"latitude": 52.5, "longitude": 13}}, "[location 52.500000, 13.000000]"),
-        (
-            {
-                "venue": {
-                    "location": {"latitude": 1, "longitude": 2},
-                    "title": "X",
-                    "address": "Y",
-                },
-                "location": {"latitude": 1, "longitude": 2},
-            },
-            "[venue X, Y, 1.000000, 2.000000]",
-        ),
-        ({"contact": {"phone_number": "+49", "first_name": "Bo"}}, "[contact Bo, +49]"),
-        (
-            {"poll": {"question": "Tea?", "options": [{"text": "yes"}, {"text": "no"}]}},
-            "[poll Tea? yes / no]",
-        ),
-    ],
-    ids=str,
-)
-def test_places_contacts_and_polls_arrive_as_text(fields: dict[str, Any], text: str) -> None:
-    assert text_of(**fields) == text
+def test_a_message_of_nothing_readable_arrives_empty_so_that_it_can_be_answered() -> None:
+    assert text_of(text="\x00\x01") == ""
+    assert text_of(text=" \n") == ""
 
 
 @pytest.mark.parametrize(
     "fields",
     [
         {"new_chat_members": [PERSON]},
-        {"text": " \n"},
+        {"pinned_message": {"message_id": 1, "chat": {"id": 1}, "text": "hi"}},
+        {"left_chat_member": PERSON},
+        {"new_chat_title": "x"},
+        {"text": "hi", "is_automatic_forward": True, "sender_chat": {"id": -3}},
         {"text": "hi", "from": PERSON | {"is_bot": True}},
         {"some_future_content": {"a": 1}},
     ],
     ids=str,
 )
-def test_service_messages_empty_ones_and_bots_are_skipped(fields: dict[str, Any]) -> None:
+def test_service_messages_and_bots_are_skipped(fields: dict[str, Any]) -> None:
     assert inbound(**fields) is None
 
 
+REPLY = {"message_id": 2, "chat": {"id": -9}, "from": {"id": 42, "is_bot": True}}
+
+
 @pytest.mark.parametrize(
-    ("text", "fields", "arrives"),
+    ("text", "fields", "arrives", "addressed"),
     [
-        ("hello all", {}, None),
-        ("@nano_bot hello", {}, "hello"),
-        ("hey @Nano_Bot you", {}, "hey you"),
-        ("@nano_bot", {}, "@nano_bot"),
-        ("@nano_bots hello", {}, None),
-        ("write to me@nano_bot.org", {}, None),
-        ("/stop@nano_bot now", {}, "/stop now"),
-        ("/stop@other_bot", {}, None),
-        ("/stop", {}, None),
-        (
-            "thanks",
-            {"reply_to_message": {"message_id": 2, "chat": {"id": -9}, "from": {"id": 42}}},
-            "thanks",
-        ),
-        (
-            "thanks",
-            {"reply_to_message": {"message_id": 2, "chat": {"id": -9}, "from": {"id": 8}}},
-            None,
-        ),
+        ("hello all", {}, "hello all", False),
+        ("@nano_bot hello", {}, "hello", True),
+        ("@nano_bot, hello", {}, "hello", True),
+        ("hey @Nano_Bot you", {}, "hey you", True),
+        ("😀 @nano_bot 😀", {}, "😀 😀", True),
+        ("@nano_bot", {}, "@nano_bot", True),
+        ("@nano_bots hello", {}, "@nano_bots hello", False),
+        ("write to me@nano_bot.org", {}, "write to me@nano_bot.org", False),
+        ("/stop@nano_bot now", {}, "/stop now", True),
+        ("/stop@other_bot", {}, "/stop@other_bot", False),
+        ("/stop", {}, "/stop", False),
+        ("thanks", {"reply_to_message": REPLY}, "thanks", True),
+        ("thanks", {"reply_to_message": REPLY | {"from": {"id": 8}}}, "thanks", False),
         (
             "in a topic the bot opened",
-            {
-                "message_thread_id": 2,
-                "is_topic_message": True,
-                "reply_to_message": {"message_id": 2, "chat": {"id": -9}, "from": {"id": 42}},
-            },
-            None,
+            {"message_thread_id": 2, "is_topic_message": True, "reply_to_message": REPLY},
+            "in a topic the bot opened",
+            False,
         ),
         (
             "Nano hello",
             {"entities": [{"type": "text_mention", "offset": 0, "length": 4, "user": {"id": 42}}]},
             "Nano hello",
+            True,
         ),
         (
             "Ann hello",
             {"entities": [{"type": "text_mention", "offset": 0, "length": 3, "user": {"id": 7}}]},
-            None,
+            "Ann hello",
+            False,
         ),
+        (
+            "say @nano_bot",
+            {"entities": [{"type": "code", "offset": 4, "length": 9}]},
+            "say `@nano_bot`",
+            False,
+        ),
+        (
+            "@nano_bot x",
+            {
+                "entities": [
+                    {"type": "pre", "offset": 0, "length": 11},
+                    {"type": "mention", "offset": 0, "length": 9},
+                ]
+            },
+            "```\n@nano_bot x\n```",
+            False,
+        ),
+        ("nothing @nano_bot marked", {"entities": []}, "nothing @nano_bot marked", False),
     ],
     ids=str,
 )
-def test_in_groups_only_what_is_meant_for_the_bot_arrives(
-    text: str, fields: dict[str, Any], arrives: str | None
+def test_in_groups_everything_arrives_and_says_whether_the_bot_is_meant(
+    text: str, fields: dict[str, Any], arrives: str, addressed: bool
 ) -> None:
-    assert in_group(text, **fields) == arrives
+    message = in_group(text, **fields)
+    assert (message.text, message.addressed, message.group) == (arrives, addressed, True)
+
+
+def test_alone_with_the_bot_everything_is_for_it() -> None:
+    message = certain(text="hello")
+    assert (message.addressed, message.group) == (True, False)
 
 
 def test_a_mention_in_a_caption_counts() -> None:
-    group = {"id": -9, "type": "group"}
-    assert (
-        text_of(photo=[FILE], caption="@nano_bot what is it?", chat=group) == "[photo]\nwhat is it?"
+    caption = "@nano_bot what is it?"
+    message = certain(
+        photo=[{"file_id": "F"}], caption=caption, caption_entities=entities_of(caption), chat=GROUP
     )
+    assert (message.text, message.addressed) == ("what is it?", True)
 
 
-def test_an_anonymous_sender_is_the_chat_it_speaks_for() -> None:
-    fields: dict[str, Any] = {"from": None, "sender_chat": {"id": -3, "title": "News"}}
-    message = inbound(text="hi", **fields)
-    assert message is not None
+@pytest.mark.parametrize("stand_in", [None, {"id": 1087968824, "is_bot": True}], ids=str)
+def test_an_anonymous_sender_is_the_chat_it_speaks_for(stand_in: dict[str, Any] | None) -> None:
+    fields: dict[str, Any] = {"from": stand_in, "sender_chat": {"id": -3, "title": "News"}}
+    message = certain(text="hi", **fields)
     assert (message.sender.id, message.sender.name) == ("-3", "News")
 
 
 def test_an_update_of_the_wrong_shape_is_told_apart_from_one_that_is_not_for_the_bot() -> None:
     with pytest.raises(BadUpdate, match="chat"):
-        to_inbound({"message": {"message_id": 1}}, "telegram", ME)
-    assert to_inbound({"poll": {}}, "telegram", ME) is None
+        to_inbound({"message": {"message_id": 1}}, "telegram", ME, NOW)
+    assert to_inbound({"poll": {}}, "telegram", ME, NOW) is None
+    assert to_inbound({"channel_post": {"message_id": 1}}, "telegram", ME, NOW) is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(sorted(WHOLE)) | st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(WHOLE)), JSON, max_size=4), st.booleans())
+def test_whatever_a_field_holds_it_is_a_message_or_none_or_a_bad_update(
+    changed: dict[str, Any], edited: bool
+) -> None:
+    update = {"edited_message" if edited else "message": WHOLE | changed}
+    needs_me(update)
+    try:
+        message = to_inbound(update, "telegram", ME, NOW)
+    except BadUpdate:
+        return
+    if message:
+        msgspec.json.encode(message)
+
+
+@given(st.text(), st.lists(st.builds(dict, type=TYPES, offset=NUMBERS, length=NUMBERS), max_size=5))
+def test_whatever_is_marked_no_letter_of_a_text_is_lost(
+    text: str, entities: list[dict[str, Any]]
+) -> None:
+    read = in_group(f"x{text}", entities=entities).text
+    kept = [char for char in clean(f"x{text}") if char.isalpha()]
+    left = iter(read)
+    assert "@" in text or all(char in left for char in kept)
+
+
+def test_ten_megabytes_of_caption_are_read() -> None:
+    caption = "ab " * 3_500_000
+    marks = [{"type": "code", "offset": 30 * n, "length": 2} for n in range(100)]
+    message = certain(photo=[{"file_id": "F"}], caption=caption, caption_entities=marks)
+    assert len(message.text) > 10_000_000

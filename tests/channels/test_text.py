@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 
@@ -10,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot_channels._markdown import from_markdown
-from nanobot_channels._text import Rich, Span, Style, clean, is_boundary, split, utf16_units
+from nanobot_channels._text import (
+    Rich,
+    Span,
+    Style,
+    clean,
+    file_name,
+    is_boundary,
+    label,
+    split,
+    utf16_units,
+)
 
 MARKDOWN = st.text(
     st.sampled_from("abcxyz*_~`#>-+[]()|!\\<&; \n\t'\":/1.é日😀"), max_size=200
@@ -153,6 +164,32 @@ def test_tables_are_aligned_in_a_monospaced_block() -> None:
     assert [span.style for span in rich.spans] == [Style.PRE]
 
 
+WIDE = "|Plan|Price|What it includes|Link|\n|-|-|-|-|\n"
+WIDE += "|Free|0 €|One user, **no** support||\n|Team|12 €|Ten users|[more](https://x.org)|"
+
+
+def test_a_table_too_wide_for_a_phone_becomes_a_list_for_each_row() -> None:
+    rich = from_markdown(WIDE)
+    assert rich.text == (
+        "Plan: Free\n• Price: 0 €\n• What it includes: One user, no support\n\n"
+        "Plan: Team\n• Price: 12 €\n• What it includes: Ten users\n• Link: more"
+    )
+    assert styles(rich) == [
+        (Style.BOLD, "Plan: Free", ""),
+        (Style.BOLD, "no", ""),
+        (Style.BOLD, "Plan: Team", ""),
+        (Style.LINK, "more", "https://x.org"),
+    ]
+    assert [span.style for span in from_markdown(WIDE, table_columns=80).spans] == [Style.PRE]
+
+
+@given(st.lists(st.lists(st.text("abc é*`", max_size=20), min_size=2, max_size=2), min_size=2))
+def test_no_letter_of_any_table_is_lost(rows: list[list[str]]) -> None:
+    lines = ["|" + "|".join(row) + "|" for row in rows]
+    source = "\n".join([lines[0], "|-|-|", *lines[1:]])
+    assert letters(source) <= letters(from_markdown(source, table_columns=12).text)
+
+
 def test_a_table_with_too_many_cells_is_shown_as_written() -> None:
     source = "|a|\n|-|\n|b|c|"
     assert styles(from_markdown(source)) == [(Style.PRE, source, "")]
@@ -167,6 +204,35 @@ def test_text_is_divided_at_paragraphs_then_lines_then_sentences_then_words() ->
     assert texts("one two. three four", 14) == ["one two.", "three four"]
     assert texts("one two three four", 14) == ["one two three", "four"]
     assert texts("onetwothreefour", 6) == ["onetwo", "threef", "our"]
+
+
+def test_a_part_ends_before_a_link_and_not_within() -> None:
+    rich = from_markdown("one two three [four five six](https://x.org) seven")
+    parts = split(rich, 26)
+    assert [part.text for part in parts] == ["one two three", "four five six seven"]
+    assert [span.value for part in parts for span in part.spans] == ["https://x.org"]
+
+
+@given(st.integers(12, 40), st.lists(st.sampled_from(["[ab cd](https://x.org)", "**e f**", "gh"])))
+def test_no_short_span_is_cut(limit: int, words: list[str]) -> None:
+    for part in split(from_markdown(" ".join(words)), limit):
+        for style, text, _ in styles(part):
+            assert text == ("ab cd" if style is Style.LINK else "e f")
+
+
+def test_what_platforms_take_for_nothing_has_no_parts() -> None:
+    assert split(Rich("\u2800\ufffc \u200b"), 10) == []
+
+
+@given(st.text())
+def test_names_are_one_harmless_line(text: str) -> None:
+    for name in (label(text), file_name(text)):
+        assert len(name) <= 64
+        assert not re.search("[\n\t\0\u202a-\u202e\u2066-\u2069]", name)
+    name = file_name(text)
+    assert not re.search(r"[/\\:*?]|^\.", name)
+    assert len(name.encode()) <= 240
+    assert file_name(name) == name
 
 
 def test_code_goes_on_as_code_in_the_next_part() -> None:

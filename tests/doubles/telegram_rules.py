@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +12,9 @@ from aiohttp import web
 
 Params = dict[str, Any]
 _JSON_PARAMS = {"allowed_updates", "entities", "link_preview_options", "reply_markup"}
-_JSON_PARAMS |= {"reply_parameters", "commands"}
+_JSON_PARAMS |= {"reply_parameters", "commands", "reaction"}
 _TEXT_LIMIT = 4096
+_MENTION = re.compile(r"(?<!\w)@\w+")
 _ENTITY_LIMIT = 100
 
 
@@ -36,6 +38,16 @@ class Call:
     description: str = ""
 
 
+@dataclass(frozen=True)
+class Upload:
+    """A file as a bot sent it, and the kind of message it was sent as."""
+
+    kind: str
+    name: str
+    mime: str
+    content: bytes
+
+
 @dataclass
 class Message:
     """One message in a chat, as people see it now; `history` holds the texts before edits."""
@@ -46,6 +58,7 @@ class Message:
     from_bot: bool
     params: Params = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
+    file: Upload | None = None
 
     @property
     def entities(self) -> list[dict[str, Any]]:
@@ -67,6 +80,7 @@ class Fault:
     status: int | None = None
     description: str = ""
     retry_after: float | None = None
+    migrate_to_chat_id: int | None = None
     drop: str | None = None
     delay: float = 0.0
     body: bytes | None = None
@@ -86,13 +100,28 @@ class Fault:
     def refuse(self) -> None:
         """Raise the refusal this fault is, if it is one."""
         if self.status:
-            extra = {} if self.retry_after is None else {"retry_after": self.retry_after}
-            raise Refusal(self.status, self.description or f"Fault {self.status}", **extra)
+            extra = {
+                "retry_after": self.retry_after,
+                "migrate_to_chat_id": self.migrate_to_chat_id,
+            }
+            known = {name: value for name, value in extra.items() if value is not None}
+            raise Refusal(self.status, self.description or f"Fault {self.status}", **known)
 
 
 def user(number: int) -> dict[str, Any]:
     """A person as the API shows them."""
     return {"id": number, "is_bot": False, "first_name": "Person", "last_name": str(number)}
+
+
+def entities_of(text: str) -> list[dict[str, Any]]:
+    """What Telegram's clients mark in a text that somebody types: a command, mentions."""
+    found = []
+    if text.startswith("/"):
+        found.append({"type": "bot_command", "offset": 0, "length": len(text.split()[0])})
+    for match in _MENTION.finditer(text):
+        start = len(text[: match.start()].encode("utf-16-le")) // 2
+        found.append({"type": "mention", "offset": start, "length": len(match.group())})
+    return found
 
 
 async def read_params(request: web.Request) -> Params:

@@ -7,7 +7,7 @@
 
 The double lives in the test's process and outlives the bot: what a bot did not acknowledge is
 delivered to the next one. What is not documented (https://core.telegram.org/bots/api) but known
-is marked "observed". Not modelled: allowed_updates (recorded only), parse_mode (refused), files.
+is marked "observed". Not modelled: allowed_updates (recorded only), parse_mode (refused).
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 from aiohttp import web
 
+from tests.doubles.telegram_extras import Extras
 from tests.doubles.telegram_rules import (
     Call,
     Fault,
     Message,
     Params,
     Refusal,
+    Upload,
     check_text,
+    entities_of,
     read_params,
     user,
 )
@@ -47,6 +50,8 @@ class TelegramServer:
         """By update_id: the offset of the poll that acknowledged it."""
         self.delivered: dict[int, int] = {}
         """By update_id: how many times a poll was answered with it."""
+        self.extras = Extras(self._post)
+        """Files, reactions, the menu and topics."""
         self._port = port
         self._updates: dict[int, dict[str, Any]] = {}
         self._update_ids = itertools.count(700_000_001)
@@ -61,8 +66,9 @@ class TelegramServer:
         self._runner: web.AppRunner | None = None
 
     async def __aenter__(self) -> Self:
-        app = web.Application()
+        app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_route("*", "/bot{token}/{method}", self._answer)
+        app.router.add_get("/file/bot{token}/{path:.*}", self._download)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
@@ -87,11 +93,20 @@ class TelegramServer:
         message = self._message(chat, sender, **fields)
         if text:
             message["text"] = text
-            if text.startswith("/"):
-                command = {"type": "bot_command", "offset": 0, "length": len(text.split()[0])}
-                message.setdefault("entities", [command])
+            message.setdefault("entities", entities_of(text))
         self._messages.append(Message(chat, message["message_id"], text, from_bot=False))
         return self.push(message=message)
+
+    def album(self, chat: int, files: Sequence[str], caption: str = "") -> list[dict[str, Any]]:
+        """Somebody sends photos together, the first with a caption; returns the updates."""
+        together: dict[str, Any] = {"media_group_id": str(time.monotonic_ns())}
+        shown = [
+            together | {"photo": [{"file_id": file, "file_unique_id": file, "width": 90}]}
+            for file in files
+        ]
+        if caption:
+            shown[0] |= {"caption": caption, "caption_entities": entities_of(caption)}
+        return [self.say(chat, **fields) for fields in shown]
 
     def edit(self, chat: int, message_id: int, text: str, **fields: Any) -> dict[str, Any]:
         """A person edits a message of theirs; returns the update."""
@@ -99,13 +114,18 @@ class TelegramServer:
         message |= {"message_id": message_id, "edit_date": message["date"] + 1, "text": text}
         return self.push(edited_message=message)
 
-    def press(self, message: Message, button: str) -> dict[str, Any]:
-        """A person presses the button of that label below a bot's message; returns the update."""
+    def press(self, message: Message, button: str, *, old: bool = False) -> dict[str, Any]:
+        """A person presses the button of that label below a bot's message; returns the update.
+
+        Of an `old` message Telegram shows only the chat and the number (InaccessibleMessage).
+        """
         markup = message.params["reply_markup"]
         data = [b["callback_data"] for row in markup["inline_keyboard"] for b in row]
         labels = [b["text"] for row in markup["inline_keyboard"] for b in row]
         shown = self._message(message.chat, None) | {"from": self.me, "reply_markup": markup}
         shown |= {"message_id": message.message_id, "text": message.text}
+        if old:
+            shown = {key: shown[key] for key in ("chat", "message_id")} | {"date": 0}
         query = {"id": str(time.monotonic_ns()), "chat_instance": "1", "message": shown}
         query |= {"from": user(abs(message.chat)), "data": data[labels.index(button)]}
         return self.push(callback_query=query)
@@ -117,6 +137,10 @@ class TelegramServer:
         self._updates[number] = update
         self._wake()
         return update
+
+    def withdraw(self, update: dict[str, Any]) -> None:
+        """Take an update back, as if it were still on its way."""
+        del self._updates[update["update_id"]]
 
     def block(self, chat: int) -> None:
         """The person blocks the bot: 403 from now on."""
@@ -247,8 +271,8 @@ class TelegramServer:
             "editMessageText": self._edit_message,
             "deleteMessage": self._delete_message,
             "sendChatAction": lambda params: self._check_chat(params) != 0,
-            "setMyCommands": lambda _: True,
             "answerCallbackQuery": lambda _: True,
+            **self.extras.methods,
         }
         if call.method not in handlers:
             raise Refusal(404, "Not Found")
@@ -305,12 +329,32 @@ class TelegramServer:
             self.acknowledged[number] = offset
 
     def _send_message(self, params: Params) -> dict[str, Any]:
-        chat = self._check_chat(params)
+        self._check_chat(params)
         check_text(params)
+        return self._post(params, None)
+
+    def _post(self, params: Params, file: Upload | None) -> dict[str, Any]:
+        chat = self._check_chat(params)
+        self.extras.check_topic(chat, params)
+        text = params.get("caption" if file else "text") or ""
         number = self._next_message_id(chat)
-        message = Message(chat, number, params["text"], from_bot=True, params=params)
+        message = Message(chat, number, text, from_bot=True, params=params, file=file)
         self._messages.append(message)
         return self._shown(message)
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        path = request.match_info["path"]
+        call = Call("(download)", {"path": path})
+        self.calls.append(call)
+        fault = self._fault(call)
+        content = self.extras.paths.get(path)
+        if fault and fault.status:
+            return web.json_response({"ok": False}, status=fault.status)
+        if request.match_info["token"] != self.token or content is None:
+            return web.json_response({"ok": False, "description": "Not Found"}, status=404)
+        if fault and fault.drop and request.transport:
+            request.transport.abort()
+        return web.Response(body=content)
 
     def _edit_message(self, params: Params) -> dict[str, Any]:
         self._check_chat(params)

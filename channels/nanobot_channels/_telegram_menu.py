@@ -1,0 +1,46 @@
+"""The menu of commands, as setMyCommands takes it (https://core.telegram.org/bots/api#botcommand)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from nanobot.ports import Command
+from nanobot_channels._text import label
+
+_NAME = re.compile(r"[a-z0-9_]{1,32}")
+_DESCRIPTION = 256
+_MOST = 100
+
+
+class BotCommand(msgspec.Struct):
+    """An entry of the menu."""
+
+    command: str
+    description: str
+
+
+def menu(commands: Iterable[Command]) -> list[BotCommand]:
+    """The entries: at most 100, without names that Telegram refuses.
+
+    An operation of several words stands under its first one, once, with the words that follow.
+    """
+    grouped: dict[str, list[Command]] = {}
+    for command in commands:
+        first = command.name.strip().lower().partition(" ")[0]
+        if _NAME.fullmatch(first):
+            grouped.setdefault(first, []).append(command)
+    entries = (BotCommand(name, _description(group)) for name, group in grouped.items())
+    return [entry for entry in entries if entry.description][:_MOST]
+
+
+def _description(group: Sequence[Command]) -> str:
+    alone = [command.help for command in group if " " not in command.name.strip()]
+    if alone:
+        return label(alone[0], _DESCRIPTION)
+    rests = [command.name.strip().partition(" ")[2] for command in group]
+    if len(group) == 1:
+        return label(f"{rests[0]}: {group[0].help}", _DESCRIPTION)
+    return label(", ".join(rests), _DESCRIPTION)

@@ -1,0 +1,130 @@
+"""What people send on Telegram besides text arrives as files and as words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nanobot.bus.events import Attachment, InboundMessage
+from nanobot_channels._telegram_types import Me
+from nanobot_channels._telegram_updates import to_inbound
+
+FILE: dict[str, Any] = {"file_id": "F", "file_unique_id": "U"}
+
+
+def sent(**fields: Any) -> InboundMessage:
+    message = {"message_id": 5, "date": 1, "chat": {"id": 1, "type": "private"}, "from": {"id": 7}}
+    found = to_inbound({"message": message | fields}, "telegram", Me(id=42), 0.0)
+    assert found is not None
+    return found
+
+
+def file(kind: str, name: str, mime: str, size: int = 0) -> Attachment:
+    return Attachment(kind=kind, ref="F", name=name, mime=mime, size=size)
+
+
+PDF = FILE | {"file_name": "a.pdf", "mime_type": "application/pdf", "file_size": 122_880}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"document": PDF}, file("document", "a.pdf", "application/pdf", 122_880)),
+        ({"document": FILE}, file("document", "document-5", "")),
+        (
+            {"document": FILE | {"mime_type": "image/png", "file_name": "x.png"}},
+            file("image", "x.png", "image/png"),
+        ),
+        (
+            {"voice": FILE | {"duration": 3, "file_size": 900}},
+            file("audio", "voice-5.ogg", "audio/ogg", 900),
+        ),
+        (
+            {"audio": FILE | {"title": "Song/1", "performer": "Ann"}},
+            file("audio", "1.mp3", "audio/mpeg"),
+        ),
+        (
+            {"video": FILE | {"file_name": "v.mp4", "mime_type": "video/mp4"}},
+            file("video", "v.mp4", "video/mp4"),
+        ),
+        ({"video_note": FILE}, file("video", "video-note-5.mp4", "video/mp4")),
+        ({"animation": FILE, "document": PDF}, file("video", "animation-5.mp4", "video/mp4")),
+    ],
+    ids=str,
+)
+def test_a_file_arrives_as_an_attachment_and_its_caption_as_text(
+    fields: dict[str, Any], expected: Attachment
+) -> None:
+    message = sent(caption="read this", **fields)
+    assert message.text == "read this"
+    assert message.attachments == (expected,)
+    assert sent(**fields).text == ""
+
+
+def test_of_a_photo_the_largest_size_is_taken() -> None:
+    sizes = [FILE | {"file_id": str(width), "width": width} for width in (90, 1280, 320)]
+    message = sent(photo=sizes, caption="look")
+    assert message.attachments == (
+        Attachment(kind="image", ref="1280", name="photo-5.jpg", mime="image/jpeg"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "harmless"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\\\temp\\\\a.txt", "a.txt"),
+        ("gpj.\u202eexe.scr", "gpj.exe.scr"),
+        (".bashrc", "bashrc"),
+        ("a\nb\x00.txt", "a b.txt"),
+        ("a:b|c?.txt", "a_b_c_.txt"),
+        ("n" * 300 + ".pdf", "n" * 56 + ".pdf"),
+        ("/", "document-5"),
+        ("..", "document-5"),
+    ],
+)
+def test_hostile_file_names_are_made_harmless(name: str, harmless: str) -> None:
+    assert sent(document=FILE | {"file_name": name}).attachments[0].name == harmless
+
+
+def test_a_sticker_that_stands_still_is_a_picture_and_one_that_moves_is_words() -> None:
+    still = sent(sticker=FILE | {"emoji": "😀"})
+    assert still.text == "[sticker 😀]"
+    assert [(item.kind, item.mime) for item in still.attachments] == [("image", "image/webp")]
+    for moving in ({"is_animated": True}, {"is_video": True}):
+        message = sent(sticker=FILE | {"emoji": "😀"} | moving)
+        assert (message.text, message.attachments) == ("[animated sticker 😀]", ())
+
+
+PLACE = {"latitude": 52.5, "longitude": 13}
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"location": PLACE}, "[location: 52.500000, 13.000000]"),
+        ({"location": PLACE | {"live_period": 60}}, "[live location: 52.500000, 13.000000]"),
+        (
+            {"venue": {"location": PLACE, "title": "X", "address": "Y\nZ"}, "location": PLACE},
+            "[venue: X, Y Z, 52.500000, 13.000000]",
+        ),
+        ({"contact": {"phone_number": "+49", "first_name": "Bo"}}, "[contact: Bo, +49]"),
+        (
+            {"poll": {"question": "Tea?", "options": [{"text": "yes"}, {"text": "no"}]}},
+            "[poll: Tea? Options: yes / no]",
+        ),
+        ({"dice": {"emoji": "🎲", "value": 4}}, "[dice 🎲 shows 4]"),
+        ({"game": {"title": "Chess"}}, "[game: Chess]"),
+        (
+            {"checklist": {"title": "Buy", "tasks": [{"id": 1, "text": "tea"}]}},
+            "[checklist: Buy: tea]",
+        ),
+        ({"story": {"chat": {"id": 1}, "id": 1}}, "[a story, which bots cannot see]"),
+    ],
+    ids=str,
+)
+def test_what_is_neither_text_nor_a_file_arrives_in_words(
+    fields: dict[str, Any], text: str
+) -> None:
+    assert sent(**fields).text == text

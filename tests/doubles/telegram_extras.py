@@ -1,0 +1,116 @@
+"""What the double of the Bot API knows besides messages: files, reactions, the menu, topics."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp.web import FileField
+
+from tests.doubles.telegram_rules import Params, Refusal, Upload
+
+_DOWNLOAD_LIMIT = 20_000_000
+_UPLOAD_LIMIT = 50_000_000
+_PHOTO_LIMIT = 10_000_000
+_CAPTION_LIMIT = 1024
+_REACTIONS = {"\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}", "\N{EYES}", "\N{FIRE}"}
+_KINDS = ("photo", "animation", "voice", "audio", "video", "document")
+
+
+class Extras:
+    """`post` puts a bot's message with a file into its chat and answers with it."""
+
+    def __init__(self, post: Callable[[Params, Upload], dict[str, Any]]) -> None:
+        self.commands: list[dict[str, str]] = []
+        self.reactions: dict[tuple[int, int], list[str]] = {}
+        self.topics: dict[int, set[int]] = {}
+        """The threads of chats that are forums; in others every thread is accepted."""
+        self.closed: set[tuple[int, int]] = set()
+        self.paths: dict[str, bytes] = {}
+        self._files: dict[str, dict[str, Any]] = {}
+        self._numbers = itertools.count(1)
+        self._post = post
+        self.methods: dict[str, Callable[[Params], Any]] = {
+            "getFile": self._get_file,
+            "setMessageReaction": self._react,
+            "setMyCommands": self._set_commands,
+            **{f"send{kind.title()}": self._sender(kind) for kind in _KINDS},
+        }
+
+    def put_file(self, content: bytes, path: str = "", size: int | None = None) -> str:
+        """A file that somebody sends; returns its file_id. `size` is what is said of it."""
+        number = next(self._numbers)
+        path = path or f"documents/file {number}.bin"
+        self.paths[path] = content
+        said = len(content) if size is None else size
+        self._files[f"F{number}"] = {"file_id": f"F{number}", "file_path": path, "file_size": said}
+        return f"F{number}"
+
+    def check_topic(self, chat: int, params: Params) -> None:
+        """Refuse threads that a forum does not have, or that are closed."""
+        thread = int(params.get("message_thread_id") or 0)
+        if thread and thread not in self.topics.get(chat, {thread}):
+            raise Refusal(400, "Bad Request: message thread not found")
+        if (chat, thread) in self.closed:
+            raise Refusal(400, "Bad Request: TOPIC_CLOSED")
+
+    def _get_file(self, params: Params) -> dict[str, Any]:
+        found = self._files.get(params.get("file_id", ""))
+        if found is None:
+            raise Refusal(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
+        if found["file_size"] > _DOWNLOAD_LIMIT:
+            raise Refusal(400, "Bad Request: file is too big")
+        return found | {"file_unique_id": found["file_id"]}
+
+    def _sender(self, kind: str) -> Callable[[Params], dict[str, Any]]:
+        def send(params: Params) -> dict[str, Any]:
+            field = params.get(kind)
+            if not isinstance(field, FileField):
+                raise Refusal(400, f"Bad Request: there is no {kind} in the request")
+            content = field.file.read()
+            if len(content) > _UPLOAD_LIMIT:
+                raise Refusal(413, "Request Entity Too Large")
+            if not content:
+                raise Refusal(400, "Bad Request: file must be non-empty")
+            if kind == "photo":
+                _check_photo(content)
+            caption = params.get("caption") or ""
+            if len(caption.encode("utf-16-le")) // 2 > _CAPTION_LIMIT:
+                raise Refusal(400, "Bad Request: message caption is too long")
+            return self._post(params, Upload(kind, field.filename, field.content_type, content))
+
+        return send
+
+    def _react(self, params: Params) -> bool:
+        emoji = [one["emoji"] for one in params.get("reaction") or []]
+        if len(emoji) > 1 or not _REACTIONS.issuperset(emoji):
+            raise Refusal(400, "Bad Request: REACTION_INVALID")
+        self.reactions[int(params["chat_id"]), int(params["message_id"])] = emoji
+        return True
+
+    def _set_commands(self, params: Params) -> bool:
+        commands = params["commands"]
+        if len(commands) > 100:
+            raise Refusal(400, "Bad Request: BOT_COMMANDS_TOO_MUCH")
+        for one in commands:
+            if not re.fullmatch(r"[a-z0-9_]{1,32}", one["command"]):
+                raise Refusal(400, "Bad Request: BOT_COMMAND_INVALID")
+            if not 1 <= len(one["description"]) <= 256:
+                raise Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
+        self.commands = commands
+        return True
+
+
+def _check_photo(content: bytes) -> None:
+    """Only PNG is looked into; anything that is not a picture cannot be processed."""
+    if len(content) > _PHOTO_LIMIT:
+        raise Refusal(400, "Bad Request: file is too big for a photo")
+    if not content.startswith((b"\x89PNG", b"\xff\xd8\xff")):
+        raise Refusal(400, "Bad Request: IMAGE_PROCESS_FAILED")
+    if content.startswith(b"\x89PNG"):
+        sides = struct.unpack_from(">II", content, 16)
+        if sum(sides) > 10_000 or max(sides) > 20 * min(sides):
+            raise Refusal(400, "Bad Request: PHOTO_INVALID_DIMENSIONS")
