@@ -1,0 +1,252 @@
+"""Calls of Slack's Web API through slack_sdk, and what a failed one means."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+import msgspec
+from loguru import logger
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from nanobot.errors import (
+    BadCredentials,
+    ChannelDown,
+    ChatGone,
+    DeliveryError,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+)
+from nanobot_channels._net import proxy_for, trusted_authorities
+
+CALL_SECONDS = 20.0
+_CONNECT_SECONDS = 10.0
+_BAD_TOKEN = {
+    "account_inactive",
+    "invalid_auth",
+    "missing_scope",
+    "not_allowed_token_type",
+    "not_authed",
+    "org_login_required",
+    "token_expired",
+    "token_revoked",
+}
+_LATER = {
+    "accesslimited",
+    "rate_limited",
+    "ratelimited",
+    "request_timeout",
+    "service_unavailable",
+    "team_added_to_org",
+}
+# Slack says of these two that a part of the operation may have succeeded.
+_PERHAPS = {"fatal_error", "internal_error"}
+_GONE = {
+    "channel_not_found": "the chat is gone, or the bot cannot see it: invite the bot there",
+    "is_archived": "the channel is archived",
+    "not_in_channel": "the bot is no member there: invite it with /invite",
+    "user_disabled": "the person's account is off",
+    "user_not_found": "there is no such person in the workspace",
+    "cannot_dm_bot": "bots cannot write to bots",
+}
+# What the client library may raise on an answer of a shape that Slack never sends.
+MALFORMED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+
+
+class ApiRefusal(Exception):
+    """Slack answered no. `code` is its error, "" if the answer was none of its own."""
+
+    def __init__(
+        self, method: str, code: str, status: int, *, needed: str = "", retry_after: float | None
+    ) -> None:
+        scope = f", the scope {needed} is missing" if needed else ""
+        super().__init__(f"Slack's {method}: {code or 'no usable answer'} ({status}){scope}")
+        self.code = code
+        self.status = status
+        self.needed = needed
+        self.retry_after = retry_after
+
+
+class NoAnswer(Exception):
+    """No answer came. `sent`: the request may have arrived."""
+
+    def __init__(self, method: str, error: Exception, *, sent: bool) -> None:
+        super().__init__(f"Slack's {method}: {type(error).__name__} {error}".rstrip())
+        self.sent = sent
+
+
+FAILED = (ApiRefusal, NoAnswer)
+
+
+class _Forward(logging.Handler):
+    """The libraries' log among ours, for debugging only: what matters is raised as an error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        logger.debug("{}", record.getMessage())
+
+
+def library_log() -> logging.Logger:
+    """The logger to hand to slack_bolt and slack_sdk."""
+    found = logging.getLogger("nanobot_channels.slack")
+    if not found.handlers:
+        found.addHandler(_Forward())
+        found.propagate = False
+        found.setLevel(logging.INFO)  # below it they write out every message and token-like URL
+    return found
+
+
+class WebApi:
+    """One bot's Web API at one root. Every method raises ApiRefusal or NoAnswer and never repeats
+    a call."""
+
+    def __init__(self, token: str, root: str) -> None:
+        # The default handlers repeat a call whose connection broke: a message would come twice.
+        self.client = AsyncWebClient(
+            token=token,
+            base_url=root,
+            retry_handlers=[],
+            logger=library_log(),
+        )
+        # The library takes a proxy from the environment even for NO_PROXY hosts and loopback.
+        self.client.proxy = proxy_for(root)
+        self.root = root
+        self._token = token
+        self._session: aiohttp.ClientSession | None = None
+        authorities = trusted_authorities(root)
+        self.client.ssl = authorities if not isinstance(authorities, bool) else None
+
+    def session(self) -> aiohttp.ClientSession:
+        """The connections that all calls share; made on first use, inside the event loop."""
+        if self._session is None or self._session.closed:
+            timeout = aiohttp.ClientTimeout(total=CALL_SECONDS, connect=_CONNECT_SECONDS)
+            self._session = aiohttp.ClientSession(timeout=timeout)
+            self.client.session = self._session
+        return self._session
+
+    async def call(
+        self, method: str, params: Mapping[str, Any], *, form: bool = False
+    ) -> dict[str, Any]:
+        """Call a method with JSON, or with a form: the methods that read take no JSON."""
+        self.session()
+        given = {key: value for key, value in params.items() if value is not None}
+        try:
+            if form:
+                fields = {key: _field(value) for key, value in given.items()}
+                answer = await self.client.api_call(method, data=fields)
+            else:
+                answer = await self.client.api_call(method, json=given)
+            data = answer.data
+            if not isinstance(data, dict):
+                raise TypeError(f"answered with {type(data).__name__}")
+        except SlackApiError as error:
+            raise _refusal(method, error) from error
+        except (aiohttp.ClientError, TimeoutError, *MALFORMED) as error:
+            raise NoAnswer(method, error, sent=may_have_arrived(error)) from error
+        return data
+
+    async def open_socket(self, app_token: str) -> str:
+        """The URL for one websocket, by apps.connections.open."""
+        self.session()
+        method = "apps.connections.open"
+        try:
+            answer = await self.client.apps_connections_open(app_token=app_token)
+            return str(answer["url"])
+        except SlackApiError as error:
+            raise _refusal(method, error) from error
+        except (aiohttp.ClientError, TimeoutError, *MALFORMED) as error:
+            raise NoAnswer(method, error, sent=may_have_arrived(error)) from error
+
+    def bearer(self) -> dict[str, str]:
+        """The header that opens files."""
+        return {"Authorization": f"Bearer {self._token}"}
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+
+def _field(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def may_have_arrived(error: Exception) -> bool:
+    """Whether bytes may have gone out before the error."""
+    return not isinstance(
+        error,
+        aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL,
+    )
+
+
+def _refusal(method: str, error: SlackApiError) -> ApiRefusal | NoAnswer:
+    response = error.response
+    # The library gives its own response, or aiohttp's when the body was no JSON.
+    status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0))
+    headers: Mapping[str, str] = getattr(response, "headers", None) or {}
+    answered = getattr(response, "data", None)
+    data: dict[str, Any] = answered if isinstance(answered, dict) else {}
+    code = _text(data, "error")
+    if status == 200 and (not code or code in _PERHAPS):
+        return NoAnswer(method, error, sent=True)
+    needed, retry_after = _text(data, "needed"), _seconds(headers)
+    return ApiRefusal(method, code, status, needed=needed, retry_after=retry_after)
+
+
+def _text(data: Mapping[str, Any], key: str) -> str:
+    value = data.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    value = headers.get("Retry-After", "")
+    return float(value) if value.isdecimal() else None
+
+
+def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
+    """What became of a message, as the port names it."""
+    if isinstance(error, NoAnswer):
+        return OutcomeUnknown(str(error)) if error.sent else NotSent(str(error))
+    if error.code in _GONE:
+        return ChatGone(f"{error}: {_GONE[error.code]}")
+    if is_passing(error) or error.code in _BAD_TOKEN:
+        return NotSent(str(error), error.retry_after)
+    return Refused(str(error))
+
+
+def is_passing(error: ApiRefusal) -> bool:
+    """Whether the same call may succeed later."""
+    return error.status == 429 or error.status >= 500 or error.code in _LATER
+
+
+def receiving_error(
+    name: str, error: ApiRefusal | NoAnswer, key: str
+) -> BadCredentials | ChannelDown:
+    """What a failed call means for the whole channel; `key` names the token it was made with."""
+    if isinstance(error, ApiRefusal) and error.code in _BAD_TOKEN:
+        return BadCredentials(f"{error}. {_remedy(name, error, key)}")
+    retry_after = error.retry_after if isinstance(error, ApiRefusal) else None
+    return ChannelDown(str(error), retry_after)
+
+
+def _remedy(name: str, error: ApiRefusal, key: str) -> str:
+    if error.code == "missing_scope" and key == "bot_token":
+        return (
+            f"Add the scope {error.needed or 'it names'} on api.slack.com/apps under OAuth & "
+            "Permissions, and install the app again."
+        )
+    if key == "bot_token":
+        return (
+            f"Put the Bot User OAuth Token (xoxb-...) of api.slack.com/apps, OAuth & Permissions, "
+            f"into channels.{name}.bot_token."
+        )
+    return (
+        f"Put an app-level token (xapp-...) with the scope connections:write, of "
+        f"api.slack.com/apps, Basic Information, into channels.{name}.app_token, and turn Socket "
+        "Mode on."
+    )

@@ -1,0 +1,117 @@
+"""What was said while nobody was here: where it has to be looked for, and what is found there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+from loguru import logger
+
+from nanobot.bus.events import Address
+from nanobot_channels._slack_api import WebApi
+from nanobot_channels._slack_events import BadEvent, Message, convert, is_ts, order
+
+_PAGE = 100
+_THREADS_PER_CHAT = 20
+# The watermark is one for all chats: what came in another chat just before it may be missing.
+_OVERLAP_SECONDS = 60
+
+Place = tuple[str, str | None]
+"""A chat and a thread in it; None is the chat outside threads."""
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """How far a back-fill goes: `messages` of each chat, none older than `hours`."""
+
+    messages: int = 100
+    hours: float = 24.0
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Messages of a place in the order of time, and the threads in it that have news."""
+
+    messages: list[dict[str, Any]]
+    threads: list[Place]
+
+
+def places(known: Iterable[Address]) -> list[Place]:
+    """Where to look, by the addresses that were written from (the latest first): every chat, and
+    the twenty threads of each that were used last."""
+    found: dict[Place, None] = {}
+    threads: dict[str, int] = {}
+    for address in known:
+        found.setdefault((address.chat_id, None))
+        if address.thread_id and threads.get(address.chat_id, 0) < _THREADS_PER_CHAT:
+            threads[address.chat_id] = threads.get(address.chat_id, 0) + 1
+            found.setdefault((address.chat_id, address.thread_id))
+    return list(found)
+
+
+def since(watermark: str, now: float, bounds: Bounds) -> str:
+    """The timestamp from which on to look."""
+    earliest = max(order(watermark)[0] - _OVERLAP_SECONDS, int(now - bounds.hours * 3600), 0)
+    return f"{earliest}.000000"
+
+
+class History:
+    """Reads conversations. Raises ApiRefusal or NoAnswer."""
+
+    def __init__(self, api: WebApi, name: str, bounds: Bounds) -> None:
+        self._api = api
+        self._name = name
+        self._bounds = bounds
+
+    async def after(self, place: Place, oldest: str) -> Found:
+        """The last messages of a place that are newer than `oldest`, at most as many as bounded."""
+        chat, root = place
+        method = "conversations.history" if root is None else "conversations.replies"
+        params: dict[str, Any] = {"channel": chat, "ts": root, "oldest": oldest}
+        listed: list[object] = []
+        cursor: str | None = None
+        while True:
+            params |= {"limit": _PAGE, "cursor": cursor}
+            answer = await self._api.call(method, params, form=True)
+            page = answer.get("messages")
+            listed += page if isinstance(page, list) else []
+            cursor = _following(answer)
+            # A history comes newest first, a thread oldest first: only the first can stop early.
+            if not cursor or (root is None and len(listed) >= self._bounds.messages):
+                break
+        messages = list(self._readable(listed, place, oldest))
+        messages.sort(key=lambda pair: order(pair[0].ts))
+        left = len(messages) - self._bounds.messages
+        if left > 0 or (cursor and root is None):
+            logger.warning(
+                "{}: more was said in {} than backfill_messages; the oldest are left out",
+                self._name,
+                chat,
+            )
+        kept = messages[max(left, 0) :]
+        threads: list[Place] = [
+            (chat, message.ts)
+            for message, _ in messages
+            if root is None and message.latest_reply and order(message.latest_reply) > order(oldest)
+        ]
+        return Found([raw for _, raw in kept], threads)
+
+    def _readable(
+        self, listed: Iterable[object], place: Place, oldest: str
+    ) -> Iterator[tuple[Message, dict[str, Any]]]:
+        for raw in listed:
+            try:
+                message = convert(raw)
+            except BadEvent as error:
+                logger.warning("{}: a message in {} skipped: {}", self._name, place[0], error)
+                continue
+            # A thread comes with its root, however old.
+            if not is_ts(message.ts) or order(message.ts) <= order(oldest):
+                continue
+            if isinstance(raw, dict) and (place[1] is None or message.ts != place[1]):
+                yield message, raw
+
+
+def _following(answer: dict[str, Any]) -> str | None:
+    data = answer.get("response_metadata")
+    cursor = data.get("next_cursor") if isinstance(data, dict) else None
+    return cursor if answer.get("has_more") and isinstance(cursor, str) and cursor else None

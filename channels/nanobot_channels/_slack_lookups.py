@@ -1,0 +1,121 @@
+"""What an event does not say and takes a call to know: names, and what a thread is about."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from loguru import logger
+
+from nanobot.bus.events import Address
+from nanobot_channels._slack_api import FAILED, ApiRefusal, WebApi, is_passing
+from nanobot_channels._slack_events import BadEvent, Me, Thread, Written, convert
+from nanobot_channels._slack_text import mentions
+from nanobot_channels._text import clean
+
+_MOST = 2000
+# Slack wants a message acknowledged within 3 seconds; a name is worth less than that.
+_SECONDS = 1.0
+_REPLIES = 200
+
+
+class People:
+    """Display names by user id; the last two thousand are remembered."""
+
+    def __init__(self, api: WebApi) -> None:
+        self._api = api
+        self._names: OrderedDict[str, str] = OrderedDict()
+
+    async def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """The names as far as they can be known now."""
+        found = {}
+        for person in sorted(set(ids) - {""}):
+            if person not in self._names:
+                await self._ask(person)
+            if self._names.get(person):
+                self._names.move_to_end(person)
+                found[person] = self._names[person]
+        return found
+
+    async def _ask(self, person: str) -> None:
+        name = ""
+        try:
+            async with asyncio.timeout(_SECONDS):
+                answer = await self._api.call("users.info", {"user": person}, form=True)
+            name = _display_name(answer.get("user"))
+        except TimeoutError:
+            return
+        except FAILED as error:
+            logger.debug("no name for {}: {}", person, error)
+            if not isinstance(error, ApiRefusal) or is_passing(error):
+                return
+        self._names[person] = name
+        if len(self._names) > _MOST:
+            self._names.popitem(last=False)
+
+
+def _display_name(user: object) -> str:
+    about: dict[str, object] = user if isinstance(user, dict) else {}
+    profile = about.get("profile")
+    told: dict[str, object] = profile if isinstance(profile, dict) else {}
+    for name in (told.get("display_name"), told.get("real_name"), about.get("name")):
+        if isinstance(name, str) and name.strip():
+            return clean(name).replace("\n", " ").strip()
+    return ""
+
+
+class Threads:
+    """Which threads the bot takes part in: it wrote there, or was mentioned at the root. The last
+    two thousand are remembered; of an unknown one Slack is asked once."""
+
+    def __init__(self, api: WebApi) -> None:
+        self._api = api
+        self._joined: OrderedDict[tuple[str, str], bool | None] = OrderedDict()
+
+    def seen(self, addresses: Iterable[Address]) -> None:
+        """Threads from which messages were taken before: their roots are known already."""
+        for address in addresses:
+            if address.thread_id:
+                self._joined.setdefault((address.chat_id, address.thread_id), None)
+
+    def join(self, chat: str, root: str) -> None:
+        """The bot wrote in this thread."""
+        self._keep((chat, root), joined=True)
+
+    async def around(self, item: Written, me: Me) -> Thread:
+        """The thread around a message; an empty one outside threads and when Slack cannot tell."""
+        root = item.thread
+        if root is None:
+            return Thread()
+        key = (item.chat, root)
+        known = self._joined.get(key)
+        if known is not None:
+            return Thread(joined=known)
+        first = key not in self._joined
+        try:
+            async with asyncio.timeout(_SECONDS):
+                found = await self._ask(item.chat, root, me)
+        except (TimeoutError, BadEvent, *FAILED) as error:
+            logger.debug("thread {} of {} is unknown: {!r}", root, item.chat, error)
+            return Thread()
+        self._keep(key, joined=found.joined)
+        return found if first else Thread(joined=found.joined)
+
+    async def _ask(self, chat: str, root: str, me: Me) -> Thread:
+        params = {"channel": chat, "ts": root, "limit": _REPLIES}
+        answer = await self._api.call("conversations.replies", params, form=True)
+        listed = answer.get("messages")
+        messages = [convert(one) for one in listed] if isinstance(listed, list) else []
+        parent = next((one for one in messages if one.ts == root), None)
+        text = (parent.text or "") if parent else ""
+        ours = any(
+            one.user == me.user_id or (me.bot_id and one.bot_id == me.bot_id) for one in messages
+        )
+        return Thread(ours or mentions(text, me.user_id), text)
+
+    def _keep(self, key: tuple[str, str], *, joined: bool) -> None:
+        self._joined[key] = joined
+        self._joined.move_to_end(key)
+        if len(self._joined) > _MOST:
+            self._joined.popitem(last=False)

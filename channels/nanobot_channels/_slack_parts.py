@@ -1,0 +1,205 @@
+"""Outbound messages as Slack's blocks: rich text, which nothing parses, so that no text of a model
+becomes a mention or breaks the formatting around it; and buttons."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+import msgspec
+
+from nanobot.bus.events import Choice, OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot_channels._markdown import from_markdown
+from nanobot_channels._slack_text import escape
+from nanobot_channels._text import Rich, Span, Style, clean, split
+
+TEXT_LIMIT = 3000
+"""Characters of one message: the limit of a section block; that of rich text is not documented."""
+PLAIN_LIMIT = 4000
+"""Characters of the plain text: Slack's advice; it cuts at 40,000 (chat.postMessage)."""
+SPAN_LIMIT = 200
+BUTTONS_IN_BLOCK = 25
+"""Elements of an actions block."""
+LABEL_LIMIT = 75
+"""Characters on a button."""
+URL_LIMIT = 2000
+METADATA_TYPE = "nanobot_part"
+ACTION_PREFIX = "nanobot."
+_EMPTY = "(empty message)"
+_URL = re.compile(r"https?://[^\s<>\"`]+[^\s<>\"`.,;:!?'\)\]\}*_~|]")
+_TARGET = re.compile(r"(?:https?://|mailto:)[^\s<>|]+", re.IGNORECASE)
+_STYLES = {Style.BOLD: "bold", Style.ITALIC: "italic", Style.STRIKE: "strike", Style.CODE: "code"}
+
+Json = dict[str, Any]
+
+
+class Payload(msgspec.Struct, omit_defaults=True):
+    """What a part's payload holds."""
+
+    blocks: list[Json] = []
+
+
+def render(message: OutboundMessage) -> list[OutboundPart]:
+    """The parts of a message: at least one, each within Slack's limits, in order.
+
+    The last one carries the choices as buttons. The plain fallback has link targets written out
+    where they fit. Attachments go out as parts of their own, behind the text.
+    """
+    files = [OutboundPart(text="", file=item) for item in message.attachments]
+    rich = from_markdown(message.text)
+    pieces = split(rich, TEXT_LIMIT, max_spans=SPAN_LIMIT)
+    if not pieces and (message.choices or not files):
+        pieces = [Rich(_EMPTY)]
+    parts = []
+    for number, piece in enumerate(pieces):
+        blocks = [{"type": "rich_text", "elements": list(_elements(piece))}]
+        if number == len(pieces) - 1:
+            blocks += _buttons(message.choices)
+        payload = msgspec.json.encode(Payload(blocks))
+        parts.append(OutboundPart(text=_with_targets(piece), payload=payload))
+    return [
+        msgspec.structs.replace(part, key=f"{message.key}.{number}")
+        for number, part in enumerate([*parts, *files])
+    ]
+
+
+def content(part: OutboundPart, *, plain: bool) -> Json:
+    """The parameters that chat.postMessage and chat.update have in common."""
+    params: Json = {
+        "text": escape(part.text),
+        "parse": "none",
+        "link_names": False,
+        "unfurl_links": False,
+        "unfurl_media": False,
+        "blocks": [],
+    }
+    if part.key:
+        params["metadata"] = {"event_type": METADATA_TYPE, "event_payload": {"key": part.key}}
+    if plain:
+        params["mrkdwn"] = False
+        params["blocks"] = [block for block in _blocks(part) if block.get("type") == "actions"]
+        if params["blocks"]:
+            # With any block at all, the text is for notifications only.
+            words = {"type": "text", "text": part.text}
+            section = {"type": "rich_text_section", "elements": [words]}
+            params["blocks"].insert(0, {"type": "rich_text", "elements": [section]})
+    else:
+        params["blocks"] = _blocks(part)
+    return params
+
+
+def caption_blocks(part: OutboundPart, caption: str) -> list[Json]:
+    """The words beside a file, marked so that the message can be found again."""
+    words = {"type": "rich_text_section", "elements": [{"type": "text", "text": caption}]}
+    return [{"type": "rich_text", "block_id": mark_of(part), "elements": [words]}]
+
+
+def mark_of(part: OutboundPart) -> str:
+    """A block_id that tells one part from all others; at most 255 characters, as Slack wants."""
+    return f"nanobot-{hashlib.sha256(part.key.encode()).hexdigest()[:40]}"
+
+
+def _blocks(part: OutboundPart) -> list[Json]:
+    return msgspec.json.decode(part.payload, type=Payload).blocks if part.payload else []
+
+
+def _elements(piece: Rich) -> Iterator[Json]:
+    """The piece cut into sections, quotes and preformatted blocks."""
+    at = 0
+    boxes = [span for span in piece.spans if span.style in {Style.PRE, Style.QUOTE}]
+    for box in boxes:
+        if box.start < at:
+            continue  # code within a quote: the quote has it
+        yield from _section(piece, at, box.start, "rich_text_section")
+        if box.style is Style.PRE:
+            text = {"type": "text", "text": piece.text[box.start : box.end]}
+            yield {"type": "rich_text_preformatted", "elements": [text]}
+        else:
+            yield from _section(piece, box.start, box.end, "rich_text_quote")
+        at = box.end
+    yield from _section(piece, at, len(piece.text), "rich_text_section")
+
+
+def _section(piece: Rich, start: int, end: int, kind: str) -> Iterator[Json]:
+    # The line ends around a box are its own margin.
+    while start > 0 and start < end and piece.text[start] == "\n":
+        start += 1
+    while end < len(piece.text) and end > start and piece.text[end - 1] == "\n":
+        end -= 1
+    inline = list(_inline(piece, start, end))
+    if inline:
+        yield {"type": kind, "elements": inline}
+
+
+def _inline(piece: Rich, start: int, end: int) -> Iterator[Json]:
+    spans = [span for span in piece.spans if span.start < end and span.end > start]
+    edges = {start, end}
+    for span in spans:
+        edges |= {max(span.start, start), min(span.end, end)}
+    points = sorted(edges)
+    runs = []
+    for first, last in pairwise(points):
+        over = [span for span in spans if span.start <= first and span.end >= last]
+        link = next((span for span in over if span.style is Style.LINK), None)
+        style = frozenset(_STYLES[span.style] for span in over if span.style in _STYLES)
+        if any(span.style is Style.PRE for span in over):
+            style = frozenset({"code"})
+        runs.append((piece.text[first:last], style, link))
+    for (style, link), group in groupby(runs, key=lambda run: (run[1], run[2])):
+        text = "".join(run[0] for run in group)
+        yield from _run(text, style, link)
+
+
+def _run(text: str, style: frozenset[str], link: Span | None) -> Iterator[Json]:
+    look: Json = {"style": dict.fromkeys(sorted(style), True)} if style else {}
+    if link is not None:
+        yield from _link(text, link.value, look)
+        return
+    at = 0
+    # Nothing in rich text becomes a link by itself.
+    for match in () if "code" in style else _URL.finditer(text):
+        if len(match[0]) > URL_LIMIT:
+            continue
+        if match.start() > at:
+            yield {"type": "text", "text": text[at : match.start()]} | look
+        yield {"type": "link", "url": match[0]} | look
+        at = match.end()
+    if at < len(text):
+        yield {"type": "text", "text": text[at:]} | look
+
+
+def _link(text: str, target: str, look: Json) -> Iterator[Json]:
+    if _TARGET.fullmatch(target) and len(target) <= URL_LIMIT:
+        shown = {} if text == target else {"text": text}
+        yield {"type": "link", "url": target} | shown | look
+    else:
+        yield {"type": "text", "text": text if text == target else f"{text} ({target})"} | look
+
+
+def _with_targets(piece: Rich) -> str:
+    """The text with link targets behind the links, or as it is if that is too long."""
+    text = piece.text
+    for link in reversed([span for span in piece.spans if span.style is Style.LINK]):
+        if link.value != piece.text[link.start : link.end]:
+            text = f"{text[: link.end]} ({link.value}){text[link.end :]}"
+    return text if len(text) <= PLAIN_LIMIT else piece.text
+
+
+def _buttons(choices: Sequence[Choice]) -> Iterator[Json]:
+    for first in range(0, len(choices), BUTTONS_IN_BLOCK):
+        row = choices[first : first + BUTTONS_IN_BLOCK]
+        elements = [_button(one, first + number) for number, one in enumerate(row)]
+        yield {"type": "actions", "elements": elements}
+
+
+def _button(choice: Choice, number: int) -> Json:
+    label = clean(choice.label).replace("\n", " ").strip() or choice.say
+    if len(label) > LABEL_LIMIT:
+        label = label[: LABEL_LIMIT - 1] + "…"
+    shown = {"type": "plain_text", "text": label, "emoji": False}
+    action = f"{ACTION_PREFIX}{number}"
+    return {"type": "button", "action_id": action, "text": shown, "value": choice.say}

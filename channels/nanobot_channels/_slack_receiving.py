@@ -1,0 +1,244 @@
+"""One bot's messages on their way to one intake: live ones and what was missed, in order, once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from loguru import logger
+
+from nanobot.bus.events import InboundMessage
+from nanobot.errors import ChannelDown
+from nanobot.ports import Clock, Intake
+from nanobot_channels._slack_api import FAILED, ApiRefusal, NoAnswer, WebApi, is_passing
+from nanobot_channels._slack_backfill import Bounds, History, Place, places, since
+from nanobot_channels._slack_events import (
+    BadEvent,
+    Me,
+    commanded,
+    inbound,
+    is_ts,
+    order,
+    pressed,
+    written,
+)
+from nanobot_channels._slack_lookups import People, Threads
+
+_TRIES = 5
+_MESSAGES = {"message", "app_mention"}
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """Settings: when an answer opens a thread ("auto": in channels, "always", "never"), the slash
+    command that is listened to, and how far a back-fill goes."""
+
+    threads: str = "auto"
+    slash_command: str = ""
+    bounds: Bounds = Bounds()
+
+
+class _Held(msgspec.Struct):
+    """A live message whose commit somebody waits for."""
+
+    message: InboundMessage
+    done: asyncio.Future[None]
+
+
+class Receiving:
+    """Takes envelopes and looks up what was missed. Everything an intake gets comes from here, so
+    that a place's back-fill is admitted before its live messages, and the cursor, the largest
+    timestamp, moves only while no back-fill is outstanding."""
+
+    def __init__(
+        self, name: str, api: WebApi, intake: Intake, me: Me, policy: Policy, clock: Clock
+    ) -> None:
+        self.threads = Threads(api)
+        self.skipped = 0
+        """Envelopes and messages that could not be read."""
+        self._name = name
+        self._intake = intake
+        self._me = me
+        self._policy = policy
+        self._clock = clock
+        self._people = People(api)
+        self._history = History(api, name, policy.bounds)
+        self._arrived: asyncio.Queue[tuple[dict[str, Any], str, asyncio.Future[None]]]
+        self._arrived = asyncio.Queue()
+        self._outstanding: dict[Place, int] = {}
+        self._held: dict[Place, list[_Held]] = {}
+        self._rounds = 0
+        self._wanted = asyncio.Event()
+        self._cursor: str | None = None
+        self._latest: str | None = None
+
+    async def load(self) -> None:
+        """Learn from the intake where the last process stopped."""
+        cursor = await self._intake.cursor()
+        if cursor is not None and not is_ts(cursor):
+            logger.warning("{}: stored cursor {!r} is no timestamp", self._name, cursor)
+            cursor = None
+        self._cursor = self._latest = cursor
+        self.threads.seen(await self._intake.chats())
+
+    async def take(self, body: dict[str, Any], envelope_id: str) -> None:
+        """Returns once what is in an envelope is committed, or known to be nothing for us."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._arrived.put_nowait((body, envelope_id, done))
+        await done
+
+    async def look_back(self) -> None:
+        """Events may have been lost: from now on every known place has a back-fill outstanding."""
+        if self._cursor is None:
+            return
+        self._rounds += 1
+        for place in places(await self._intake.chats()):
+            self._outstanding[place] = self._rounds
+        if self._outstanding:
+            self._wanted.set()
+
+    async def live(self) -> None:
+        """Admit what arrives. Raises what the intake raises; then nothing is acknowledged."""
+        while True:
+            body, envelope_id, done = await self._arrived.get()
+            message = await self._read(self._live(body), f"envelope {envelope_id}")
+            if message is None:
+                _finish(done)
+            elif not self._hold(_Held(message, done)):
+                await self._admit([message])
+                _finish(done)
+
+    async def backfill(self) -> None:
+        """Look up the outstanding places, those first where a live message waits. Raises what the
+        intake raises, and ChannelDown if Slack does not answer."""
+        while True:
+            await self._wanted.wait()
+            while self._outstanding:
+                place = next((p for p in self._held if p in self._outstanding), None)
+                await self._one(place or next(iter(self._outstanding)))
+            self._wanted.clear()
+
+    async def _one(self, place: Place) -> None:
+        round_ = self._outstanding[place]
+        oldest = since(self._cursor or "0.0", self._clock.now(), self._policy.bounds)
+        messages = await self._missed(place, oldest)
+        if self._outstanding.get(place) != round_:
+            return  # the connection broke meanwhile: once more
+        del self._outstanding[place]
+        # What waits here for its thread's back-fill waits on there.
+        held = [one for one in self._held.pop(place, []) if not self._hold(one)]
+        keys = {one.message.dedupe_key for one in held}
+        batch = [one for one in messages if one.dedupe_key not in keys]
+        await self._admit([*batch, *(one.message for one in held)])
+        for one in held:
+            _finish(one.done)
+
+    def _hold(self, one: _Held) -> bool:
+        """Keep a live message until what was missed before it is admitted, if anything may be."""
+        address = one.message.address
+        # The chat's own first: it may find out that the thread has news.
+        for place in ((address.chat_id, None), (address.chat_id, address.thread_id)):
+            if place in self._outstanding:
+                self._held.setdefault(place, []).append(one)
+                return True
+        return False
+
+    async def _missed(self, place: Place, oldest: str) -> list[InboundMessage]:
+        try:
+            found = await self._insist(lambda: self._history.after(place, oldest))
+        except ApiRefusal as error:
+            logger.warning("{}: what was missed in {} is unknown: {}", self._name, place[0], error)
+            return []
+        for thread in found.threads:
+            self._outstanding.setdefault(thread, self._rounds)
+        messages = []
+        for raw in found.messages:
+            message = await self._read(self._written(raw, place[0]), f"a message of {place[0]}")
+            if message is not None:
+                messages.append(message)
+        return messages
+
+    async def _insist(self, ask: Callable[[], Awaitable[Any]]) -> Any:
+        delay = 1.0
+        for _ in range(_TRIES - 1):
+            try:
+                return await ask()
+            except ApiRefusal as error:
+                if not is_passing(error):
+                    raise
+                wait = error.retry_after or delay
+            except NoAnswer:
+                wait = delay
+            await self._clock.sleep(wait)
+            delay *= 2
+        try:
+            return await ask()
+        except FAILED as error:
+            if isinstance(error, ApiRefusal) and not is_passing(error):
+                raise
+            raise ChannelDown(f"what was missed cannot be looked up: {error}") from error
+
+    async def _read(
+        self, conversion: Awaitable[InboundMessage | None], what: str
+    ) -> InboundMessage | None:
+        try:
+            return await conversion
+        except BadEvent as error:
+            self.skipped += 1
+            logger.warning("{}: {} skipped ({} so far): {}", self._name, what, self.skipped, error)
+            return None
+
+    async def _live(self, body: dict[str, Any]) -> InboundMessage | None:
+        event = body.get("event")
+        if isinstance(event, dict):
+            if event.get("type") in _MESSAGES:
+                return await self._written(event)
+            return None
+        if body.get("type") == "block_actions":
+            message = pressed(body, self._name)
+            return message and await self._named(message)
+        if "command" in body:
+            if body["command"] != self._policy.slash_command:
+                logger.warning(
+                    "{}: the command {} is not channels.{}.slash_command; skipped",
+                    self._name,
+                    body["command"],
+                    self._name,
+                )
+                return None
+            return await self._named(commanded(body, self._name, self._clock.now()))
+        if isinstance(body.get("type"), str) and body["type"] != "event_callback":
+            return None
+        raise BadEvent("neither an event, a press nor a command")
+
+    async def _written(self, event: object, chat: str = "") -> InboundMessage | None:
+        item = written(event, self._me, chat)
+        if item is None:
+            return None
+        thread = await self.threads.around(item, self._me)
+        people = item.people()
+        names = await self._people.names(people - {self._me.user_id})
+        policy = self._policy.threads
+        opens = policy == "always" or (policy == "auto" and not item.is_direct)
+        return inbound(item, self._name, self._me, names, thread, opens=opens)
+
+    async def _named(self, message: InboundMessage) -> InboundMessage:
+        sender = message.sender
+        name = (await self._people.names([sender.id])).get(sender.id, sender.name)
+        return msgspec.structs.replace(message, sender=msgspec.structs.replace(sender, name=name))
+
+    async def _admit(self, messages: list[InboundMessage]) -> None:
+        for message in messages:
+            ts = message.message_id
+            if not message.pressed and is_ts(ts):
+                known = self._latest
+                self._latest = max(known, ts, key=order) if known else ts
+        cursor = self._cursor if self._outstanding else self._latest
+        await self._intake.admit(messages, cursor)
+        self._cursor = cursor
+
+
+def _finish(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_result(None)
