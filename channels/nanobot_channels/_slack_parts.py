@@ -21,7 +21,8 @@ TEXT_LIMIT = 3000
 """Characters of one message: the limit of a section block; that of rich text is not documented."""
 PLAIN_LIMIT = 4000
 """Characters of the plain text: Slack's advice; it cuts at 40,000 (chat.postMessage)."""
-SPAN_LIMIT = 200
+SPAN_LIMIT = 100
+"""Spans of one message: the JSON of all blocks may be some 13,000 characters (not documented)."""
 BUTTONS_IN_BLOCK = 25
 """Elements of an actions block."""
 LABEL_LIMIT = 75

@@ -70,6 +70,7 @@ class Receiving:
         self._held: dict[Place, list[_Held]] = {}
         self._rounds = 0
         self._wanted = asyncio.Event()
+        self._admitting = asyncio.Lock()
         self._cursor: str | None = None
         self._latest: str | None = None
 
@@ -128,9 +129,9 @@ class Receiving:
         del self._outstanding[place]
         # What waits here for its thread's back-fill waits on there.
         held = [one for one in self._held.pop(place, []) if not self._hold(one)]
-        keys = {one.message.dedupe_key for one in held}
-        batch = [one for one in messages if one.dedupe_key not in keys]
-        await self._admit([*batch, *(one.message for one in held)])
+        found = {one.dedupe_key for one in messages}
+        later = [one.message for one in held if one.message.dedupe_key not in found]
+        await self._admit([*messages, *later])
         for one in held:
             _finish(one.done)
 
@@ -229,14 +230,15 @@ class Receiving:
         return msgspec.structs.replace(message, sender=msgspec.structs.replace(sender, name=name))
 
     async def _admit(self, messages: list[InboundMessage]) -> None:
-        for message in messages:
-            ts = message.message_id
-            if not message.pressed and is_ts(ts):
-                known = self._latest
-                self._latest = max(known, ts, key=order) if known else ts
-        cursor = self._cursor if self._outstanding else self._latest
-        await self._intake.admit(messages, cursor)
-        self._cursor = cursor
+        async with self._admitting:
+            latest = self._latest
+            for message in messages:
+                ts = message.message_id
+                if not message.pressed and is_ts(ts):
+                    latest = max(latest, ts, key=order) if latest else ts
+            cursor = self._cursor if self._outstanding else latest
+            await self._intake.admit(messages, cursor)
+            self._latest, self._cursor = latest, cursor
 
 
 def _finish(done: asyncio.Future[None]) -> None:

@@ -25,6 +25,7 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 
 from nanobot.errors import BadCredentials, ChannelDown
+from nanobot.ports import Clock
 from nanobot_channels._net import proxy_for
 from nanobot_channels._slack_api import FAILED, MALFORMED, WebApi, library_log, receiving_error
 from nanobot_channels._slack_events import Me
@@ -124,13 +125,13 @@ class Line:
     owner hears why not."""
 
     def __init__(
-        self, name: str, web: WebApi, app_token: str, *, ping_seconds: float = PING_SECONDS
+        self, name: str, web: WebApi, app_token: str, *, clock: Clock, ping_seconds: float
     ) -> None:
         self._name = name
         self._web = web
         self._app_token = app_token
         self._ping_seconds = ping_seconds
-        self._short_life = min(ping_seconds / 2, _SHORT_LIFE_SECONDS)
+        self._clock = clock
         self._open_ones: set[Connection] = set()
         self.on_alive: Callable[[], None] = lambda: None
         self.on_gap: Callable[[], Awaitable[None]]
@@ -148,16 +149,16 @@ class Line:
 
     async def _one_after_another(self, handler: Handler, tasks: asyncio.TaskGroup) -> None:
         """A connection and its successors, as long as Slack announces the end of each."""
-        began = time.monotonic()
+        began = self._clock.monotonic()
         connection = await self._open()
         await self.on_gap()
         while (following := await self._read(connection, handler, tasks)) is not None:
             # A refresh: nothing is lost, since the old one stays until the new one is open.
             tasks.create_task(self._drain(connection, handler, tasks))
             connection = following
-            began = time.monotonic()
+            began = self._clock.monotonic()
         await self._close(connection)
-        if time.monotonic() - began < self._short_life:
+        if self._clock.monotonic() - began < _SHORT_LIFE_SECONDS:
             raise ChannelDown("Slack ends connections as soon as they are made")
 
     async def _close(self, connection: Connection) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from nanobot_channels._text import clean
 
 _CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
-_ANGLE = re.compile(r"<([^<>\n]+)>")
+_ANGLE = re.compile(r"<([^<>\s][^<>\n]*)>")
 _PERSON = re.compile(r"<@([UWB][A-Z0-9]+)(?:\|([^<>]*))?>")
 _SPECIAL = {"here": "@here", "channel": "@channel", "everyone": "@everyone"}
 

@@ -83,7 +83,13 @@ class SlackChannel:
         receiving = Receiving(self._name, self._api, intake, me, self._policy, self._clock)
         await receiving.load()
         self._receiving = receiving
-        line = Line(self._name, self._api, self._app_token, ping_seconds=self._ping_seconds)
+        line = Line(
+            self._name,
+            self._api,
+            self._app_token,
+            clock=self._clock,
+            ping_seconds=self._ping_seconds,
+        )
         line.on_alive = intake.alive
         line.on_gap = receiving.look_back
         handler = Handler(self._api, self._app_token, me, receiving.take)
@@ -280,7 +286,7 @@ def open_channel(name: str, settings: Mapping[str, object]) -> SlackChannel:
             f"channels.{name}.api_root is not an http(s) URL: remove it to use {DEFAULT_API_ROOT}"
         )
     threads = settings.get("threads", "auto")
-    if threads not in {"auto", "always", "never"}:
+    if threads not in ("auto", "always", "never"):
         raise ConfigError(
             f'channels.{name}.threads is {threads!r}: use "auto" (threads in channels), "always" '
             'or "never"'

@@ -1,0 +1,253 @@
+"""What people do on Slack arrives as what they meant."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanobot.bus.events import Address, Choice, InboundMessage, OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot_channels._slack_parts import render
+from nanobot_channels._slack_text import escape, mentions, to_plain, unescape, without_mention
+from tests.doubles.slack_bench import Bench, bench
+
+
+async def heard(b: Bench, count: int = 1) -> list[InboundMessage]:
+    """The messages, once so many came and everything is acknowledged."""
+    messages = await b.intake.received(count)
+    await b.slack.settled()
+    return messages
+
+
+def part(text: str, *labels: str) -> OutboundPart:
+    choices = tuple(Choice(label, f"/{label.lower()}") for label in labels)
+    address = Address("slack", "C1")
+    return render(OutboundMessage(address=address, text=text, key="k", choices=choices))[0]
+
+
+# Threads.
+
+
+@pytest.mark.parametrize(
+    ("threads", "in_channel", "in_direct"),
+    [("auto", True, False), ("always", True, True), ("never", False, False)],
+)
+async def test_an_answer_opens_a_thread_as_configured(
+    threads: str, in_channel: bool, in_direct: bool
+) -> None:
+    async with bench(threads=threads) as b:
+        async with b.running():
+            mention = b.slack.say("C1", "<@UBOT> hi")
+            chat = b.slack.say("C1", "no mention")
+            direct = b.slack.say("D1", "hi")
+            messages = await heard(b, 4)
+        by_id = {one.message_id: one.address.thread_id for one in messages}
+        assert by_id[mention["ts"]] == (mention["ts"] if in_channel else None)
+        assert by_id[chat["ts"]] is None
+        assert by_id[direct["ts"]] == (direct["ts"] if in_direct else None)
+
+
+async def test_a_reply_is_in_its_thread_and_the_first_one_quotes_the_root() -> None:
+    async with bench() as b:
+        root = b.slack.say("C1", "the &lt;question&gt;", quiet=True)
+        async with b.running():
+            b.slack.say("C1", "<@UBOT> what is this?", thread_ts=root["ts"])
+            b.slack.say("C1", "and this?", thread_ts=root["ts"])
+            messages = await heard(b, 3)
+        assert {one.address for one in messages} == {Address("slack", "C1", root["ts"])}
+        assert {one.reply_to for one in messages} == {root["ts"]}
+        assert (messages[0].quote, messages[-1].quote) == ("the <question>", "")
+        assert [one.addressed for one in messages] == [True, True, False]
+
+
+async def test_replies_are_for_the_bot_where_it_spoke_or_was_mentioned_at_the_root() -> None:
+    async with bench() as b:
+        asked = b.slack.say("C1", "<@UBOT> hi", quiet=True)
+        other = b.slack.say("C1", "lunch?", quiet=True)
+        third = b.slack.say("C1", "coffee?", quiet=True)
+        await b.channel.send(Address("slack", "C1", third["ts"]), part("tea"))
+        async with b.running():
+            for root in (asked, other, third):
+                b.slack.say("C1", "reply", thread_ts=root["ts"])
+            await heard(b, 3)
+            await b.channel.send(Address("slack", "C1", other["ts"]), part("me"))
+            b.slack.say("C1", "again", thread_ts=other["ts"])
+            messages = await heard(b, 4)
+        assert [one.addressed for one in messages] == [True, False, True, True]
+        # A thread is asked for once.
+        assert len(b.slack.calls_of("conversations.replies")) == 3
+
+
+async def test_a_thread_that_slack_does_not_show_costs_no_message() -> None:
+    async with bench() as b:
+        b.slack.fail("conversations.replies", error="missing_scope")
+        async with b.running():
+            b.slack.say("C1", "reply", thread_ts="1700000000.000100")
+            (message,) = await heard(b)
+        assert (message.quote, message.addressed) == ("", False)
+
+
+async def test_a_reply_that_is_shown_in_the_channel_stays_in_its_thread() -> None:
+    async with bench() as b:
+        root = b.slack.say("C1", "root", quiet=True)
+        async with b.running():
+            b.slack.say("C1", "both", thread_ts=root["ts"], subtype="thread_broadcast")
+            (message,) = await heard(b)
+        assert message.address.thread_id == root["ts"]
+
+
+# Edits.
+
+
+async def test_an_edit_is_a_new_version_of_the_message_where_it_was() -> None:
+    async with bench() as b:
+        async with b.running():
+            said = b.slack.say("C1", "<@UBOT> helo")
+            await heard(b, 2)
+            b.slack.edit("C1", said, "hello")
+            b.slack.edit("C1", said, "hello!")
+            messages = await heard(b, 4)
+        original, edit, again = messages[1:]
+        assert (edit.text, edit.edit_of) == ("hello", original.dedupe_key)
+        assert edit.address == original.address
+        assert edit.message_id == said["ts"]
+        assert len({original.dedupe_key, edit.dedupe_key, again.dedupe_key}) == 3
+
+
+async def test_unfurled_links_and_other_changes_are_no_edits() -> None:
+    async with bench() as b:
+        async with b.running():
+            said = b.slack.say("C1", "see https://x.org")
+            bot = {"bot_id": "B9", "user": "U9", "text": "a", "ts": "1700000000.000100"}
+            b.slack.changed("C1", said | {"attachments": [{"title": "x"}]}, said)
+            b.slack.changed("C1", said | {"subtype": "tombstone", "text": "gone"}, said)
+            edited = {"edited": {"user": "U9", "ts": "1700000000.000200"}}
+            b.slack.changed("C1", bot | edited | {"text": "b"}, bot)
+            b.slack.changed("C1", said | edited, said)
+            messages = await heard(b)
+        assert [one.text for one in messages] == ["see https://x.org"]
+
+
+# Buttons and commands.
+
+
+async def test_a_pressed_button_says_its_text_as_whoever_pressed_it() -> None:
+    async with bench() as b:
+        root = b.slack.say("C1", "hi", quiet=True)
+        for thread in (None, root["ts"]):
+            address = Address("slack", "C1", thread)
+            await b.channel.send(address, part("Go?", "Yes", "No"))
+        top, threaded = b.slack.sent("C1")
+        async with b.running():
+            await b.slack.settled()
+            b.slack.press("C1", top, "No", user="U2")
+            b.slack.press("C1", threaded, "Yes")
+            no, yes = await heard(b, 2)
+        assert (no.text, no.sender.name, no.pressed, no.group) == ("/no", "Bob", True, True)
+        assert (no.address, no.message_id) == (Address("slack", "C1"), top["ts"])
+        assert (yes.text, yes.address.thread_id) == ("/yes", root["ts"])
+        assert b.intake.stored != no.message_id
+
+
+async def test_other_apps_buttons_are_none_of_ours() -> None:
+    async with bench() as b:
+        async with b.running():
+            body = {"type": "block_actions", "user": {"id": "U1"}, "channel": {"id": "C1"}}
+            body["actions"] = [{"action_id": "x", "value": "/stop", "action_ts": "1.1"}]
+            b.slack.push("interactive", body)
+            await b.slack.settled()
+        assert not b.intake.messages
+
+
+async def test_a_slash_command_says_what_stands_behind_it() -> None:
+    async with bench(slash_command="/nanobot") as b:
+        async with b.running():
+            for text in ("stop", "/model x y", "  "):
+                b.slack.command(text, "C1")
+            b.slack.command("stop", name="/other")
+            messages = await heard(b, 3)
+        assert [one.text for one in messages] == ["/stop", "/model x y", "/help"]
+        assert len({one.dedupe_key for one in messages}) == 3
+        assert messages[0].sender.name == "Ann"
+        assert b.intake.stored is None
+
+
+# Files, names, text.
+
+
+async def test_files_come_as_attachments_that_can_be_fetched() -> None:
+    async with bench() as b:
+        shown = b.slack.keep_file("cat.png", b"meow", "image/png")
+        outside = {"id": "F9", "mode": "hidden_by_limit", "name": None, "size": None}
+        async with b.running():
+            b.slack.say("D1", "", subtype="file_share", files=[shown, outside, None])
+            (message,) = await heard(b)
+        picture, hidden = message.attachments
+        assert (picture.kind, picture.name, picture.mime) == ("image", "cat.png", "image/png")
+        assert picture.size == 4
+        assert await b.channel.fetch(picture, 100) == b"meow"
+        assert (hidden.kind, hidden.error) == ("document", "Slack does not keep this file any more")
+
+
+async def test_a_shared_message_comes_with_its_text() -> None:
+    async with bench() as b:
+        async with b.running():
+            share = {"is_share": True, "author_name": "Bob", "text": "the <https://x.org|plan>"}
+            b.slack.say("D1", "see:", attachments=[share])
+            (message,) = await heard(b)
+        assert message.text == "see:\n[shared message from Bob: the plan (https://x.org)]"
+
+
+async def test_names_are_asked_for_once_and_unknown_ones_cost_nothing() -> None:
+    async with bench() as b:
+        async with b.running():
+            for _ in range(3):
+                b.slack.say("D1", "hi <@U2> and <@U404>")
+            messages = await heard(b, 3)
+        assert {one.text for one in messages} == {"hi @Bob and @U404"}
+        assert len(b.slack.calls_of("users.info")) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("a &lt;b&gt; &amp;amp;", "a <b> &amp;"),
+        ("<@U1> <@U9|carl> <@U404>", "@Ann @carl @U404"),
+        ("<#C1|general> <#C2> <#C3|>", "#general #C2 #C3"),
+        ("<https://x.org/a?b=1&amp;c=2>", "https://x.org/a?b=1&c=2"),
+        ("<https://x.org|the site>", "the site (https://x.org)"),
+        ("<http://x.org|x.org>", "x.org"),
+        ("<mailto:a@x.org|a@x.org>", "a@x.org"),
+        ("<!here> <!channel> <!subteam^S1|@devs> <!subteam^S1>", "@here @channel @devs @group"),
+        ("<!date^1^{date}|today>", "today"),
+        ("*bold* _it_ `code`", "*bold* _it_ `code`"),
+        ("1 < 2 > 0 <>", "1 < 2 > 0 <>"),
+        ("a\r\nb\x00", "a\nb"),
+    ],
+)
+def test_mrkdwn_becomes_plain_text(text: str, plain: str) -> None:
+    assert to_plain(text, {"U1": "Ann"}) == plain
+
+
+@given(st.text())
+def test_escaping_is_undone_and_nothing_escaped_is_a_reference(text: str) -> None:
+    assert unescape(escape(text)) == text
+    assert not mentions(escape(text), "UBOT")
+    assert "<" not in escape(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant", "rest"),
+    [
+        ("<@UBOT> hi", True, "hi"),
+        ("hi <@UBOT|nano>, you", True, "hi , you"),
+        ("`<@UBOT>` is my name", False, "`<@UBOT>` is my name"),
+        ("```\n<@UBOT>\n``` <@UBOT> see", True, "```\n<@UBOT>\n``` see"),
+        ("<@UBOT>", True, "<@UBOT>"),
+        ("<@UBOTX> hi", False, "<@UBOTX> hi"),
+    ],
+)
+def test_a_mention_counts_outside_code_only(text: str, meant: bool, rest: str) -> None:
+    assert mentions(text, "UBOT") == meant
+    assert without_mention(text, "UBOT") == rest

@@ -1,0 +1,253 @@
+"""The methods of the Web API that the double knows, on the rooms, people and files of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from tests.doubles.slack_rules import (
+    Params,
+    Refusal,
+    Room,
+    Stored,
+    check_blocks,
+    check_message,
+)
+
+START = 1_700_000_000
+"""The double's time begins here, and every timestamp is a second later than the one before."""
+
+
+class SlackMethods:
+    """A workspace: what it holds, and what the methods do to it."""
+
+    def __init__(self) -> None:
+        self.me = {"user_id": "UBOT", "bot_id": "BBOT", "user": "nano", "team": "Loft"}
+        self.rooms: dict[str, Room] = {"D1": Room(), "C1": Room(), "G1": Room()}
+        self.people = {"U1": "Ann", "U2": "Bob"}
+        self.files: dict[str, Stored] = {}
+        self.reactions: dict[tuple[str, str], set[str]] = defaultdict(set)
+        self.statuses: list[Params] = []
+        self.sign_in = False
+        """Whether files are answered with the page to sign in, as without the scope."""
+        self.root_url = ""
+        self._seconds = itertools.count(START + 1)
+        self._file_ids = itertools.count(1)
+
+    def timestamp(self) -> str:
+        """The next moment."""
+        return f"{next(self._seconds)}.000100"
+
+    def store(self, chat: str, fields: Params) -> Params:
+        """Put a message into a room; tells its thread's root of it."""
+        room = self.rooms[chat]
+        message = {"type": "message", "ts": self.timestamp()} | fields
+        room.messages.append(message)
+        root = next((one for one in room.messages if one["ts"] == message.get("thread_ts")), None)
+        if root is not None and root is not message:
+            root |= {"thread_ts": root["ts"], "latest_reply": message["ts"]}
+            root["reply_count"] = root.get("reply_count", 0) + 1
+        return message
+
+    def stored(self, chat: str, message: Params) -> None:
+        """A bot's message is in the room now."""
+        raise NotImplementedError
+
+    def sent(self, chat: str) -> list[Params]:
+        """The bot's messages in a room."""
+        return [one for one in self.rooms[chat].messages if one.get("bot_id")]
+
+    def keep_file(self, name: str, content: bytes, mime: str) -> Params:
+        """Somebody's file, as it stands in a message."""
+        file = Stored(f"F{next(self._file_ids)}", name, content, complete=True, mime=mime)
+        self.files[file.id] = file
+        url = f"{self.root_url}/files/{file.id}"
+        shown = {"id": file.id, "name": name, "mimetype": mime, "size": len(content)}
+        return shown | {"url_private": url, "url_private_download": url, "mode": "hosted"}
+
+    def perform(self, method: str, params: Params) -> Params:
+        """One call; raises Refusal."""
+        known = _METHODS.get(method)
+        if known is None:
+            raise Refusal("unknown_method")
+        return known(self, params)
+
+    def _room(self, params: Params, key: str = "channel") -> Room:
+        room = self.rooms.get(str(params.get(key)))
+        if room is None:
+            raise Refusal("channel_not_found")
+        return room
+
+    def _writable(self, params: Params, key: str = "channel") -> Room:
+        room = self._room(params, key)
+        if not room.member:
+            raise Refusal("not_in_channel")
+        if room.archived:
+            raise Refusal("is_archived")
+        return room
+
+    def auth_test(self, _params: Params) -> Params:
+        return self.me | {"team_id": "T1", "url": "https://loft.slack.com/"}
+
+    def connections_open(self, _params: Params) -> Params:
+        return {"url": self.root_url.replace("http", "ws", 1) + "/link?ticket=1"}
+
+    def post_message(self, params: Params) -> Params:
+        room = self._writable(params)
+        check_message(params)
+        kept: Params = {key: params[key] for key in ("text", "blocks", "metadata") if key in params}
+        if params.get("thread_ts"):
+            if not any(one["ts"] == params["thread_ts"] for one in room.messages):
+                raise Refusal("thread_not_found")
+            kept["thread_ts"] = params["thread_ts"]
+        who = {"user": self.me["user_id"], "bot_id": self.me["bot_id"]}
+        message = self.store(params["channel"], who | kept)
+        self.stored(params["channel"], message)
+        return {"channel": params["channel"], "ts": message["ts"], "message": message}
+
+    def update(self, params: Params) -> Params:
+        room = self._writable(params)
+        check_message(params)
+        found = [one for one in room.messages if one["ts"] == params.get("ts")]
+        if not found:
+            raise Refusal("message_not_found")
+        if not found[0].get("bot_id"):
+            raise Refusal("cant_update_message")
+        kept = {key: params[key] for key in ("text", "blocks", "metadata") if key in params}
+        found[0] |= kept | {"edited": {"user": self.me["user_id"], "ts": self.timestamp()}}
+        return {"channel": params["channel"], "ts": params["ts"], "text": params["text"]}
+
+    def delete(self, params: Params) -> Params:
+        room = self._writable(params)
+        room.messages[:] = [one for one in room.messages if one["ts"] != params["ts"]]
+        return {"channel": params["channel"], "ts": params["ts"]}
+
+    def info(self, params: Params) -> Params:
+        self._room(params)
+        return {"channel": {"id": params["channel"], "is_im": params["channel"][0] == "D"}}
+
+    def open(self, params: Params) -> Params:
+        self.rooms.setdefault(f"D{params['users']}", Room())
+        return {"channel": {"id": f"D{params['users']}"}}
+
+    def history(self, params: Params) -> Params:
+        room = self._room(params)
+        found = [
+            one
+            for one in reversed(room.messages)
+            if one.get("thread_ts") in {None, one["ts"]} or one.get("subtype") == "thread_broadcast"
+        ]
+        found = [one for one in found if float(one["ts"]) > float(params.get("oldest") or 0)]
+        return _page(found, params)
+
+    def replies(self, params: Params) -> Params:
+        room = self._room(params)
+        root = next((one for one in room.messages if one["ts"] == params.get("ts")), None)
+        if root is None:
+            raise Refusal("thread_not_found")
+        found = [
+            one
+            for one in room.messages
+            if one.get("thread_ts") == root["ts"]
+            and one is not root
+            and float(one["ts"]) > float(params.get("oldest") or 0)
+        ]
+        return _page([root, *found], params)
+
+    def user(self, params: Params) -> Params:
+        name = self.people.get(str(params.get("user")))
+        if name is None:
+            raise Refusal("user_not_found")
+        return {
+            "user": {"id": params["user"], "name": name.lower(), "profile": {"real_name": name}}
+        }
+
+    def react(self, params: Params) -> Params:
+        self._message(params)
+        placed = self.reactions[params["channel"], params["timestamp"]]
+        if params["name"] in placed:
+            raise Refusal("already_reacted")
+        placed.add(params["name"])
+        return {}
+
+    def unreact(self, params: Params) -> Params:
+        self._message(params)
+        placed = self.reactions[params["channel"], params["timestamp"]]
+        if params["name"] not in placed:
+            raise Refusal("no_reaction")
+        placed.remove(params["name"])
+        return {}
+
+    def _message(self, params: Params) -> None:
+        if not any(one["ts"] == params["timestamp"] for one in self._room(params).messages):
+            raise Refusal("message_not_found")
+
+    def upload_url(self, params: Params) -> Params:
+        if not params.get("filename") or not str(params.get("length", "")).isdecimal():
+            raise Refusal("invalid_arguments")
+        file = Stored(f"F{next(self._file_ids)}", params["filename"])
+        self.files[file.id] = file
+        return {"upload_url": f"{self.root_url}/upload/{file.id}", "file_id": file.id}
+
+    def complete_upload(self, params: Params) -> Params:
+        self._writable(params, "channel_id")
+        check_blocks(params.get("blocks") or [])
+        shown = []
+        for given in params["files"]:
+            file = self.files.get(given["id"])
+            if file is None or not file.content or file.complete:
+                raise Refusal("file_not_found")
+            file.complete = True
+            shown.append({"id": file.id, "name": file.name, "title": given["title"]})
+        who: Params = {"user": self.me["user_id"], "bot_id": self.me["bot_id"]}
+        if params.get("thread_ts"):
+            who["thread_ts"] = params["thread_ts"]
+        kept = {"text": "", "files": shown, "blocks": params.get("blocks") or []}
+        message = self.store(params["channel_id"], who | kept | {"subtype": "file_share"})
+        self.stored(params["channel_id"], message)
+        return {"files": shown}
+
+    def file_info(self, params: Params) -> Params:
+        if params.get("file") not in self.files:
+            raise Refusal("file_not_found")
+        return {
+            "file": {"id": params["file"], "url_private": f"{self.root_url}/files/{params['file']}"}
+        }
+
+    def set_status(self, params: Params) -> Params:
+        self._room(params, "channel_id")
+        self.statuses.append(params)
+        return {}
+
+
+def _page(found: list[Params], params: Params) -> Params:
+    first, limit = int(params.get("cursor") or 0), int(params.get("limit") or 100)
+    page = [dict(one) for one in found[first : first + limit]]
+    if str(params.get("include_all_metadata")).lower() not in {"true", "1"}:
+        for one in page:
+            one.pop("metadata", None)
+    more = len(found) > first + limit
+    following = {"next_cursor": str(first + limit) if more else ""}
+    return {"messages": page, "has_more": more, "response_metadata": following}
+
+
+_METHODS: dict[str, Callable[[Any, Params], Params]] = {
+    "apps.connections.open": SlackMethods.connections_open,
+    "assistant.threads.setStatus": SlackMethods.set_status,
+    "auth.test": SlackMethods.auth_test,
+    "chat.delete": SlackMethods.delete,
+    "chat.postMessage": SlackMethods.post_message,
+    "chat.update": SlackMethods.update,
+    "conversations.history": SlackMethods.history,
+    "conversations.info": SlackMethods.info,
+    "conversations.open": SlackMethods.open,
+    "conversations.replies": SlackMethods.replies,
+    "files.completeUploadExternal": SlackMethods.complete_upload,
+    "files.getUploadURLExternal": SlackMethods.upload_url,
+    "files.info": SlackMethods.file_info,
+    "reactions.add": SlackMethods.react,
+    "reactions.remove": SlackMethods.unreact,
+    "users.info": SlackMethods.user,
+}

@@ -1,0 +1,321 @@
+"""A Slack on loopback, Web API and Socket Mode, that behaves as Slack documents: its double.
+
+    async with SlackServer() as slack:
+        ... run a bot against slack.api_root with slack.bot_token and slack.app_token ...
+        slack.say("C1", "hi")
+        answer = await slack.reply_in("C1")
+
+The double outlives the bot: an envelope that was not acknowledged is delivered again, on the next
+connection or by `redeliver`, until `give_up`. An event goes to one of several connections. Not
+modelled: membership lists, workspaces, OAuth, and which scopes a token has (see `fail`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any, Self
+
+from aiohttp import WSMsgType, web
+
+from tests.doubles.slack_methods import SlackMethods
+from tests.doubles.slack_rules import Call, Envelope, Fault, Params, Refusal, read_params
+
+
+class SlackServer(SlackMethods):
+    """One workspace with one bot in it, and the faults between."""
+
+    def __init__(self, port: int = 0) -> None:
+        super().__init__()
+        self.bot_token = "xoxb-1-loopback"
+        self.app_token = "xapp-1-loopback"
+        self.calls: list[Call] = []
+        self.envelopes: dict[str, Envelope] = {}
+        self.opened = 0
+        """How many websockets were ever opened."""
+        self.answers_pings = True
+        self.says_hello = True
+        self._port = port
+        self._numbers = itertools.count(1)
+        self._faults: list[Fault] = []
+        self._sockets: list[web.WebSocketResponse] = []
+        self._turn = 0
+        self._changed = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.router.add_route("*", "/api/{method}", self._answer)
+        app.router.add_post("/upload/{id}", self._upload)
+        app.router.add_get("/files/{id}", self._download)
+        app.router.add_get("/link", self._websocket)
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
+        self._port = self._runner.addresses[0][1]
+        self.root_url = f"http://127.0.0.1:{self._port}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._runner:
+            await self._runner.cleanup()
+
+    @property
+    def api_root(self) -> str:
+        """What goes into a bot's api_root."""
+        return f"{self.root_url}/api/"
+
+    # What people do.
+
+    def say(
+        self, chat: str, text: str = "", *, user: str = "U1", quiet: bool = False, **fields: Any
+    ) -> Params:
+        """Somebody writes; returns the message. `quiet`: while nobody is there to be told."""
+        message = self.store(chat, {"user": user, "text": text} | fields)
+        if not quiet:
+            kind = {"D": "im", "G": "group"}.get(chat[0], "channel")
+            event = message | {"channel": chat, "channel_type": kind}
+            if f"<@{self.me['user_id']}>" in text and not chat.startswith("D"):
+                self.event(message | {"channel": chat, "type": "app_mention"})
+            self.event(event)
+        return message
+
+    def edit(self, chat: str, message: Params, text: str) -> None:
+        """A person edits a message of theirs."""
+        before = dict(message)
+        message |= {"text": text, "edited": {"user": message["user"], "ts": self.timestamp()}}
+        self.changed(chat, message, before)
+
+    def changed(self, chat: str, message: Params, before: Params) -> None:
+        """Tell of a message that is not as before."""
+        event = {"type": "message", "subtype": "message_changed", "hidden": True, "channel": chat}
+        event |= {"message": dict(message), "previous_message": before, "ts": self.timestamp()}
+        self.event(event)
+
+    def press(self, chat: str, message: Params, label: str, user: str = "U1") -> Envelope:
+        """A person presses the button of that label."""
+        buttons = [b for block in message["blocks"] for b in block["elements"] if "value" in b]
+        button = next(b for b in buttons if b["text"]["text"] == label)
+        body = {"type": "block_actions", "user": {"id": user, "username": "ann"}}
+        body |= {"channel": {"id": chat}, "message": message, "trigger_id": "1.2.abc"}
+        body["container"] = {
+            "type": "message",
+            "message_ts": message["ts"],
+            "channel_id": chat,
+        }
+        body["actions"] = [button | {"action_ts": self.timestamp(), "block_id": "b"}]
+        return self.push("interactive", body)
+
+    def command(self, text: str, chat: str = "D1", name: str = "/nanobot") -> Envelope:
+        """A person uses a slash command."""
+        body = {"command": name, "text": text, "channel_id": chat, "user_id": "U1"}
+        body |= {"user_name": "ann", "trigger_id": f"1.{next(self._numbers)}.abc"}
+        return self.push("slash_commands", body | {"team_id": "T1"})
+
+    def event(self, event: Params) -> Envelope:
+        """Deliver an event."""
+        body = {"type": "event_callback", "team_id": "T1", "event": event}
+        return self.push("events_api", body | {"event_id": f"Ev{next(self._numbers)}"})
+
+    def push(self, type_: str, payload: Any, *, without_payload: bool = False) -> Envelope:
+        """Deliver an envelope of any kind."""
+        envelope = Envelope(f"e{next(self._numbers)}", type_, payload)
+        envelope.without_payload = without_payload
+        self.envelopes[envelope.id] = envelope
+        self._deliver(envelope)
+        return envelope
+
+    # What Slack does.
+
+    def redeliver(self) -> None:
+        """Deliver again what was not acknowledged."""
+        for envelope in self.pending:
+            self._deliver(envelope)
+
+    def give_up(self) -> None:
+        """Forget what was not acknowledged, as Slack does after three tries."""
+        for envelope in self.pending:
+            del self.envelopes[envelope.id]
+
+    async def disconnect(self, reason: str = "refresh_requested", *, close: bool = True) -> None:
+        """Ask the bot to connect anew; `close` this connection soon after, as Slack does."""
+        socket = self._sockets[-1]
+        await socket.send_str(json.dumps({"type": "disconnect", "reason": reason}))
+        if close:
+            before = self.opened
+            await self.until(lambda: self.opened > before)
+            await socket.close()
+
+    async def send_raw(self, text: str) -> None:
+        """Send a frame as it is."""
+        await self._sockets[-1].send_str(text)
+
+    def cut(self) -> None:
+        """Break every websocket without a word."""
+        for socket in self._sockets:
+            transport = socket._req.transport if socket._req else None
+            if transport is not None:
+                transport.abort()
+
+    def fail(self, method: str, times: int = 10_000, **fault: Any) -> None:
+        """Let something go wrong; see Fault."""
+        self._faults.append(Fault(method, times, **fault))
+
+    def mend(self) -> None:
+        """No faults any more."""
+        self._faults.clear()
+
+    # What a test looks at.
+
+    @property
+    def pending(self) -> list[Envelope]:
+        """What was not acknowledged."""
+        return [envelope for envelope in self.envelopes.values() if not envelope.acknowledged]
+
+    @property
+    def connections(self) -> int:
+        """How many websockets are open."""
+        return len(self._sockets)
+
+    def calls_of(self, method: str) -> list[Call]:
+        """The calls of one method so far."""
+        return [call for call in self.calls if call.method == method]
+
+    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
+        """Wait until something holds; it is asked again whenever something happens here."""
+        async with asyncio.timeout(timeout):
+            while not holds():
+                await self._changed.wait()
+
+    async def connected(self) -> None:
+        """Wait for a websocket."""
+        await self.until(lambda: bool(self._sockets))
+
+    async def settled(self) -> None:
+        """Wait until everything is acknowledged."""
+        await self.until(lambda: not self.pending)
+
+    async def reply_in(self, chat: str) -> Params:
+        """The bot's last message in a chat, once there is one."""
+        await self.until(lambda: bool(self.sent(chat)))
+        return self.sent(chat)[-1]
+
+    # The wire.
+
+    def stored(self, chat: str, message: Params) -> None:
+        """Slack tells a bot of its own messages too."""
+        self.event(message | {"channel": chat, "channel_type": "channel"})
+        self._wake()
+
+    def _deliver(self, envelope: Envelope) -> None:
+        if not self._sockets:
+            return
+        self._turn += 1
+        envelope.deliveries += 1
+        socket = self._sockets[self._turn % len(self._sockets)]
+        asyncio.get_running_loop().create_task(_send(socket, envelope.frame()))
+
+    async def _websocket(self, request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse(autoping=False, timeout=0.2)
+        await socket.prepare(request)
+        self.opened += 1
+        if self.says_hello:
+            await socket.send_str(json.dumps({"type": "hello", "num_connections": 1}))
+            self._sockets.append(socket)
+            self.redeliver()
+        self._wake()
+        try:
+            async for frame in socket:
+                if frame.type is WSMsgType.PING and self.answers_pings:
+                    await socket.pong(frame.data)
+                elif frame.type is WSMsgType.TEXT:
+                    self._acknowledge(json.loads(frame.data))
+        finally:
+            if socket in self._sockets:
+                self._sockets.remove(socket)
+            self._wake()
+        return socket
+
+    def _acknowledge(self, frame: Params) -> None:
+        envelope = self.envelopes.get(frame["envelope_id"])
+        if envelope:
+            envelope.acknowledged = True
+        self._wake()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        method = request.match_info["method"]
+        call = Call(method, await read_params(request, method))
+        self.calls.append(call)
+        fault = next((one for one in self._faults if one.method == method and one.times), None)
+        if fault:
+            fault.times -= 1
+            if fault.drop == "before":
+                return _cut(request)
+            if fault.status != 200 or fault.error:
+                self._wake()
+                return _faulty(fault)
+        body = self._result(request, call)
+        call.status = 200
+        self._wake()
+        if fault and fault.drop == "after":
+            return _cut(request)
+        if fault and fault.body is not None:
+            return web.Response(body=fault.body, content_type=fault.content_type)
+        return web.json_response(body)
+
+    def _result(self, request: web.Request, call: Call) -> Params:
+        bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        token = self.app_token if call.method == "apps.connections.open" else self.bot_token
+        try:
+            _check_token(bearer, token)
+            return {"ok": True} | self.perform(call.method, call.params)
+        except Refusal as refusal:
+            return {"ok": False, "error": refusal.error} | refusal.more
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        file = self.files[request.match_info["id"]]
+        file.content = await request.read()
+        return web.Response(text=f"OK - {len(file.content)}")
+
+    async def _download(self, request: web.Request) -> web.Response:
+        if request.headers.get("Authorization") != f"Bearer {self.bot_token}" or self.sign_in:
+            return web.Response(text="<html>Sign in</html>", content_type="text/html")
+        file = self.files[request.match_info["id"]]
+        return web.Response(body=file.content, content_type=file.mime)
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def _check_token(given: str, token: str) -> None:
+    if not given:
+        raise Refusal("not_authed")
+    if given != token:
+        wrong_kind = given[:5] != token[:5]
+        raise Refusal("not_allowed_token_type" if wrong_kind else "invalid_auth")
+
+
+async def _send(socket: web.WebSocketResponse, frame: str) -> None:
+    if not socket.closed:
+        await socket.send_str(frame)
+
+
+def _faulty(fault: Fault) -> web.Response:
+    headers = {"Retry-After": str(fault.retry_after)} if fault.retry_after is not None else {}
+    if fault.body is not None:
+        return web.Response(
+            status=fault.status, body=fault.body, content_type=fault.content_type, headers=headers
+        )
+    body = {"ok": False, "error": fault.error}
+    if fault.needed:
+        body |= {"needed": fault.needed, "provided": "chat:write"}
+    return web.json_response(body, status=fault.status, headers=headers)
+
+
+def _cut(request: web.Request) -> web.Response:
+    if request.transport:
+        request.transport.abort()
+    return web.Response()
