@@ -105,6 +105,7 @@ class Thread(msgspec.Struct, frozen=True):
 
     joined: bool = False
     quote: str = ""
+    author: str = ""
 
 
 def is_direct(chat: str) -> bool:
@@ -179,6 +180,7 @@ def inbound(
         was = mentions(item.edits, me.user_id) if item.edits is not None else mentioned
         root = message.ts if item.is_direct or was else None
     key = dedupe_key(chat, message.ts)
+    others_speak = bool(thread.quote) and thread.author not in {message.user, me.user_id}
     edited = message.edited.ts if message.edited and item.edits is not None else ""
     return InboundMessage(
         address=Address(channel, chat, root),
@@ -193,6 +195,7 @@ def inbound(
         edit_of=key if edited else None,
         group=not item.is_direct,
         addressed=item.is_direct or mentioned or thread.joined,
+        tainted=others_speak or any(_is_shared(one) for one in message.attachments),
     )
 
 
@@ -207,9 +210,14 @@ def _body(text: str, message: Message, names: Mapping[str, str]) -> str:
         f"[shared message{' from ' + item.author_name if item.author_name else ''}: "
         f"{item.text or item.fallback}]"
         for item in message.attachments
-        if (item.is_share or item.is_msg_unfurl) and (item.text or item.fallback)
+        if _is_shared(item)
     ]
     return to_plain("\n".join([text, *shared]), names).strip()
+
+
+def _is_shared(item: _Shared) -> bool:
+    """Whether it is somebody's message that was passed on, and no preview of a link."""
+    return (item.is_share or item.is_msg_unfurl) and bool(item.text or item.fallback)
 
 
 def _attachment(file: File) -> Attachment:

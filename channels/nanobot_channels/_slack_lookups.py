@@ -109,10 +109,11 @@ class Threads:
         messages = [convert(one) for one in listed] if isinstance(listed, list) else []
         parent = next((one for one in messages if one.ts == root), None)
         text = (parent.text or "") if parent else ""
+        author = parent.user if parent else ""
         ours = any(
             one.user == me.user_id or (me.bot_id and one.bot_id == me.bot_id) for one in messages
         )
-        return Thread(ours or mentions(text, me.user_id), text)
+        return Thread(ours or mentions(text, me.user_id), text, author)
 
     def _keep(self, key: tuple[str, str], *, joined: bool) -> None:
         self._joined[key] = joined

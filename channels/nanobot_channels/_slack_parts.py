@@ -48,24 +48,22 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Slack's limits, in order.
 
     The last one carries the choices as buttons. The plain fallback has link targets written out
-    where they fit. Attachments go out as parts of their own, behind the text.
+    where they fit.
     """
-    files = [OutboundPart(text="", file=item) for item in message.attachments]
-    rich = from_markdown(message.text)
-    pieces = split(rich, TEXT_LIMIT, max_spans=SPAN_LIMIT)
-    if not pieces and (message.choices or not files):
-        pieces = [Rich(_EMPTY)]
+    pieces = split(from_markdown(message.text), TEXT_LIMIT, max_spans=SPAN_LIMIT) or [Rich(_EMPTY)]
     parts = []
     for number, piece in enumerate(pieces):
         blocks = [{"type": "rich_text", "elements": list(_elements(piece))}]
         if number == len(pieces) - 1:
             blocks += _buttons(message.choices)
-        payload = msgspec.json.encode(Payload(blocks))
-        parts.append(OutboundPart(text=_with_targets(piece), payload=payload))
-    return [
-        msgspec.structs.replace(part, key=f"{message.key}.{number}")
-        for number, part in enumerate([*parts, *files])
-    ]
+        parts.append(
+            OutboundPart(
+                text=_with_targets(piece),
+                payload=msgspec.json.encode(Payload(blocks)),
+                key=f"{message.key}.{number}",
+            )
+        )
+    return parts
 
 
 def content(part: OutboundPart, *, plain: bool) -> Json:

@@ -51,7 +51,11 @@ class SlackChannel:
     # "No more than one message per second per channel", with short bursts (rate limits,
     # chat.postMessage); for the whole workspace Slack names no figure.
     capabilities = Capabilities(
-        typing=True, reconciles=True, buttons=True, chat_rate=Rate(count=1, seconds=1.0)
+        typing=True,
+        reconciles=True,
+        buttons=True,
+        chat_rate=Rate(count=1, seconds=1.0),
+        heartbeat=3 * PING_SECONDS,
     )
 
     def __init__(
@@ -242,12 +246,11 @@ class SlackChannel:
 def _is_part(message: object, part: OutboundPart) -> bool:
     if not isinstance(message, dict) or not is_ts(str(message.get("ts", ""))):
         return False
-    if part.file is not None:
-        mark = _slack_parts.mark_of(part)
-        blocks = message.get("blocks")
-        return isinstance(blocks, list) and any(
-            isinstance(block, dict) and block.get("block_id") == mark for block in blocks
-        )
+    mark = _slack_parts.mark_of(part)
+    blocks = message.get("blocks")
+    for block in blocks if isinstance(blocks, list) else []:
+        if isinstance(block, dict) and block.get("block_id") == mark:
+            return True
     metadata = message.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("event_type") != _slack_parts.METADATA_TYPE:
         return False

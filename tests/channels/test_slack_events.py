@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +52,7 @@ async def test_an_answer_opens_a_thread_as_configured(
 
 async def test_a_reply_is_in_its_thread_and_the_first_one_quotes_the_root() -> None:
     async with bench() as b:
-        root = b.slack.say("C1", "the &lt;question&gt;", quiet=True)
+        root = b.slack.say("C1", "the &lt;question&gt;", quiet=True, user="U2")
         async with b.running():
             b.slack.say("C1", "<@UBOT> what is this?", thread_ts=root["ts"])
             b.slack.say("C1", "and this?", thread_ts=root["ts"])
@@ -59,6 +61,7 @@ async def test_a_reply_is_in_its_thread_and_the_first_one_quotes_the_root() -> N
         assert {one.reply_to for one in messages} == {root["ts"]}
         assert (messages[0].quote, messages[-1].quote) == ("the <question>", "")
         assert [one.addressed for one in messages] == [True, True, False]
+        assert [one.tainted for one in messages] == [True, False, False]
 
 
 async def test_replies_are_for_the_bot_where_it_spoke_or_was_mentioned_at_the_root() -> None:
@@ -153,7 +156,8 @@ async def test_a_pressed_button_says_its_text_as_whoever_pressed_it() -> None:
 async def test_other_apps_buttons_are_none_of_ours() -> None:
     async with bench() as b:
         async with b.running():
-            body = {"type": "block_actions", "user": {"id": "U1"}, "channel": {"id": "C1"}}
+            body: dict[str, Any] = {"type": "block_actions", "user": {"id": "U1"}}
+            body["channel"] = {"id": "C1"}
             body["actions"] = [{"action_id": "x", "value": "/stop", "action_ts": "1.1"}]
             b.slack.push("interactive", body)
             await b.slack.settled()
@@ -197,6 +201,7 @@ async def test_a_shared_message_comes_with_its_text() -> None:
             b.slack.say("D1", "see:", attachments=[share])
             (message,) = await heard(b)
         assert message.text == "see:\n[shared message from Bob: the plan (https://x.org)]"
+        assert message.tainted
 
 
 async def test_names_are_asked_for_once_and_unknown_ones_cost_nothing() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Attachment, Choice, OutboundMessage
+from nanobot.bus.events import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._slack_parts import PLAIN_LIMIT, TEXT_LIMIT, content, mark_of
@@ -146,17 +146,14 @@ def test_a_long_code_block_goes_on_in_the_next_part() -> None:
     assert all(len(part.text) <= TEXT_LIMIT for part in parts)
 
 
-def test_a_message_of_nothing_still_has_a_part_unless_it_is_a_file() -> None:
+def test_a_message_of_nothing_still_has_a_part() -> None:
     assert [part.text for part in render(" \n\u200b")] == ["(empty message)"]
-    (part,) = render("", attachments=(Attachment(kind="document", name="a.pdf"),))
-    assert (part.text, part.file and part.file.name, part.key) == ("", "a.pdf", "run.0.0")
 
 
-def test_files_follow_the_text_and_every_key_is_its_own() -> None:
-    files = tuple(Attachment(kind="image", name=f"{n}.png") for n in range(2))
-    parts = render("word " * 1500, attachments=files)
-    assert [bool(part.file) for part in parts] == [False, False, False, True, True]
-    assert len({part.key for part in parts}) == len({mark_of(part) for part in parts}) == 5
+def test_every_part_has_a_key_and_a_mark_of_its_own() -> None:
+    parts = render("word " * 1500)
+    assert [part.key for part in parts] == ["run.0.0", "run.0.1", "run.0.2"]
+    assert len({mark_of(part) for part in parts}) == 3
 
 
 def test_buttons_are_on_the_last_part_and_stay_within_limits() -> None:
