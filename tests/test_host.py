@@ -9,12 +9,12 @@ import pytest
 
 from nanobot.agent.states import RunState
 from nanobot.bus.gate import Gate
-from nanobot.errors import BadCredentials, ChannelDown
+from nanobot.errors import BadCredentials, ChannelDown, NotSent
 from nanobot.host import TYPING_AFTER, TYPING_EVERY, ChannelHost
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Ending
 from nanobot.operations import Operations
-from nanobot.ports import Capabilities
+from nanobot.ports import Capabilities, Intake
 from nanobot.testing import (
     OWNER,
     FakeChannel,
@@ -136,6 +136,63 @@ async def test_closing_closes_the_channel_and_survives_its_bugs() -> None:
     assert channel.closed
 
 
+# Liveness
+
+
+class Hanging(FakeChannel):
+    """It comes up, and then hears nothing and says nothing; once started again it stays well."""
+
+    def __init__(self) -> None:
+        super().__init__(capabilities=Capabilities(heartbeat=10))
+        self.beating = asyncio.Event()
+
+    async def run(self, intake: Intake) -> None:
+        self.runs += 1
+        intake.alive()
+        if self.runs > 1:
+            await super().run(intake)
+        while True:
+            await self.beating.wait()
+            self.beating.clear()
+            intake.alive()
+
+
+async def test_a_channel_that_is_silent_for_too_long_is_started_again() -> None:
+    channel = Hanging()
+    async with standing() as home, gateway(channel=channel, home=home) as bot:
+        await pass_seconds(bot, 20)
+        assert (channel.runs, bot.host.state) == (1, "up")
+        await pass_seconds(bot, 10)
+        assert (channel.runs, bot.host.state) == (1, "wedged")
+        assert bot.facts().channels == {"fake": "wedged"}
+        await pass_seconds(bot, 2)
+        assert (channel.runs, bot.host.state) == (3, "up")
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text == "echo: hello"
+
+
+async def test_a_channel_that_gives_signs_of_life_is_left_alone() -> None:
+    channel = Hanging()
+    async with standing() as home, gateway(channel=channel, home=home) as bot:
+        for _ in range(10):
+            channel.beating.set()
+            await pass_seconds(bot, 15)
+        assert (channel.runs, bot.host.state) == (1, "up")
+
+
+async def test_a_channel_that_never_comes_up_is_started_again_too() -> None:
+    class Dumb(FakeChannel):
+        async def run(self, intake: Intake) -> None:
+            self.runs += 1
+            await asyncio.Event().wait()
+
+    channel = Dumb(capabilities=Capabilities(heartbeat=10))
+    async with standing() as home, gateway(channel=channel, home=home) as bot:
+        await pass_seconds(bot, 120)
+        assert channel.runs > 2
+        assert bot.host.state == "wedged"
+
+
 # Typing
 
 
@@ -213,6 +270,24 @@ async def test_typing_ends_when_the_lane_was_taken_away() -> None:
         count = len(channel.typed)
         await pass_seconds(bot, 9)
         assert len(channel.typed) == count == 1
+
+
+async def test_typing_yields_to_replies_once_the_platform_has_complained() -> None:
+    held = Held()
+    channel = typing_channel()
+    async with standing() as home, gateway(ScriptedProvider("a", held), channel, home=home) as bot:
+        channel.fail(NotSent("429", retry_after=2))
+        await bot.channel.push("first")
+        await bot.settle()
+        await pass_seconds(bot, 3)
+        await bot.channel.pop()
+        await bot.channel.push("hello")
+        await held.reached.wait()
+        await pass_seconds(bot, 50)
+        assert channel.typed == []
+        await pass_seconds(bot, 20)
+        assert channel.typed
+        held.answer("done")
 
 
 async def test_typing_that_fails_is_nobodys_trouble() -> None:

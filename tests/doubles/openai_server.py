@@ -12,6 +12,7 @@ What it answers, first match:
        tool:NAME:JSON           call a tool (several lines: parallel calls); once its result is
                                 there, the answer is the `say:` of that message, else the result
        wait:SECONDS             before the first byte
+       pace:SECONDS             before each event of the stream
   4. an echo of the last user message.
 
 Other wires (anthropic_server, gemini_server) are the same server with `routes`, `conversation`
@@ -44,6 +45,7 @@ class Answer:
     tool_calls: Sequence[tuple[str, str]] = ()
     finish_reason: str | None = None
     wait: float = 0.0
+    pace: float = 0.0
     chunks: Sequence[str] = ()
 
 
@@ -239,7 +241,8 @@ class OpenAIServer:
         if plain:
             return web.json_response(_document(answer, _usage_of(raw, answer)))
         try:
-            return await self._stream(request, fault or Fault(), self.frames(body, raw, answer))
+            frames = self.frames(body, raw, answer)
+            return await self._stream(request, fault or Fault(), frames, answer.pace)
         except (asyncio.CancelledError, ConnectionError):
             self.client_left.set()
             raise
@@ -250,7 +253,7 @@ class OpenAIServer:
         return follow(self.conversation(body))
 
     async def _stream(
-        self, request: web.Request, fault: Fault, stream: list[bytes]
+        self, request: web.Request, fault: Fault, stream: list[bytes], pace: float
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
@@ -273,6 +276,7 @@ class OpenAIServer:
                 return response
             if number == fault.hang_after:
                 await self._hang()
+            await asyncio.sleep(pace)
             await response.write(frame)
         return response
 
@@ -291,7 +295,7 @@ def follow(messages: list[dict[str, Any]]) -> Answer:
     said: list[str] = []
     thought: list[str] = []
     calls: list[tuple[str, str]] = []
-    wait = 0.0
+    wait = pace = 0.0
     for line in text.splitlines():
         word, _, rest = line.strip().partition(":")
         if word == "say":
@@ -300,13 +304,15 @@ def follow(messages: list[dict[str, Any]]) -> Answer:
             thought.append(rest.strip())
         elif word == "wait":
             wait = float(rest)
+        elif word == "pace":
+            pace = float(rest)
         elif word == "tool":
             name, _, arguments = rest.partition(":")
             calls.append((name.strip(), arguments.strip() or "{}"))
     if calls and not results:
-        return Answer(tool_calls=calls, reasoning="\n".join(thought), wait=wait)
+        return Answer(tool_calls=calls, reasoning="\n".join(thought), wait=wait, pace=pace)
     final = "\n".join(said) or "\n".join(results) or ("" if thought else text)
-    return Answer(text=final, reasoning="\n".join(thought), wait=wait)
+    return Answer(text=final, reasoning="\n".join(thought), wait=wait, pace=pace)
 
 
 def _text_of(content: Any) -> str:
