@@ -34,6 +34,7 @@ class Sender:
         files: list[OutboundPart] = []
         if isinstance(self._channel, Filing):
             files = [OutboundPart(text="", file=file) for file in message.attachments]
+            message = msgspec.structs.replace(message, attachments=())
         else:
             message = _with_files_named(message)
         rendered: list[OutboundPart] = []
