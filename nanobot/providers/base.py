@@ -128,7 +128,8 @@ class LLMProvider(Protocol):
     `chat_stream` yields deltas and ends with exactly one Completion, or raises a ModelError;
     it retries what is worth retrying itself (yielding Retrying) and obeys cancellation at once.
     An answer that came in the reasoning field only is returned as text. Calls without an id get
-    one. `close` ends connections and child processes; after it no call may be made.
+    one. `close` ends connections and child processes; after it no call may be made. A class that
+    names this one as its base has `chat`.
     """
 
     def profile(self, model: str) -> ModelProfile:
@@ -139,17 +140,16 @@ class LLMProvider(Protocol):
         """Start a call."""
         ...
 
+    async def chat(self, request: ModelRequest) -> Completion:
+        """The whole answer of one call, for callers that show no stream."""
+        answer: Completion | None = None
+        async for delta in self.chat_stream(request):
+            if isinstance(delta, Completion):
+                answer = delta
+        if answer is None:
+            raise AssertionError("a provider's stream ended without its Completion")
+        return answer
+
     async def close(self) -> None:
         """Release what is held."""
         ...
-
-
-async def chat(provider: LLMProvider, request: ModelRequest) -> Completion:
-    """The whole answer of one call, for callers that show no stream."""
-    answer: Completion | None = None
-    async for delta in provider.chat_stream(request):
-        if isinstance(delta, Completion):
-            answer = delta
-    if answer is None:
-        raise AssertionError("a provider's stream ended without its Completion")
-    return answer

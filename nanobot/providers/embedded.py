@@ -20,7 +20,7 @@ import msgspec
 
 from nanobot.errors import ModelMissing, ModelUnreachable
 from nanobot.ports import Clock
-from nanobot.providers.base import Delta, ModelProfile, ModelRequest, Retrying
+from nanobot.providers.base import Delta, LLMProvider, ModelProfile, ModelRequest, Retrying
 from nanobot.providers.capabilities import profile_for
 from nanobot.providers.models import EMBEDDED, EMBEDDED_MODEL
 from nanobot.providers.retrying import CallPolicy
@@ -95,7 +95,7 @@ class _Child:
         await _kill(self.process)
 
 
-class EmbeddedProvider:
+class EmbeddedProvider(LLMProvider):
     """An `LLMProvider` over the embedded model: no tools, no images, short prompts.
 
     The child starts at the first call, once, and again if it died; it dies with this process,

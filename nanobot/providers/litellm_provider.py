@@ -24,6 +24,7 @@ from nanobot.ports import Clock
 from nanobot.providers.base import (
     Completion,
     Delta,
+    LLMProvider,
     ModelProfile,
     ModelRequest,
     ReasoningDelta,
@@ -58,7 +59,7 @@ _SIGNING = frozenset({"gemini", "vertex_ai", "vertex_ai_beta"})
 _in_use = 0
 
 
-class LiteLLMProvider:
+class LiteLLMProvider(LLMProvider):
     """An `LLMProvider` for whatever litellm reaches: same policy, errors and deltas as the others.
 
     With `name` (as in `[providers.NAME]`) models go without their provider; without it they are

@@ -15,6 +15,7 @@ from nanobot.errors import ConfigError, ModelProtocolError
 from nanobot.ports import Clock
 from nanobot.providers.base import (
     Delta,
+    LLMProvider,
     ModelProfile,
     ModelRequest,
     ReasoningDelta,
@@ -40,7 +41,7 @@ _MAX_ERROR_BODY = 65_536
 _GOODBYE_SECONDS = 0.1
 
 
-class OpenAICompatProvider:
+class OpenAICompatProvider(LLMProvider):
     """An `LLMProvider` for one OpenAI-compatible endpoint.
 
     Retried, with a `Retrying` before each wait: no connection, 408, 409, 425, 429, 5xx, silence,

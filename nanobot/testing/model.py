@@ -13,6 +13,7 @@ from nanobot.errors import ConfigError
 from nanobot.providers.base import (
     Completion,
     Delta,
+    LLMProvider,
     ModelProfile,
     ModelRequest,
     TextDelta,
@@ -88,7 +89,7 @@ def _echo(request: ModelRequest) -> Answer:
     return f"echo: {last_text(request)}"
 
 
-class ScriptedProvider:
+class ScriptedProvider(LLMProvider):
     """An LLMProvider that answers from a script, then with `otherwise` (an echo).
 
     An answer is a text, a Completion, an exception to raise, a Held call, or a function of the

@@ -28,7 +28,6 @@ from nanobot.providers.base import (
     TextDelta,
     TextPart,
     ToolCall,
-    chat,
 )
 from nanobot.providers.litellm_provider import load_litellm
 from nanobot.providers.retrying import CallPolicy
@@ -97,7 +96,7 @@ async def test_deltas_come_first_and_exactly_one_completion_last(
 
 
 async def test_usage_is_counted_by_the_endpoint(provider: LLMProvider, wire: Wire) -> None:
-    usage = (await chat(provider, wire.ask("say:one two three"))).usage
+    usage = (await provider.chat(wire.ask("say:one two three"))).usage
     assert usage is not None
     assert usage.prompt_tokens > 5
     assert usage.completion_tokens == (3 if wire.provider in ("acme", "openai") else 7)
@@ -108,7 +107,7 @@ async def test_a_tool_is_called_and_its_result_goes_back(
     provider: LLMProvider, wire: Wire, server: OpenAIServer
 ) -> None:
     asked = ChatMessage(role="user", content='tool:look:{"path": "a"}')
-    first = await chat(provider, wire.ask(asked, tools=(LOOK,)))
+    first = await provider.chat(wire.ask(asked, tools=(LOOK,)))
     assert first.finish_reason == "tool_calls"
     (call,) = first.tool_calls
     assert (call.name, json.loads(call.arguments)) == ("look", {"path": "a"})
@@ -118,7 +117,7 @@ async def test_a_tool_is_called_and_its_result_goes_back(
         ChatMessage(role="assistant", tool_calls=(call,)),
         ChatMessage(role="tool", content="what was seen", tool_call_id=call.id),
     )
-    assert (await chat(provider, wire.ask(*history, tools=(LOOK,)))).text == "what was seen"
+    assert (await provider.chat(wire.ask(*history, tools=(LOOK,)))).text == "what was seen"
     assert "Be brief." in json.dumps(server.requests[1])
 
 
@@ -126,7 +125,7 @@ async def test_parallel_calls_keep_their_order_and_have_ids_of_their_own(
     provider: LLMProvider, wire: Wire
 ) -> None:
     request = wire.ask('tool:look:{"path": "a"}\ntool:find:{"path": "b"}', tools=(LOOK,))
-    calls = (await chat(provider, request)).tool_calls
+    calls = (await provider.chat(request)).tool_calls
     assert [(c.name, json.loads(c.arguments)["path"]) for c in calls] == [
         ("look", "a"),
         ("find", "b"),
@@ -144,7 +143,7 @@ async def test_calls_of_another_provider_are_taken_over(
         ChatMessage(role="tool", content="seen", tool_call_id=strange),
         ChatMessage(role="user", content="say:fine"),
     )
-    assert (await chat(provider, wire.ask(*history, tools=(LOOK,)))).text == "fine"
+    assert (await provider.chat(wire.ask(*history, tools=(LOOK,)))).text == "fine"
     if wire.provider != "gemini":
         assert strange not in json.dumps(server.requests[0])
 
@@ -173,7 +172,7 @@ async def test_an_empty_answer_is_handed_on(
     provider: LLMProvider, wire: Wire, server: OpenAIServer
 ) -> None:
     server.fail_with(Fault(answer=Answer()))
-    answer = await chat(provider, wire.ask("hello"))
+    answer = await provider.chat(wire.ask("hello"))
     assert (answer.text, answer.finish_reason) == ("", "stop")
 
 
@@ -182,7 +181,7 @@ async def test_why_an_answer_stops_is_told(
     provider: LLMProvider, wire: Wire, server: OpenAIServer, reason: str
 ) -> None:
     server.fail_with(Fault(answer=Answer("half of", finish_reason=reason)))
-    answer = await chat(provider, wire.ask("hello"))
+    answer = await provider.chat(wire.ask("hello"))
     assert (answer.text, answer.finish_reason) == ("half of", reason)
 
 
@@ -190,7 +189,7 @@ async def test_images_reach_the_endpoint(
     provider: LLMProvider, wire: Wire, server: OpenAIServer
 ) -> None:
     picture = (TextPart("say:seen"), ImagePart("image/png", "QUJD"))
-    answer = await chat(provider, wire.ask(ChatMessage(role="user", content=picture)))
+    answer = await provider.chat(wire.ask(ChatMessage(role="user", content=picture)))
     assert answer.text == "seen"
     assert "QUJD" in json.dumps(server.requests[0])
 
@@ -198,7 +197,7 @@ async def test_images_reach_the_endpoint(
 async def test_the_request_carries_key_temperature_and_limit(
     provider: LLMProvider, wire: Wire, server: OpenAIServer
 ) -> None:
-    await chat(provider, wire.ask("say:x", temperature=0.25, max_tokens=321))
+    await provider.chat(wire.ask("say:x", temperature=0.25, max_tokens=321))
     assert KEY in json.dumps(server.headers[0])
     asked = json.dumps(server.requests[0])
     assert "0.25" in asked
@@ -221,7 +220,7 @@ async def test_trouble_to_the_end_is_unreachable(
 ) -> None:
     server.fail_with(*[wire.refusals["down"]] * 6)
     with pytest.raises(ModelUnreachable, match="boom"):
-        await chat(provider, wire.ask("hello"))
+        await provider.chat(wire.ask("hello"))
     assert len(server.requests) == 6
 
 
@@ -229,7 +228,7 @@ async def test_a_wish_to_slow_down_is_obeyed(
     provider: LLMProvider, wire: Wire, server: OpenAIServer, clock: ManualClock
 ) -> None:
     server.fail_with(wire.refusals["limit"])
-    assert (await chat(provider, wire.ask("say:ok"))).text == "ok"
+    assert (await provider.chat(wire.ask("say:ok"))).text == "ok"
     assert clock.sleeps == [7.0]
 
 
@@ -238,7 +237,7 @@ async def test_a_wish_to_wait_for_an_hour_is_handed_on(
 ) -> None:
     server.fail_with(wire.refusals["hours"])
     with pytest.raises(ModelRateLimited) as caught:
-        await chat(provider, wire.ask("hello"))
+        await provider.chat(wire.ask("hello"))
     assert caught.value.retry_after == 3600.0
     assert clock.sleeps == []
 
@@ -266,7 +265,7 @@ async def test_a_refusal_is_final_and_says_who_and_why(
 ) -> None:
     server.fail_with(wire.refusals[kind])
     with pytest.raises(error, match=words) as caught:
-        await chat(provider, wire.ask("hello"))
+        await provider.chat(wire.ask("hello"))
     message = str(caught.value)
     assert wire.model in message
     assert KEY not in message
@@ -293,7 +292,7 @@ async def test_half_a_stream_is_no_answer(
         pytest.skip("this wire's end cannot be told from a cut; see wires.Wire")
     server.fail_with(*[wire.half(Answer("one two three four five six seven"))] * 6)
     with pytest.raises(ModelUnreachable, match="cut off half-way"):
-        await chat(provider, wire.ask("hello"))
+        await provider.chat(wire.ask("hello"))
     assert len(server.requests) == 6
 
 
@@ -302,11 +301,11 @@ async def test_what_cannot_be_read_is_asked_again_and_then_an_error(
 ) -> None:
     for fault in wire.broken:
         server.fail_with(fault)
-        assert (await chat(provider, wire.ask("say:ok"))).text == "ok"
+        assert (await provider.chat(wire.ask("say:ok"))).text == "ok"
         # litellm passes over what it cannot read on some wires; then the answer has no end.
         server.fail_with(*[fault] * 6)
         with pytest.raises((ModelProtocolError, ModelUnreachable)):
-            await chat(provider, wire.ask("hello"))
+            await provider.chat(wire.ask("hello"))
         server.faults.clear()
 
 
@@ -316,7 +315,7 @@ async def test_an_endless_stream_is_stopped(
     server.fail_with(Fault(endless=True, answer=Answer("again and again", reasoning="")))
     provider = wire.open(server, clock, CallPolicy(max_bytes=50_000, stall_seconds=0.2, attempts=1))
     with pytest.raises((ModelProtocolError, ModelUnreachable)):
-        await chat(provider, wire.ask("hello"))
+        await provider.chat(wire.ask("hello"))
     assert len(server.requests) == 1
     await provider.close()
 
@@ -328,7 +327,7 @@ async def test_silence_is_asked_again_and_then_unreachable(
     policy = CallPolicy(attempts=2, first_byte_seconds=0.3, stall_seconds=0.1)
     provider = wire.open(server, clock, policy)
     with pytest.raises(ModelUnreachable, match="no answer in time"):
-        await chat(provider, wire.ask("say:one two three"))
+        await provider.chat(wire.ask("say:one two three"))
     assert len(server.requests) == 2
     await provider.close()
 
@@ -339,7 +338,7 @@ async def test_nobody_there_is_unreachable_and_says_where(
     gone = wire.server(port=unused_tcp_port)
     provider = wire.open(gone, clock, POLICY)
     with pytest.raises(ModelUnreachable, match=f"{unused_tcp_port}.*api_base"):
-        await chat(provider, wire.ask("hello"))
+        await provider.chat(wire.ask("hello"))
     assert len(clock.sleeps) == 5
     await provider.close()
 
@@ -349,7 +348,7 @@ async def test_cancelling_closes_the_connection(
     provider: LLMProvider, wire: Wire, server: OpenAIServer, fault: Fault
 ) -> None:
     server.fail_with(fault)
-    call = asyncio.ensure_future(chat(provider, wire.ask("say:one two three")))
+    call = asyncio.ensure_future(provider.chat(wire.ask("say:one two three")))
     async with asyncio.timeout(10):
         await server.hung.wait()
         call.cancel()

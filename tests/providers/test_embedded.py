@@ -22,7 +22,6 @@ from nanobot.providers.base import (
     Retrying,
     TextDelta,
     ToolSpec,
-    chat,
 )
 from nanobot.providers.embedded import INSTALL, EmbeddedProvider, find_weights, require
 from nanobot.testing import ManualClock
@@ -81,7 +80,7 @@ async def test_the_real_model_answers_and_ends_with_its_provider(
 
 async def test_calls_side_by_side_share_one_child(provider: EmbeddedProvider) -> None:
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(chat(provider, ask(CAPITAL, 8))) for _ in range(3)]
+        tasks = [group.create_task(provider.chat(ask(CAPITAL, 8))) for _ in range(3)]
     assert all(task.result().text for task in tasks)
     servers = [c for c in psutil.Process().children() if "embedded_server" in str(c.cmdline())]
     assert len(servers) == 1
@@ -92,7 +91,7 @@ async def test_a_child_that_was_killed_starts_again(provider: EmbeddedProvider) 
     first = provider.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    assert (await chat(provider, ask(CAPITAL))).text
+    assert (await provider.chat(ask(CAPITAL))).text
     assert provider.pid not in (None, first)
 
 
@@ -114,7 +113,7 @@ async def test_a_child_that_dies_within_a_call_is_asked_again(provider: Embedded
 
 async def test_a_prompt_beyond_its_context_is_an_overflow(provider: EmbeddedProvider) -> None:
     with pytest.raises(ContextOverflow):
-        await chat(provider, ask("hello " * 4_000))
+        await provider.chat(ask("hello " * 4_000))
 
 
 async def test_a_call_that_is_cancelled_frees_its_turn(provider: EmbeddedProvider) -> None:
@@ -123,7 +122,7 @@ async def test_a_call_that_is_cancelled_frees_its_turn(provider: EmbeddedProvide
         stream = provider.chat_stream(ask("Tell me a long story.", 512))
         await anext(stream)
         await stream.aclose()  # type: ignore[attr-defined]
-    assert (await chat(provider, ask(CAPITAL))).text
+    assert (await provider.chat(ask(CAPITAL))).text
 
 
 PARENT = """

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ModelMissing, ModelRefused
-from nanobot.providers.base import ChatMessage, ModelRequest, chat
+from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.providers.litellm_errors import failure_of
 from nanobot.providers.litellm_names import NATIVE, REACHED, litellm_name
 from nanobot.providers.litellm_provider import INSTALL, LiteLLMProvider, load_litellm
@@ -74,10 +74,10 @@ async def test_without_the_package_a_call_names_the_command() -> None:
     code = (
         "import sys, asyncio; sys.modules['litellm'] = None\n"
         "from nanobot.errors import ModelMissing\n"
-        "from nanobot.providers.base import ModelRequest, chat\n"
+        "from nanobot.providers.base import ModelRequest\n"
         "from nanobot.providers.litellm_provider import LiteLLMProvider\n"
         "ask = ModelRequest(model='m', messages=())\n"
-        "try: asyncio.run(chat(LiteLLMProvider(name='cohere'), ask))\n"
+        "try: asyncio.run(LiteLLMProvider(name='cohere').chat(ask))\n"
         "except ModelMissing as error: print(error)"
     )
     said = python(code)
@@ -106,19 +106,19 @@ async def test_as_a_library_models_are_written_with_their_provider() -> None:
         provider = LiteLLMProvider(
             api_key="k", default_model="anthropic/claude-sonnet-4-5", api_base=server.root
         )
-        assert (await chat(provider, ask("", "say:one"))).text == "one"
-        assert (await chat(provider, ask("anthropic/claude-haiku-4-5", "say:two"))).text == "two"
+        assert (await provider.chat(ask("", "say:one"))).text == "one"
+        assert (await provider.chat(ask("anthropic/claude-haiku-4-5", "say:two"))).text == "two"
         assert [r["model"] for r in server.requests] == ["claude-sonnet-4-5", "claude-haiku-4-5"]
         assert provider.profile("").label == "anthropic/claude-sonnet-4-5"
         await provider.close()
-        assert (await chat(provider, ask("", "say:again"))).text == "again"
+        assert (await provider.chat(ask("", "say:again"))).text == "again"
         await provider.close()
 
 
 @here
 async def test_an_endpoint_of_ones_own_is_taken_for_openais_kind(server: OpenAIServer) -> None:
     provider = LiteLLMProvider(name="home", api_key="k", api_base=server.base_url)
-    assert (await chat(provider, ask("some/model", "say:here"))).text == "here"
+    assert (await provider.chat(ask("some/model", "say:here"))).text == "here"
     assert server.requests[0]["model"] == "some/model"
     await provider.close()
 
@@ -129,7 +129,7 @@ async def test_a_parameter_that_the_endpoint_refuses_is_left_out_from_then_on(
 ) -> None:
     server.fail_with(error_status(400, "Unsupported value: 'temperature' does not support 0.7"))
     for _ in range(2):
-        assert (await chat(provider, ask("m-1", "say:ok"))).text == "ok"
+        assert (await provider.chat(ask("m-1", "say:ok"))).text == "ok"
     assert ["temperature" in body for body in server.requests] == [True, False, False]
 
 

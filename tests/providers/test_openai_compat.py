@@ -18,7 +18,6 @@ from nanobot.providers.base import (
     TextDelta,
     TextPart,
     ToolCall,
-    chat,
 )
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.testing import ManualClock
@@ -49,7 +48,7 @@ async def test_the_answer_streams_and_ends_with_one_completion(
 
 async def test_parallel_tool_calls_come_back_in_order(provider: OpenAICompatProvider) -> None:
     request = ask('tool:look:{"path": "a"}\ntool:look:{"path": "b"}', tools=(LOOK,))
-    answer = await chat(provider, request)
+    answer = await provider.chat(request)
     assert answer.finish_reason == "tool_calls"
     assert answer.tool_calls == (
         ToolCall("call_s0", "look", '{"path": "a"}'),
@@ -73,7 +72,7 @@ async def test_an_error_as_plain_json_with_status_200_is_an_error(
 ) -> None:
     server.fail_with(Fault(raw=b'{"object": "error", "message": "model x not found"}'))
     with pytest.raises(ModelRefused, match="model x not found"):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
 
 
 async def test_an_answer_in_the_reasoning_field_only_is_the_text(
@@ -86,7 +85,7 @@ async def test_an_answer_in_the_reasoning_field_only_is_the_text(
 
 
 async def test_reasoning_beside_an_answer_stays_reasoning(provider: OpenAICompatProvider) -> None:
-    answer = await chat(provider, ask("think:hmm\nsay:yes"))
+    answer = await provider.chat(ask("think:hmm\nsay:yes"))
     assert (answer.text, answer.reasoning) == ("yes", "hmm")
 
 
@@ -94,7 +93,7 @@ async def test_an_empty_answer_is_handed_on(
     provider: OpenAICompatProvider, server: OpenAIServer
 ) -> None:
     server.fail_with(Fault(answer=Answer()))
-    answer = await chat(provider, ask("hello"))
+    answer = await provider.chat(ask("hello"))
     assert (answer.text, answer.finish_reason) == ("", "stop")
 
 
@@ -102,7 +101,7 @@ async def test_cancelling_closes_the_connection(
     provider: OpenAICompatProvider, server: OpenAIServer
 ) -> None:
     server.fail_with(Fault(hang_after=2))
-    call = asyncio.ensure_future(chat(provider, ask("say:one two")))
+    call = asyncio.ensure_future(provider.chat(ask("say:one two")))
     async with asyncio.timeout(10):
         await server.hung.wait()
         call.cancel()
@@ -126,10 +125,10 @@ async def test_a_longer_conversation_begins_with_the_bytes_of_the_shorter(
     provider: OpenAICompatProvider, server: OpenAIServer
 ) -> None:
     first = (ChatMessage(role="system", content="Be brief."), ChatMessage(role="user", content="a"))
-    await chat(provider, ask(*first, tools=(LOOK,)))
+    await provider.chat(ask(*first, tools=(LOOK,)))
     more = (ChatMessage(role="assistant", content="b"), ChatMessage(role="user", content="c"))
-    await chat(provider, ask(*first, *more, tools=(LOOK,)))
-    await chat(provider, ask(*first, tools=(LOOK,)))
+    await provider.chat(ask(*first, *more, tools=(LOOK,)))
+    await provider.chat(ask(*first, tools=(LOOK,)))
     short, long, again = server.raw_requests
     assert short == again
     shared = short.split(b'],"model"')[0]
@@ -141,8 +140,7 @@ async def test_the_conversation_is_sent_as_the_protocol_wants_it(
     provider: OpenAICompatProvider, server: OpenAIServer
 ) -> None:
     broken = (ToolCall("c1", "look up", '{"path": '), ToolCall("c2", "look", '{"z": 1, "a": 2}'))
-    await chat(
-        provider,
+    await provider.chat(
         ask(
             ChatMessage(role="system", content="S"),
             ChatMessage(role="user", content=(TextPart("see"), ImagePart("image/png", "QUJD"))),
@@ -213,7 +211,7 @@ async def test_a_parameter_that_the_endpoint_refuses_is_left_out_from_then_on(
 ) -> None:
     server.fail_with(error_status(400, text))
     for _ in range(2):
-        assert (await chat(provider, ask("say:ok", tools=(LOOK,)))).text == "ok"
+        assert (await provider.chat(ask("say:ok", tools=(LOOK,)))).text == "ok"
     assert gone in server.requests[0]
     assert [gone in body for body in server.requests[1:]] == [False, False]
     assert instead in server.requests[1]
@@ -225,7 +223,7 @@ async def test_a_refusal_that_stays_ends_the_call(
 ) -> None:
     server.fail_with(*[error_status(400, "temperature is not supported")] * 2)
     with pytest.raises(ModelRefused):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
 
 
 @pytest.mark.parametrize(

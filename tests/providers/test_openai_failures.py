@@ -18,7 +18,6 @@ from nanobot.errors import (
 from nanobot.providers.base import (
     Completion,
     Retrying,
-    chat,
 )
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
@@ -63,7 +62,7 @@ async def test_a_passing_failure_is_asked_again(
     provider: OpenAICompatProvider, server: OpenAIServer, status: int
 ) -> None:
     server.fail_with(error_status(status))
-    assert (await chat(provider, ask("say:ok"))).text == "ok"
+    assert (await provider.chat(ask("say:ok"))).text == "ok"
     assert len(server.requests) == 2
 
 
@@ -83,7 +82,7 @@ async def test_a_stream_that_just_ends_was_cut(
     half = sse(events(Answer("one two"))[:2], done=False)
     server.fail_with(*[Fault(raw=half)] * 6)
     with pytest.raises(ModelUnreachable, match="cut off"):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert len(server.requests) == 6
 
 
@@ -91,7 +90,7 @@ async def test_a_finish_reason_is_an_end_even_without_done(
     provider: OpenAICompatProvider, server: OpenAIServer
 ) -> None:
     server.fail_with(Fault(raw=sse(events(Answer("whole")), done=False)))
-    assert (await chat(provider, ask("hello"))).text == "whole"
+    assert (await provider.chat(ask("hello"))).text == "whole"
     assert len(server.requests) == 1
 
 
@@ -102,7 +101,7 @@ async def test_a_server_that_lingers_after_its_end_is_not_waited_for(
     server.fail_with(Fault(answer=Answer("a b"), hang_after=whole - 1))
     policy = CallPolicy(stall_seconds=0.05)
     impatient = OpenAICompatProvider("acme", server.base_url, clock=ManualClock(), policy=policy)
-    assert (await chat(impatient, ask("hello"))).text == "a b"
+    assert (await impatient.chat(ask("hello"))).text == "a b"
     assert len(server.requests) == 1
     await impatient.close()
 
@@ -112,7 +111,7 @@ async def test_silence_is_asked_again_and_then_unreachable(server: OpenAIServer)
     policy = CallPolicy(attempts=3, first_byte_seconds=0.05, stall_seconds=0.05)
     provider = OpenAICompatProvider("acme", server.base_url, clock=ManualClock(), policy=policy)
     with pytest.raises(ModelUnreachable, match="no answer in time"):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert len(server.requests) == 3
     await provider.close()
 
@@ -123,7 +122,7 @@ async def test_no_server_at_all_is_unreachable_and_names_the_setting(
     base = f"http://127.0.0.1:{unused_tcp_port}/v1"
     provider = OpenAICompatProvider("acme", base, clock=clock)
     with pytest.raises(ModelUnreachable, match=r"providers\.acme\.api_base"):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert len(clock.sleeps) == 5
     await provider.close()
 
@@ -156,7 +155,7 @@ async def test_retry_after_is_obeyed(
     seconds: float,
 ) -> None:
     server.fail_with(error_status(429, "slow down", None, **header))
-    await chat(provider, ask("hello"))
+    await provider.chat(ask("hello"))
     assert clock.sleeps == [seconds]
 
 
@@ -165,7 +164,7 @@ async def test_a_wish_to_wait_longer_than_a_minute_is_handed_on(
 ) -> None:
     server.fail_with(error_status(429, "slow down", None, retry_after="3600"))
     with pytest.raises(ModelRateLimited) as caught:
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert caught.value.retry_after == 3600.0
     assert clock.sleeps == []
 
@@ -175,7 +174,7 @@ async def test_rate_limits_to_the_end_say_so(
 ) -> None:
     server.fail_with(*[error_status(429, "slow down", None, retry_after="2")] * 6)
     with pytest.raises(ModelRateLimited, match="slow down") as caught:
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert caught.value.retry_after == 2.0
 
 
@@ -196,7 +195,7 @@ async def test_a_refusal_is_final_and_says_who_why_and_what_to_do(
 ) -> None:
     server.fail_with(error_status(status, f"I dislike {KEY} very much. " + "x" * 900, code))
     with pytest.raises(ModelRefused, match=words) as caught:
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     message = str(caught.value)
     assert f"acme answered {status}" in message
     assert "I dislike [key] very much." in message
@@ -223,7 +222,7 @@ async def test_a_prompt_that_does_not_fit_is_an_overflow(
 ) -> None:
     server.fail_with(error_status(status, text))
     with pytest.raises(ContextOverflow):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert len(server.requests) == 1
 
 
@@ -243,14 +242,14 @@ async def test_errors_of_every_shape_are_quoted(
 ) -> None:
     server.fail_with(Fault(status=400, body=body))
     with pytest.raises(ModelRefused, match=r"for m-1: bare words Asking"):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
 
 
 async def test_an_error_object_in_the_stream_is_asked_again(
     provider: OpenAICompatProvider, server: OpenAIServer
 ) -> None:
     server.fail_with(error_in_stream("upstream died", 502), error_in_stream("odd"))
-    assert (await chat(provider, ask("say:ok"))).text == "ok"
+    assert (await provider.chat(ask("say:ok"))).text == "ok"
     assert len(server.requests) == 3
 
 
@@ -272,7 +271,7 @@ async def test_a_final_error_object_in_the_stream_is_final(
 ) -> None:
     server.fail_with(error_in_stream(message, code))
     with pytest.raises(error):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert len(server.requests) == 1
 
 
@@ -293,7 +292,7 @@ async def test_what_is_no_answer_is_asked_again_and_then_a_protocol_error(
 ) -> None:
     server.fail_with(*[Fault(raw=raw)] * 3)
     with pytest.raises(ModelProtocolError, match=r"providers\.acme\.api_base"):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert len(server.requests) == 3
 
 
@@ -302,7 +301,7 @@ async def test_an_endless_stream_is_stopped(server: OpenAIServer, clock: ManualC
     policy = CallPolicy(max_bytes=1_000_000)
     provider = OpenAICompatProvider("acme", server.base_url, clock=clock, policy=policy)
     with pytest.raises(ModelProtocolError, match="1000000 bytes"):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert len(server.requests) == 1
     await provider.close()
 
@@ -323,12 +322,12 @@ async def test_for_a_model_that_is_not_there_the_nearest_are_offered(
     server.fail_with(error_status(404, "no such model", "model_not_found"))
     request = msgspec.structs.replace(ask("hello"), model=asked)
     with pytest.raises(ModelRefused, match=f'It has "{offered}"'):
-        await chat(provider, request)
+        await provider.chat(request)
 
 
 async def test_an_unknown_address_is_not_taken_for_an_unknown_model(server: OpenAIServer) -> None:
     base = server.base_url.replace("/v1", "/v2")
     provider = OpenAICompatProvider("acme", base, clock=ManualClock())
     with pytest.raises(ModelRefused, match=r"404.*Check the model's name.*api_base\.$"):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     await provider.close()

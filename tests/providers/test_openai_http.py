@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ModelRefused, ModelUnreachable
-from nanobot.providers.base import Retrying, chat
+from nanobot.providers.base import Retrying
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_http import proxy_for
 from nanobot.testing import ManualClock
@@ -81,7 +81,7 @@ async def test_calls_one_after_the_other_share_a_connection(clock: ManualClock) 
     async with await wire.open() as server:
         provider = client(base_of(server), clock)
         for _ in range(3):
-            assert (await chat(provider, ask("hello"))).text == "hi"
+            assert (await provider.chat(ask("hello"))).text == "hi"
         await provider.close()
         assert [len(heads) for heads in wire.connections] == [3]
 
@@ -93,7 +93,7 @@ async def test_a_redirect_takes_the_key_nowhere(clock: ManualClock) -> None:
         async with await Wire(moved.encode()).open() as server:
             provider = client(base_of(server), clock)
             with pytest.raises(ModelRefused, match="has moved"):
-                await chat(provider, ask("hello"))
+                await provider.chat(ask("hello"))
             await provider.close()
     assert elsewhere.connections == []
 
@@ -104,7 +104,7 @@ async def test_a_name_and_password_in_the_address_are_sent_instead_of_the_key(
     wire = Wire()
     async with await wire.open() as server:
         provider = client(base_of(server).replace("//", "//me:pw@"), clock)
-        assert (await chat(provider, ask("hello"))).text == "hi"
+        assert (await provider.chat(ask("hello"))).text == "hi"
         await provider.close()
     assert "authorization: basic bwu6chc=" in wire.connections[0][0]
 
@@ -119,7 +119,7 @@ async def test_an_untrusted_certificate_is_named_with_its_remedy_and_not_asked_a
     async with await Wire().open(tls) as server:
         provider = client(base_of(server, "https"), clock)
         with pytest.raises(ModelUnreachable, match=r"self-signed certificate.*SSL_CERT_FILE"):
-            await chat(provider, ask("hello"))
+            await provider.chat(ask("hello"))
         await provider.close()
     assert clock.sleeps == []
 
@@ -131,13 +131,12 @@ async def test_the_certificate_that_ssl_cert_file_names_is_trusted(tmp_path: Pat
     tls.load_cert_chain(pem)
     asking = (
         "import asyncio, sys\n"
-        "from nanobot.providers.base import chat\n"
         "from nanobot.testing import ManualClock\n"
         "from tests.providers.asking import ask\n"
         "from tests.providers.test_openai_http import client\n"
         "async def main():\n"
         "    provider = client(sys.argv[1], ManualClock())\n"
-        "    print((await chat(provider, ask('hello'))).text)\n"
+        "    print((await provider.chat(ask('hello'))).text)\n"
         "    await provider.close()\n"
         "asyncio.run(main())\n"
     )
@@ -157,7 +156,7 @@ async def test_https_to_a_server_of_plain_http_says_so(
 ) -> None:
     provider = client(server.base_url.replace("http:", "https:"), clock)
     with pytest.raises(ModelUnreachable, match="write http:// instead"):
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
     assert clock.sleeps == []
     await provider.close()
 
@@ -168,7 +167,7 @@ async def test_a_kept_connection_that_died_is_a_failure_that_is_asked_again(
     wire = Wire()
     async with await wire.open() as server:
         provider = client(base_of(server), clock)
-        await chat(provider, ask("hello"))
+        await provider.chat(ask("hello"))
         wire.reply = HEAD + b"transfer-encoding: chunked\r\n\r\nno number\r\n"
         deltas = []
         async for delta in provider.chat_stream(ask("hello")):
@@ -182,7 +181,7 @@ async def test_a_prompt_of_megabytes_goes_out_whole(
     provider: OpenAICompatProvider, server: OpenAIServer
 ) -> None:
     said = "say:ok\n" + "x" * 3_000_000
-    assert (await chat(provider, ask(said))).text == "ok"
+    assert (await provider.chat(ask(said))).text == "ok"
     assert server.requests[0]["messages"][0]["content"] == said
 
 
@@ -204,9 +203,9 @@ async def test_a_proxy_of_the_environment_is_asked_but_not_for_loopback(
         monkeypatch.setenv("http_proxy", base_of(proxy).removesuffix("/v1"))
         monkeypatch.delenv("no_proxy", raising=False)
         far = client("http://models.example/v1", clock)
-        assert (await chat(far, ask("hello"))).text == "hi"
+        assert (await far.chat(ask("hello"))).text == "hi"
         near = client(server.base_url, clock)
-        assert (await chat(near, ask("say:near"))).text == "near"
+        assert (await near.chat(ask("say:near"))).text == "near"
         await far.close()
         await near.close()
     heads = [head for heads in wire.connections for head in heads]
