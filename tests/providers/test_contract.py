@@ -323,6 +323,11 @@ async def test_an_endless_stream_is_stopped(
 async def test_silence_is_asked_again_and_then_unreachable(
     wire: Wire, server: OpenAIServer, clock: ManualClock
 ) -> None:
+    # A library that loads more of itself at its first call would spend the time on that.
+    warm = wire.open(server, clock, POLICY)
+    await warm.chat(wire.ask("say:warm"))
+    await warm.close()
+    server.requests.clear()
     server.fail_with(Fault(hang=True), Fault(hang_after=2))
     policy = CallPolicy(attempts=2, first_byte_seconds=0.3, stall_seconds=0.1)
     provider = wire.open(server, clock, policy)
