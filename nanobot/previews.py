@@ -123,6 +123,8 @@ class Previews:
         if unchanged or not self._sender.pacing.calm(run.address.chat_id):
             return False
         try:
+            if preview.row is None and await self._journal.next_outbound(run.address) is not None:
+                return False  # what was owed before comes before
             preview.over = not await self._show(run, preview, part)
         except (DeliveryError, StoreError) as error:
             logger.info("{}: no more previews of run {}: {}", run.address, run.run_id, error)

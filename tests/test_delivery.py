@@ -309,6 +309,17 @@ async def test_a_chat_that_is_gone_takes_its_messages_with_it_and_nobody_elses()
         assert (await bot.channel.pop()).text == "again"
 
 
+async def test_a_chat_that_was_gone_is_answered_once_it_speaks_again() -> None:
+    async with gateway() as bot:
+        bot.channel.fail(ChatGone("blocked by the user"))
+        await bot.channel.push("hello")
+        await bot.settle()
+        assert states(bot) == ["dead"]
+        await bot.channel.push("I unblocked you")
+        assert (await bot.channel.pop()).text == "echo: I unblocked you"
+        assert "not delivered" in str(bot.provider.requests[-1].messages)
+
+
 # Nobody there
 
 

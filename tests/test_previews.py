@@ -358,3 +358,33 @@ async def test_other_messages_of_the_chat_go_out_meanwhile() -> None:
         held.answer("I think so.")
         await bot.settle()
         assert seen(bot) == ["I think so.", "ping"]
+
+
+async def test_what_was_owed_to_the_chat_before_comes_before_the_preview() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        platform.fail(*[NotSent("503")] * 5)
+        address = Address("fake", "1")
+        message = OutboundMessage(address=address, text="late", key="p", kind=OutboundKind.POST)
+        await bot.journal.post("fake:1", message)
+        bot.bus.owed(address)
+        await asked(bot, held, 4)
+        assert seen(bot) == []
+        await pass_seconds(bot, 30)
+        assert seen(bot) == ["late", SHOWN]
+
+
+async def test_a_dead_answer_that_had_a_preview_can_be_sent_again() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        platform.edit_failures.append(ChatGone("blocked"))
+        held.answer("I think so.")
+        await bot.settle()
+        assert states(bot) == ["dead"]
+        assert seen(bot) == [SHOWN]
+        (row,) = bot.home.do(lambda connection: outbox.listing(connection, "dead", 1))
+        assert await bot.records.retry(row.id) == Address("fake", "1")
+        bot.bus.owed(Address("fake", "1"))
+        await bot.settle()
+        assert (seen(bot), states(bot)) == (["I think so."], ["sent"])

@@ -29,6 +29,8 @@ from nanobot.tools.sandbox import REMEDY, Sandbox, find_bwrap
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
+_AILING = frozenset({"down", "wedged", "failed"})
+"""States of a channel that people should know of."""
 """No clock that is right says less."""
 _COLOURS = {"ok": "\x1b[32m", "warning": "\x1b[33m", "broken": "\x1b[31m"}
 
@@ -246,8 +248,14 @@ async def _served(config: Config) -> Finding:
     if answer is None:
         remedy = "`nanobot gateway` serves the channels" if config.channels else ""
         return Finding(about=about, level="ok", text="not running", remedy=remedy)
-    pid = msgspec.json.decode(answer)["pid"]
-    return Finding(about=about, level="ok", text=f"running as process {pid}")
+    status = msgspec.json.decode(answer)
+    text = f"running as process {status['pid']}"
+    ailing = {name: state for name, state in status["channels"].items() if state in _AILING}
+    if ailing:
+        text += "; " + ", ".join(f"{name} is {state}" for name, state in ailing.items())
+        remedy = "The gateway's log says why; all but a failed one are tried again by themselves"
+        return Finding(about=about, level="warning", text=text, remedy=remedy)
+    return Finding(about=about, level="ok", text=text)
 
 
 def _store(config: Config) -> Finding:

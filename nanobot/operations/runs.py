@@ -93,8 +93,8 @@ async def _cancel(operations: Operations, caller: Caller, asked: _Run) -> RunVie
 
 class _ListOutbox(Arguments, frozen=True, kw_only=True):
     state: Annotated[
-        Literal["", "pending", "sending", "sent", "dead", "dropped"],
-        Meta(description="Only in this state: pending, sending, sent, dead, dropped."),
+        Literal["", "preview", "pending", "sending", "sent", "dead", "dropped"],
+        Meta(description="Only in this state: preview, pending, sending, sent, dead, dropped."),
     ] = ""
     limit: Limit = 20
 

@@ -185,7 +185,8 @@ class Filed(msgspec.Struct, frozen=True):
 class FakePlatform(FakeChannel):
     """A FakeChannel that can do all that a platform may: see ports.Editing, Filing, Reacting and
     Commanding. What was edited reads so in `sent`, and `edits` lists it. `edit_failures` are how
-    the next edits end."""
+    the next edits end. Previews look at the clock while a model is held: give the gateway a home
+    with `ManualClock(instant=False)` then."""
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from nanobot.journal import Admission, Claim, Ending
 from nanobot.session.entries import UserEntry
 from nanobot.store import migrate
 from nanobot.store.database import SqliteDatabase
+from nanobot.store.previews import STOPPED_LINE
 from tests.store.home import Home
 from tests.store.making import (
     ANN,
@@ -36,6 +37,7 @@ from tests.store.making import (
 T = TypeVar("T")
 
 CHATS = ("a", "b")
+PREVIEW = "(a preview)"
 chats = st.sampled_from(CHATS)
 senders = st.sampled_from([ANN, BEN])
 owners = st.sampled_from(["us", "them"])
@@ -63,6 +65,17 @@ class Lane:
         self.answered: set[str] = set()
         self.dropped: set[str] = set()
         self.entries = 0
+        self.preview = ""
+
+    def answered_with(self, text: str | None) -> None:
+        """The run owes that (None: nothing), where its preview stands if it has one."""
+        if PREVIEW in self.owed:
+            place = self.owed.index(PREVIEW)
+            stopped = f"o\n\n{STOPPED_LINE}" if self.preview != "not sent" else None
+            self.owed[place : place + 1] = [one for one in [text or stopped] if one]
+        elif text is not None:
+            self.owed.append(text)
+        self.preview = ""
 
     def turn(self) -> list[Waiting]:
         """What the next run answers."""
@@ -164,6 +177,7 @@ class AnyOrder(RuleBasedStateMachine):
             assert done.stopped is not None
             assert done.stopped.id == lane.run
             lane.end()
+            lane.answered_with(None)
             lane.entries += 1
         else:
             assert done.stopped is None
@@ -250,7 +264,7 @@ class AnyOrder(RuleBasedStateMachine):
             lane = self.lanes[chat]
             assert more == bool(lane.waiting)
             lane.end()
-            lane.owed.append(text)
+            lane.answered_with(text)
             lane.entries += 1
 
     @precondition(lambda self: self.claims)
@@ -264,6 +278,27 @@ class AnyOrder(RuleBasedStateMachine):
 
     # Delivery
 
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data(), outcome=st.sampled_from(["sent", "not sent", "unknown"]))
+    def a_run_is_previewed(self, data: st.DataObject, outcome: str) -> None:
+        chat, _, claimed = data.draw(st.sampled_from(self.claims))
+        lane, journal, run_id = self.lanes[chat], self.journals["us"], claimed.run.id
+        message = told("o", claimed.run.reply_key, Address("telegram", chat))
+        row = self.do(journal.preview(run_id, message, rendered("o")[0]))
+        if lane.run != run_id or lane.preview in {"not sent", "unknown"}:
+            assert row is None
+            return
+        assert row is not None
+        assert row.standing == ("m" if lane.preview == "sent" else None)
+        if lane.preview:
+            return
+        lane.owed.append(PREVIEW)
+        lane.preview = outcome
+        if outcome == "sent":
+            self.do(journal.receipt(row, 0, "m", begin=None))
+        elif outcome == "not sent":
+            self.do(journal.defer(row, 0, 0.0, "429"))
+
     @rule(chat=chats)
     def something_is_said_unasked(self, chat: str) -> None:
         name = self.name("post")
@@ -276,17 +311,19 @@ class AnyOrder(RuleBasedStateMachine):
     def the_next_message_is_sent(self, chat: str, *, dies: bool) -> None:
         lane, journal = self.lanes[chat], self.journals["us"]
         row = self.do(journal.next_outbound(Address("telegram", chat)))
-        assert (row is None) == (not lane.owed)
+        unsent = [one for one in lane.owed if one != PREVIEW]
+        assert (row is None) == (not unsent)
         if row is None:
             return
-        assert row.message.text == lane.owed.pop(0)
+        assert row.message.text == unsent.pop(0)
+        lane.owed.remove(row.message.text)
         self.do(journal.begin_send(row, rendered("x"), 0, duplicate=False))
         if dies:
             self.do(journal.bury(row, "refused", whole_chat=False))
             lane.entries += 1
         else:
             after = self.do(journal.receipt(row, 0, "m", begin=None))
-            assert [after.message.text] == lane.owed[:1] if after else not lane.owed
+            assert [after.message.text] == unsent[:1] if after else not unsent
 
     # What always holds
 
