@@ -27,15 +27,13 @@ from nanobot.errors import (
     StoreError,
 )
 from nanobot.journal import OutboundRow, PartRow
+from nanobot.pacing import Patience
 from nanobot.ports import Clock, OutboundPart
 from nanobot.sending import Sender
 
 MAX_AGE_SECONDS = 24 * 3600.0
 """An unsent message dies of age, never of a number of attempts: an outage is not its fault."""
 
-_FIRST_BACKOFF = 0.5
-_LAST_BACKOFF = 30.0
-_QUICK_REPEATS = 3
 _STORE_RETRY_SECONDS = 2.0
 
 T = TypeVar("T")
@@ -63,7 +61,7 @@ class Delivery:
         self._bus = bus
         self._journal = bus.journal
         self._clock = clock
-        self._rng = rng
+        self._patience = Patience(rng)
         self._chats: dict[str, asyncio.Event] = {}
         self._parked: set[str] = set()
         self._quiet = asyncio.Event()
@@ -220,7 +218,7 @@ class Delivery:
         address = row.message.address
         if isinstance(error, OutcomeUnknown):
             logger.warning("{}: it is unknown whether part {} arrived ({})", address, idx, error)
-            await self._clock.sleep(self._doubt(row.repeats))
+            await self._clock.sleep(self._patience.in_doubt(row.repeats))
             return await self._journal.next_outbound(address)
         if isinstance(error, NobodyThere):
             await self._insist(lambda: self._journal.defer(row, idx, 0.0, str(error)))
@@ -231,7 +229,7 @@ class Delivery:
             logger.error("{}: {} message(s) undeliverable: {}", address, dead, error)
             return await self._journal.next_outbound(address)
         told = error.retry_after if isinstance(error, NotSent) else None
-        delay = told if told is not None else self._backoff(row.attempts)
+        delay = told if told is not None else self._patience.refused(row.attempts)
         logger.warning("{}: not sent ({}), again in {:.1f} s", address, error, delay)
         again = self._clock.now() + delay
         await self._insist(lambda: self._journal.defer(row, idx, again, str(error)))
@@ -294,17 +292,6 @@ class Delivery:
             except StoreError as error:
                 logger.error("{}: what came of a send waits for the store: {}", self._name, error)
                 await self._clock.sleep(_STORE_RETRY_SECONDS)
-
-    def _backoff(self, attempts: int) -> float:
-        delay = min(_FIRST_BACKOFF * 2.0 ** min(attempts, 10), _LAST_BACKOFF)
-        return delay * self._rng.uniform(0.8, 1.2)
-
-    def _doubt(self, repeats: int) -> float:
-        """Seconds before the next marked repeat. They grow so fast that a platform which applies
-        every send and never answers shows a message some ten times in its 24 hours."""
-        quick = _FIRST_BACKOFF * 2.0 ** min(repeats, _QUICK_REPEATS)
-        slow = 4.0 ** max(repeats - _QUICK_REPEATS, 0)
-        return min(quick * slow, MAX_AGE_SECONDS) * self._rng.uniform(0.8, 1.2)
 
 
 def _standing(row: OutboundRow, receipt: str | None) -> OutboundRow:

@@ -66,6 +66,16 @@ async def test_a_served_home_is_examined_beside_its_nanobot(world: World) -> Non
     assert await gateway.stop() == 0
 
 
+async def test_a_channel_that_is_off_is_named_with_what_becomes_of_it(world: World) -> None:
+    world.telegram.token = "0:changed"
+    gateway = await world.start()
+    ran = await run_in(world, "doctor")
+    (line,) = [line for line in ran.out.splitlines() if line.split()[1:2] == ["gateway"]]
+    assert line.startswith("warning")
+    assert "telegram is failed" in line
+    await gateway.stop()
+
+
 async def test_a_damaged_store_is_broken(world: World) -> None:
     (world.home / "state.db").write_bytes(b"no database" * 500)
     code, found = await doctor(world)
