@@ -114,6 +114,8 @@ class WebApi:
         # The library takes a proxy from the environment even for NO_PROXY hosts and loopback.
         self.client.proxy = proxy_for(root)
         self.root = root
+        self.granted: set[str] = set()
+        """The token's scopes, as Slack's last answer named them; empty where it did not."""
         self._token = token
         self._session: aiohttp.ClientSession | None = None
         authorities = trusted_authorities(root)
@@ -139,6 +141,7 @@ class WebApi:
                 answer = await self.client.api_call(method, data=fields)
             else:
                 answer = await self.client.api_call(method, json=given)
+            self.granted = set(str(answer.headers.get("x-oauth-scopes", "")).split(",")) - {""}
             data = answer.data
             if not isinstance(data, dict):
                 raise TypeError(f"answered with {type(data).__name__}")

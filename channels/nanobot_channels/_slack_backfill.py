@@ -91,7 +91,7 @@ class History:
         threads: list[Place] = [
             (chat, message.ts)
             for message, _ in messages
-            if root is None and message.latest_reply and order(message.latest_reply) > order(oldest)
+            if root is None and _is_later(message.latest_reply or "", oldest)
         ]
         return Found([raw for _, raw in kept], threads)
 
@@ -105,10 +105,14 @@ class History:
                 logger.warning("{}: a message in {} skipped: {}", self._name, place[0], error)
                 continue
             # A thread comes with its root, however old.
-            if not is_ts(message.ts) or order(message.ts) <= order(oldest):
+            if not _is_later(message.ts, oldest):
                 continue
             if isinstance(raw, dict) and (place[1] is None or message.ts != place[1]):
                 yield message, raw
+
+
+def _is_later(ts: str, oldest: str) -> bool:
+    return is_ts(ts) and order(ts) > order(oldest)
 
 
 def _following(answer: dict[str, Any]) -> str | None:

@@ -159,7 +159,7 @@ def _changed(event: Message, me: Me, chat: str) -> Written | None:
 
 
 def _is_from_person(message: Message, me: Me) -> bool:
-    return bool(message.user) and not message.bot_id and message.user != me.user_id
+    return not message.bot_id and message.user not in {"", "USLACKBOT", me.user_id}
 
 
 def inbound(

@@ -29,10 +29,16 @@ class People:
 
     async def names(self, ids: Iterable[str]) -> dict[str, str]:
         """The names as far as they can be known now."""
+        wanted = sorted(set(ids) - {""})
+        try:
+            async with asyncio.timeout(_SECONDS):
+                for person in wanted:
+                    if person not in self._names:
+                        await self._ask(person)
+        except TimeoutError:
+            logger.debug("names take too long; the message goes without")
         found = {}
-        for person in sorted(set(ids) - {""}):
-            if person not in self._names:
-                await self._ask(person)
+        for person in wanted:
             if self._names.get(person):
                 self._names.move_to_end(person)
                 found[person] = self._names[person]
@@ -41,11 +47,8 @@ class People:
     async def _ask(self, person: str) -> None:
         name = ""
         try:
-            async with asyncio.timeout(_SECONDS):
-                answer = await self._api.call("users.info", {"user": person}, form=True)
+            answer = await self._api.call("users.info", {"user": person}, form=True)
             name = _display_name(answer.get("user"))
-        except TimeoutError:
-            return
         except FAILED as error:
             logger.debug("no name for {}: {}", person, error)
             if not isinstance(error, ApiRefusal) or is_passing(error):

@@ -31,7 +31,6 @@ from nanobot_channels._slack_api import FAILED, MALFORMED, WebApi, library_log, 
 from nanobot_channels._slack_events import Me
 
 PING_SECONDS = 10.0
-_HELLO_SECONDS = 15.0
 # A connection that did not live that long is no reason to try again at once.
 _SHORT_LIFE_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
@@ -170,7 +169,7 @@ class Line:
         connection = Connection(self._web, self._app_token)
         self._open_ones.add(connection)
         try:
-            async with asyncio.timeout(_HELLO_SECONDS):
+            async with asyncio.timeout(1.5 * self._ping_seconds):
                 url = await self._web.open_socket(self._app_token)
                 connection.socket = await self._web.session().ws_connect(
                     url,

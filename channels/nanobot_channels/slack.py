@@ -29,6 +29,21 @@ from nanobot_channels._slack_receiving import Policy, Receiving
 from nanobot_channels._slack_socket import PING_SECONDS, Handler, Line
 
 DEFAULT_API_ROOT = "https://slack.com/api/"
+SCOPES = frozenset(
+    {
+        "app_mentions:read",
+        "channels:history",
+        "chat:write",
+        "files:read",
+        "files:write",
+        "groups:history",
+        "im:history",
+        "mpim:history",
+        "reactions:write",
+        "users:read",
+    }
+)
+"""What docs/channels/slack.md's manifest asks for, besides `commands`."""
 _FIND_PAGES = 10
 _FIND_PAGE = 200
 _EMOJI = {Mark.RECEIVED: "eyes", Mark.DONE: "white_check_mark", Mark.FAILED: "x"}
@@ -106,14 +121,16 @@ class SlackChannel:
             raise _first(group) from group
 
     async def check(self) -> str:
-        """The bot's @name and its workspace; tries both tokens. Raises BadCredentials or
-        ChannelDown."""
+        """The bot's @name, its workspace and the scopes that it lacks; tries both tokens. Raises
+        BadCredentials or ChannelDown."""
         me = await self._me()
+        missing = sorted(SCOPES - self._api.granted) if self._api.granted else []
         try:
             await self._api.open_socket(self._app_token)
         except FAILED as error:
             raise receiving_error(self._name, error, "app_token") from error
-        return f"@{me.user} in {me.team}"
+        lacks = f", without the scopes {', '.join(missing)}" if missing else ""
+        return f"@{me.user} in {me.team}{lacks}"
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The parts: at most 3,000 characters of rich text each, at least one, none empty."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from nanobot.bus.events import Address
 from nanobot.errors import BadCredentials, ChannelDown, StoreError
 from nanobot_channels._slack_backfill import Bounds
+from nanobot_channels.slack import SCOPES
 from tests.doubles.slack_bench import bench
 
 
@@ -236,7 +240,17 @@ async def test_socket_mode_that_is_turned_off_is_said() -> None:
 async def test_a_check_says_who_it_is_and_changes_nothing() -> None:
     async with bench() as b:
         assert await b.channel.check() == "@nano in Loft"
+        b.slack.scopes = ",".join(SCOPES - {"files:read", "users:read"})
+        told = await b.channel.check()
+        assert told == "@nano in Loft, without the scopes files:read, users:read"
         assert b.slack.opened == 0
+
+
+def test_the_documented_manifest_asks_for_every_scope_and_event() -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "channels" / "slack.md").read_text("utf-8")
+    asked = set(re.findall(r"^ +- ([\w.:]+)$", manual, re.MULTILINE))
+    events = {"app_mention", *(f"message.{kind}" for kind in ("channels", "groups", "im", "mpim"))}
+    assert asked == SCOPES | events | {"commands"}
 
 
 # After a downtime.
@@ -352,3 +366,32 @@ async def test_a_live_message_that_the_history_has_too_keeps_its_place() -> None
             await b.intake.until(lambda: "third" in [one.text for one in b.intake.messages])
             await b.slack.settled()
         assert [one.text for one in b.intake.messages][-2:] == ["second", "third"]
+
+
+async def test_a_connection_without_a_hello_means_down() -> None:
+    async with bench() as b:
+        b.slack.says_hello = False
+        with pytest.raises(ChannelDown, match="no connection"):
+            await b.channel.run(b.intake)
+
+
+async def test_a_history_of_odd_messages_costs_the_odd_ones_only() -> None:
+    async with bench() as b:
+        async with b.running():
+            b.slack.say("C1", "first")
+            await b.slack.settled()
+        b.intake.known = [Address("slack", "C1")]
+        odd: list[Any] = [
+            5,
+            None,
+            {},
+            {"ts": "x", "text": "no time"},
+            {"ts": "1700000900.000100", "user": "U1", "text": ["no text"]},
+            {"ts": "1700000900.000200", "user": "U1", "text": "odd", "latest_reply": "never"},
+            {"ts": "1700000900.000300", "user": "U1", "text": "even", "files": [None, {}]},
+        ]
+        body = json.dumps({"ok": True, "messages": odd, "has_more": True}).encode()
+        b.slack.fail("conversations.history", times=1, body=body)
+        async with b.running():
+            messages = await b.intake.received(3)
+        assert [one.text for one in messages[1:]] == ["odd", "even"]

@@ -17,13 +17,14 @@ from tests.doubles.slack_rules import (
 )
 
 START = 1_700_000_000
-"""The double's time begins here, and every timestamp is a second later than the one before."""
+"""The double's time begins here unless told otherwise; every timestamp is a second later than the
+one before."""
 
 
 class SlackMethods:
     """A workspace: what it holds, and what the methods do to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: int = START) -> None:
         self.me = {"user_id": "UBOT", "bot_id": "BBOT", "user": "nano", "team": "Loft"}
         self.rooms: dict[str, Room] = {"D1": Room(), "C1": Room(), "G1": Room()}
         self.people = {"U1": "Ann", "U2": "Bob"}
@@ -33,7 +34,7 @@ class SlackMethods:
         self.sign_in = False
         """Whether files are answered with the page to sign in, as without the scope."""
         self.root_url = ""
-        self._seconds = itertools.count(START + 1)
+        self._seconds = itertools.count(start + 1)
         self._file_ids = itertools.count(1)
 
     def timestamp(self) -> str:

@@ -20,15 +20,15 @@ from typing import Any, Self
 
 from aiohttp import WSMsgType, web
 
-from tests.doubles.slack_methods import SlackMethods
+from tests.doubles.slack_methods import START, SlackMethods
 from tests.doubles.slack_rules import Call, Envelope, Fault, Params, Refusal, read_params
 
 
 class SlackServer(SlackMethods):
     """One workspace with one bot in it, and the faults between."""
 
-    def __init__(self, port: int = 0) -> None:
-        super().__init__()
+    def __init__(self, port: int = 0, *, start: int = START) -> None:
+        super().__init__(start)
         self.bot_token = "xoxb-1-loopback"
         self.app_token = "xapp-1-loopback"
         self.calls: list[Call] = []
@@ -37,6 +37,8 @@ class SlackServer(SlackMethods):
         """How many websockets were ever opened."""
         self.answers_pings = True
         self.says_hello = True
+        self.scopes = ""
+        """What the header x-oauth-scopes says."""
         self._port = port
         self._numbers = itertools.count(1)
         self._faults: list[Fault] = []
@@ -263,7 +265,7 @@ class SlackServer(SlackMethods):
             return _cut(request)
         if fault and fault.body is not None:
             return web.Response(body=fault.body, content_type=fault.content_type)
-        return web.json_response(body)
+        return web.json_response(body, headers={"X-OAuth-Scopes": self.scopes})
 
     def _result(self, request: web.Request, call: Call) -> Params:
         bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")

@@ -1,0 +1,92 @@
+"""A whole gateway on Slack: answers in threads, once, whatever breaks on the way."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator
+from importlib.metadata import entry_points
+
+import pytest
+
+from tests.doubles.slack_rules import shown_text
+from tests.doubles.slack_server import SlackServer
+from tests.process.harness import World
+
+# A checkout that was installed before there was this channel has to be installed anew.
+pytestmark = pytest.mark.skipif(
+    not entry_points(group="nanobot.channels", name="slack"), reason="not installed with Slack"
+)
+
+
+@pytest.fixture
+async def slack(world: World) -> AsyncIterator[SlackServer]:
+    async with SlackServer(start=int(time.time()) - 3600) as server:
+        table = f"""
+[channels.slack]
+bot_token = "{server.bot_token}"
+app_token = "{server.app_token}"
+api_root = "{server.api_root}"
+owners = ["U1"]
+"""
+        world.configure(more=table)
+        yield server
+
+
+def said(slack: SlackServer, chat: str) -> list[str]:
+    return [shown_text(one["blocks"]) for one in slack.sent(chat)]
+
+
+async def test_a_mention_is_answered_in_its_thread_and_the_thread_goes_on(
+    world: World, slack: SlackServer
+) -> None:
+    await world.start()
+    await slack.connected()
+    slack.say("D1", "say:in private")
+    root = slack.say("C1", "<@UBOT> say:in public")
+    await slack.until(lambda: said(slack, "C1") == ["in public"] and len(slack.sent("D1")) == 1)
+    slack.say("C1", "say:and on", thread_ts=root["ts"])
+    await slack.until(lambda: said(slack, "C1") == ["in public", "and on"])
+    assert said(slack, "D1") == ["in private"]
+    assert {one["thread_ts"] for one in slack.sent("C1")} == {root["ts"]}
+    assert "thread_ts" not in slack.sent("D1")[0]
+
+
+async def test_an_answer_whose_fate_is_unknown_is_found_and_not_repeated(
+    world: World, slack: SlackServer
+) -> None:
+    await world.start()
+    await slack.connected()
+    slack.fail("chat.postMessage", times=1, drop="after")
+    slack.say("D1", "say:once")
+    await slack.until(lambda: bool(slack.calls_of("conversations.history")))
+    slack.say("D1", "say:next")
+    await slack.until(lambda: len(slack.sent("D1")) >= 2)
+    assert said(slack, "D1") == ["once", "next"]
+
+
+async def test_what_was_said_while_the_gateway_was_dead_is_answered_once_and_in_order(
+    world: World, slack: SlackServer
+) -> None:
+    gateway = await world.start()
+    await slack.connected()
+    slack.say("D1", "say:zero")
+    await slack.until(lambda: said(slack, "D1") == ["zero"])
+    await gateway.kill()
+    await slack.until(lambda: slack.connections == 0)
+    slack.say("D1", "say:one")
+    slack.give_up()
+    slack.say("D1", "say:two", quiet=True)
+    slack.say("D1", "say:three")
+    await world.start()
+    await slack.until(lambda: said(slack, "D1")[-1] == "three")
+    await slack.settled()
+    # What came together may be one run: the model saw everything, in order, once.
+    heard = [
+        line
+        for message in world.model.requests[-1]["messages"]
+        if message["role"] == "user"
+        for line in re.findall(r"say:\w+", str(message["content"]))
+    ]
+    assert heard == ["say:zero", "say:one", "say:two", "say:three"]
+    assert len(said(slack, "D1")) == len(set(said(slack, "D1")))
