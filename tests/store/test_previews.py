@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 
@@ -164,3 +166,18 @@ async def test_a_run_given_back_keeps_its_preview(home: Home) -> None:
     row = await journal.preview(again.run.id, answer("I think"), SHOWN)
     assert row is not None
     assert row.standing == "m1"
+
+
+async def test_an_end_at_the_same_moment_leaves_no_preview_behind(home: Home) -> None:
+    journal = home.journal()
+    for number in range(20):
+        claimed = await begun(journal, f"r{number}", f"telegram:{number}")
+        shown = told("I thi", f"r{number}:0")
+        over = Ending(state=RunState.ABORTED)
+        async with asyncio.TaskGroup() as tasks:
+            for verb in (
+                journal.preview(f"r{number}", shown, SHOWN),
+                journal.finish(claimed.lane, claimed.run, over),
+            )[:: 1 if number % 2 else -1]:
+                tasks.create_task(verb)
+    assert await home.column("SELECT id FROM outbound WHERE state = 'preview'") == []
