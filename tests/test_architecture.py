@@ -24,11 +24,11 @@ BROAD = frozenset({"Exception", "BaseException"})
 CATCH_EVERYTHING = frozenset(
     {
         "nanobot/boundary.py",
-        "nanobot/store/database.py",  # carries an error from the store's thread to its caller
+        "nanobot/database/sqlite.py",  # carries an error from the store's thread to its caller
     }
 )
 # A migration lists the tables of its day; nobody edits it again.
-FROZEN = "nanobot/store/migrations/versions/"
+FROZEN = "nanobot/database/migrations/versions/"
 
 SOURCES = sorted([*ROOT.glob("nanobot/**/*.py"), *ROOT.glob("channels/nanobot_channels/**/*.py")])
 TESTS = sorted(ROOT.glob("tests/**/*.py"))
@@ -137,10 +137,10 @@ def test_only_the_boundary_catches_everything() -> None:
     [
         ("litellm", "nanobot/providers/"),
         ("xllamacpp", "nanobot/providers/"),
-        ("sqlalchemy", ("nanobot/store/", "nanobot/repositories/")),
-        ("alembic", "nanobot/store/"),
-        ("sqlite3", "nanobot/store/"),
-        ("psycopg", "nanobot/store/"),
+        ("sqlalchemy", ("nanobot/database/", "nanobot/store/", "nanobot/repositories/")),
+        ("alembic", "nanobot/database/"),
+        ("sqlite3", ("nanobot/database/", "nanobot/store/")),
+        ("psycopg", "nanobot/database/"),
         ("telegram", "channels/nanobot_channels/"),
         ("discord", "channels/nanobot_channels/"),
         ("slack_bolt", "channels/nanobot_channels/"),

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.bus.events import Address, InboundMessage, Sender
+from nanobot.database import schema
 from nanobot.groups import Groups
 from nanobot.settings import ChatSettings
-from nanobot.store import schema
 from nanobot.testing import MEMBER, OWNER, FakeGateway, Options, gateway
 
 STRANGER = "666"

@@ -7,8 +7,8 @@ import pytest
 
 from nanobot.bus.events import Attachment, InboundMessage, Role
 from nanobot.bus.gate import MAX_TEXT
+from nanobot.database import schema
 from nanobot.session.entries import UserEntry
-from nanobot.store import schema
 from nanobot.testing import MEMBER, OWNER, FakeGateway, Options, gateway
 from tests.agent.tooling import bodies
 

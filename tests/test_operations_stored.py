@@ -9,13 +9,13 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
+from nanobot.database import schema
 from nanobot.errors import ChatGone, NanobotError, StoreCorrupt, UsageError
 from nanobot.operations import Operations
 from nanobot.operations.operation import Arguments
 from nanobot.operations.runs import ToolView
 from nanobot.records import OutboxView, RunPage, RunView, SessionPage, SessionView, ToolCallView
 from nanobot.session.entries import CancelEntry
-from nanobot.store import schema
 from nanobot.testing import FakeGateway, Held, ScriptedProvider, asks_for, gateway
 from nanobot.testing.platform import Failure
 from tests.agent.tooling import Recorder, bodies

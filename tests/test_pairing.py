@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from nanobot.bus.events import Attachment, InboundMessage, Sender
+from nanobot.database import schema
 from nanobot.operations import Operations
 from nanobot.pairing import MAX_OPEN, REPEAT_SECONDS, VALID_SECONDS
-from nanobot.store import schema
 from nanobot.testing import MEMBER, OWNER, FakeGateway, ManualClock, Options, gateway
 
 EVE = "666"

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 
 from nanobot.background import Started
 from nanobot.bus.events import Address, Role
-from nanobot.store import schema
-from nanobot.store.database import Database
+from nanobot.database import schema
+from nanobot.database.sqlite import Database
 from nanobot.store.unit import Writer, store_now
 
 _b = schema.background

@@ -6,10 +6,11 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.bus.events import InboundMessage, OutboundMessage
+from nanobot.database import schema
 from nanobot.errors import UsageError
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import NoteEntry, PostEntry, ReplyEntry, UserEntry
-from nanobot.store import log, schema
+from nanobot.store import log
 from nanobot.store.unit import Writer
 
 _s = schema.sessions

@@ -8,10 +8,10 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.store import migrate
+from nanobot.database import migrate
+from nanobot.database.postgres import PostgresDatabase
+from nanobot.database.trouble import as_store_error
 from nanobot.store.opening import check
-from nanobot.store.postgres import PostgresDatabase
-from nanobot.store.trouble import as_store_error
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):

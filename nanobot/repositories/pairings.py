@@ -7,11 +7,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.bus.events import Address, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.database import schema
+from nanobot.database.dialect import alone
+from nanobot.database.sqlite import Database
 from nanobot.errors import NanobotError, UsageError
 from nanobot.pairing import KEPT_SECONDS, MAX_OPEN, VALID_SECONDS, Ask, PairingView, code_of
-from nanobot.store import outbox, schema
-from nanobot.store.database import Database
-from nanobot.store.dialect import alone
+from nanobot.store import outbox
 from nanobot.store.unit import Writer
 
 _p = schema.pairings

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.agent.states import RunKind, RunState
 from nanobot.bus.events import Address
+from nanobot.database import schema
 from nanobot.errors import StoreCorrupt
 from nanobot.journal import OutboundRow, RunUsage
 from nanobot.records import (
@@ -22,7 +23,7 @@ from nanobot.records import (
     ToolCallView,
 )
 from nanobot.session.entries import GENESIS
-from nanobot.store import log, outbox, runs, schema
+from nanobot.store import log, outbox, runs
 
 _s = schema.sessions
 _e = schema.entries

@@ -9,6 +9,8 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.bus.events import Address, InboundMessage
+from nanobot.database import schema
+from nanobot.database.sqlite import Database
 from nanobot.errors import StoreCorrupt, UsageError
 from nanobot.journal import Ending, Run
 from nanobot.records import (
@@ -21,8 +23,7 @@ from nanobot.records import (
     ToolCallView,
 )
 from nanobot.repositories import erasing, reads
-from nanobot.store import outbox, runs, schema
-from nanobot.store.database import Database
+from nanobot.store import outbox, runs
 from nanobot.store.unit import Writer
 
 T = TypeVar("T")

@@ -8,10 +8,11 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.bus.events import Origin, OutboundKind, OutboundMessage
+from nanobot.database import schema
+from nanobot.database.dialect import alone, insert_ignore
+from nanobot.database.hot import hot
 from nanobot.journal import Admission, Admitted, Busy, Run
-from nanobot.store import inbox, log, outbox, runs, schema
-from nanobot.store.dialect import alone, insert_ignore
-from nanobot.store.hot import hot
+from nanobot.store import inbox, log, outbox, runs
 from nanobot.store.unit import Writer
 
 _c = schema.channels

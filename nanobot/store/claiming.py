@@ -9,10 +9,11 @@ import sqlalchemy as sa
 
 from nanobot.agent.states import RunKind, RunState
 from nanobot.bus.events import Origin
+from nanobot.database import schema
+from nanobot.database.hot import hot
 from nanobot.journal import Claim, Lane, Ready, Run
 from nanobot.session.entries import Entry
-from nanobot.store import inbox, lanes, log, runs, schema
-from nanobot.store.hot import hot
+from nanobot.store import inbox, lanes, log, runs
 from nanobot.store.unit import Writer, store_now
 
 _r = schema.runs

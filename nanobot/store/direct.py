@@ -7,9 +7,10 @@ import sqlalchemy as sa
 
 from nanobot.agent.states import RunState
 from nanobot.bus.events import Address, InboundMessage
+from nanobot.database import schema
 from nanobot.journal import Consumed, Ending, Lane, Outcome, Run, RunUsage
 from nanobot.session.entries import Entry
-from nanobot.store import inbox, lanes, log, runs, schema
+from nanobot.store import inbox, lanes, log, runs
 from nanobot.store.unit import Writer, store_now
 
 _i = schema.inbound

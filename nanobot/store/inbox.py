@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from nanobot.agent.states import RunKind
 from nanobot.bus.events import InboundMessage, Origin, Role
+from nanobot.database import schema
+from nanobot.database.hot import hot
 from nanobot.session.entries import UserEntry
-from nanobot.store import schema
-from nanobot.store.hot import hot
 
 _i = schema.inbound
 _decoder = msgspec.json.Decoder(InboundMessage)

@@ -10,6 +10,8 @@ import sqlalchemy as sa
 
 from nanobot.agent.states import RunState
 from nanobot.bus.events import Address, OutboundMessage
+from nanobot.database import schema
+from nanobot.database.sqlite import Database
 from nanobot.errors import StoreError
 from nanobot.journal import (
     Admission,
@@ -28,18 +30,7 @@ from nanobot.journal import (
 )
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, Entry
-from nanobot.store import (
-    admission,
-    claiming,
-    direct,
-    lanes,
-    log,
-    outbox,
-    previews,
-    runs,
-    schema,
-)
-from nanobot.store.database import Database
+from nanobot.store import admission, claiming, direct, lanes, log, outbox, previews, runs
 from nanobot.store.unit import Writer
 
 T = TypeVar("T")

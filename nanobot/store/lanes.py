@@ -6,9 +6,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from nanobot.database import schema
+from nanobot.database.hot import hot
 from nanobot.journal import Lane
-from nanobot.store import schema
-from nanobot.store.hot import hot
 from nanobot.store.unit import Writer, store_now
 
 _s = schema.sessions

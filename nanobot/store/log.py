@@ -7,12 +7,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from nanobot.database import schema
+from nanobot.database.dialect import insert_ignore
+from nanobot.database.hot import hot
 from nanobot.errors import Fenced, StoreCorrupt
 from nanobot.journal import Lane
 from nanobot.session import entries as log
-from nanobot.store import schema
-from nanobot.store.dialect import insert_ignore
-from nanobot.store.hot import hot
 from nanobot.store.unit import Writer
 
 _s = schema.sessions

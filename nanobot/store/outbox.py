@@ -9,13 +9,14 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.bus.events import Address, Attachment, OutboundMessage
+from nanobot.database import schema
+from nanobot.database.dialect import insert_or_turn
+from nanobot.database.hot import hot
 from nanobot.errors import Fenced
 from nanobot.journal import OutboundRow, PartRow
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import NoteEntry, PostEntry
-from nanobot.store import log, schema
-from nanobot.store.dialect import insert_or_turn
-from nanobot.store.hot import hot
+from nanobot.store import log
 from nanobot.store.unit import Writer
 
 _o = schema.outbound

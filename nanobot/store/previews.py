@@ -8,11 +8,12 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.bus.events import OutboundMessage
+from nanobot.database import schema
+from nanobot.database.dialect import insert_ignore
 from nanobot.journal import OutboundRow
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, ReplyEntry
-from nanobot.store import outbox, schema
-from nanobot.store.dialect import insert_ignore
+from nanobot.store import outbox
 from nanobot.store.unit import Writer
 
 _o = schema.outbound

@@ -9,12 +9,13 @@ import sqlalchemy as sa
 
 from nanobot.agent.states import PREDECESSORS, RunKind, RunState
 from nanobot.bus.events import Address, Origin, Role
+from nanobot.database import schema
+from nanobot.database.dialect import insert_ignore
+from nanobot.database.hot import hot
 from nanobot.errors import Fenced
 from nanobot.journal import Admission, Ending, Lane, Run, SessionRow, Snapshot
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
-from nanobot.store import inbox, lanes, log, outbox, previews, schema
-from nanobot.store.dialect import insert_ignore
-from nanobot.store.hot import hot
+from nanobot.store import inbox, lanes, log, outbox, previews
 from nanobot.store.unit import Writer
 
 _s = schema.sessions

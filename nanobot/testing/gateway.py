@@ -19,6 +19,8 @@ from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, SessionPolicy
+from nanobot.database import migrate
+from nanobot.database.sqlite import SqliteDatabase, Work
 from nanobot.errors import StoreError
 from nanobot.groups import Groups
 from nanobot.host import ChannelHost, Hosting
@@ -33,8 +35,7 @@ from nanobot.records import Records
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import Entry, ReplyEntry
-from nanobot.store import log, migrate
-from nanobot.store.database import SqliteDatabase, Work
+from nanobot.store import log
 from nanobot.store.journal import SqlJournal
 from nanobot.store.unit import Writer
 from nanobot.testing.machine import CountingIds, ManualClock

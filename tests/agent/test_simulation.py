@@ -16,6 +16,7 @@ from loguru import logger
 from nanobot.agent.asking import RunSettings
 from nanobot.agent.step import Limits
 from nanobot.bus.events import Address
+from nanobot.database import schema
 from nanobot.delivery import REPEAT_LINE
 from nanobot.errors import (
     ContextOverflow,
@@ -29,7 +30,6 @@ from nanobot.errors import (
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import Entry, UserEntry
-from nanobot.store import schema
 from nanobot.testing import (
     MEMBER,
     OWNER,

@@ -8,13 +8,14 @@ from typing import Any, TypeAlias, TypeVar
 import pytest
 import sqlalchemy as sa
 
+from nanobot.database import schema
+from nanobot.database.postgres import PostgresDatabase
+from nanobot.database.sqlite import SqliteDatabase, Work
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import Body, Entry
-from nanobot.store import log, schema
-from nanobot.store.database import SqliteDatabase, Work
+from nanobot.store import log
 from nanobot.store.journal import SqlJournal
-from nanobot.store.postgres import PostgresDatabase
 from nanobot.store.unit import Writer
 from nanobot.testing import CountingIds, ManualClock
 

@@ -12,11 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from nanobot.agent.states import RunState
 from nanobot.bus.events import Address
+from nanobot.database import migrate
+from nanobot.database.sqlite import SqliteDatabase
 from nanobot.errors import Fenced
 from nanobot.journal import Admission, Claim, Ending
 from nanobot.session.entries import UserEntry
-from nanobot.store import migrate
-from nanobot.store.database import SqliteDatabase
 from nanobot.store.previews import STOPPED_LINE
 from tests.store.home import Home
 from tests.store.making import (

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.database.crash import CrashPoint
+from nanobot.database.lock import HomeLock
+from nanobot.database.sqlite import SqliteDatabase
 from nanobot.errors import ConfigError
 from nanobot.store import log
-from nanobot.store.crash import CrashPoint
-from nanobot.store.database import SqliteDatabase
 from nanobot.store.journal import VERBS
-from nanobot.store.lock import HomeLock
 from tests.store.making import KEY
 from tests.store.processes import ending_of, live
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.database.lock import HomeLock
 from nanobot.errors import ConfigError, StoreCorrupt, StoreLocked, StoreUnwritable
-from nanobot.store.lock import HomeLock
 from nanobot.store.opening import open_store
 from nanobot.testing import CountingIds, ManualClock
 from tests.store.making import KEY, admit, answered, begun, said

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 import pytest
 import sqlalchemy as sa
 
+from nanobot.database import migrate, schema
+from nanobot.database.migrate import OURS, History
+from nanobot.database.postgres import PostgresDatabase
+from nanobot.database.sqlite import SqliteDatabase
 from nanobot.errors import StoreError, StoreTooNew, StoreUnwritable
-from nanobot.store import migrate, schema
-from nanobot.store.database import SqliteDatabase
-from nanobot.store.migrate import OURS, History
 from nanobot.store.opening import bring_up_to_date
-from nanobot.store.postgres import PostgresDatabase
 from tests.store.conftest import Postgres
 from tests.store.making import KEY, admit, said
 from tests.store.processes import opened

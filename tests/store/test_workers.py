@@ -12,11 +12,11 @@ import sqlalchemy as sa
 
 from nanobot.agent.states import RunState
 from nanobot.bus.events import Address
+from nanobot.database import migrate, schema
+from nanobot.database.postgres import PostgresDatabase
 from nanobot.errors import Fenced
 from nanobot.journal import Admitted, Claim, Ending, Journal
-from nanobot.store import migrate, schema
 from nanobot.store.journal import SqlJournal
-from nanobot.store.postgres import PostgresDatabase
 from nanobot.store.unit import Writer
 from tests.store.conftest import Postgres
 from tests.store.home import LEASE_SECONDS, Home, on_postgres

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.database import schema
+from nanobot.database.dialect import alone
 from nanobot.errors import StoreTooNew
-from nanobot.store import schema
-from nanobot.store.dialect import alone
 
 _TABLES = "tables"  # processes that start together change them one after the other
 

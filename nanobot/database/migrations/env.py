@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from nanobot.store.schema import metadata
+from nanobot.database.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.store.crash import Crasher
-from nanobot.store.database import Work
-from nanobot.store.trouble import as_store_error, code_of
+from nanobot.database.crash import Crasher
+from nanobot.database.sqlite import Work
+from nanobot.database.trouble import as_store_error, code_of
 
 T = TypeVar("T")
 

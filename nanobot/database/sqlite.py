@@ -18,10 +18,10 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from nanobot.database.crash import Crasher
+from nanobot.database.hot import HotConnection
+from nanobot.database.trouble import as_store_error
 from nanobot.errors import StoreUnwritable
-from nanobot.store.crash import Crasher
-from nanobot.store.hot import HotConnection
-from nanobot.store.trouble import as_store_error
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]

@@ -7,7 +7,7 @@ from functools import cache
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from nanobot.store.hot import hot
+from nanobot.database.hot import hot
 
 _ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtext(:n))")
 
