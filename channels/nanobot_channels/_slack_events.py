@@ -69,6 +69,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = ""
     thread_ts: str | None = None
     latest_reply: str | None = None
+    reply_users: list[str] = []
     files: list[File | None] = []
     attachments: list[_Shared] = []
     edited: _Edited | None = None

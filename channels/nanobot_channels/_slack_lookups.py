@@ -114,7 +114,10 @@ class Threads:
         text = (parent.text or "") if parent else ""
         author = parent.user if parent else ""
         ours = any(
-            one.user == me.user_id or (me.bot_id and one.bot_id == me.bot_id) for one in messages
+            one.user == me.user_id
+            or (me.bot_id and one.bot_id == me.bot_id)
+            or me.user_id in one.reply_users
+            for one in messages
         )
         return Thread(ours or mentions(text, me.user_id), text, author)
 

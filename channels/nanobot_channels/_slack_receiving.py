@@ -12,8 +12,8 @@ from loguru import logger
 from nanobot.bus.events import InboundMessage
 from nanobot.errors import ChannelDown
 from nanobot.ports import Clock, Intake
-from nanobot_channels._slack_api import FAILED, ApiRefusal, NoAnswer, WebApi, is_passing
-from nanobot_channels._slack_backfill import Bounds, History, Place, places, since
+from nanobot_channels._slack_api import ApiRefusal, NoAnswer, WebApi, is_passing
+from nanobot_channels._slack_backfill import Bounds, Found, History, Place, places, since
 from nanobot_channels._slack_events import (
     BadEvent,
     Me,
@@ -160,25 +160,26 @@ class Receiving:
                 messages.append(message)
         return messages
 
-    async def _insist(self, ask: Callable[[], Awaitable[Any]]) -> Any:
+    async def _insist(self, ask: Callable[[], Awaitable[Found]]) -> Found:
+        """Ask until Slack answers, as long as it says when, and else five times."""
         delay = 1.0
-        for _ in range(_TRIES - 1):
+        failures = 0
+        while True:
             try:
                 return await ask()
             except ApiRefusal as error:
                 if not is_passing(error):
                     raise
-                wait = error.retry_after or delay
-            except NoAnswer:
+                wait, reason = error.retry_after, str(error)
+            except NoAnswer as error:
+                wait, reason = None, str(error)
+            if wait is None:
+                failures += 1
                 wait = delay
+                delay *= 2
+            if failures == _TRIES:
+                raise ChannelDown(f"what was missed cannot be looked up: {reason}")
             await self._clock.sleep(wait)
-            delay *= 2
-        try:
-            return await ask()
-        except FAILED as error:
-            if isinstance(error, ApiRefusal) and not is_passing(error):
-                raise
-            raise ChannelDown(f"what was missed cannot be looked up: {error}") from error
 
     async def _read(
         self, conversion: Awaitable[InboundMessage | None], what: str

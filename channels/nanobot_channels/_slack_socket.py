@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -57,7 +58,7 @@ class Handler(AsyncSocketModeHandler):
 
         async def commit(request: AsyncBoltRequest) -> BoltResponse:
             await take(request.body, str(request.context.get("envelope_id", "")))
-            return BoltResponse(status=200, body="")
+            return BoltResponse(status=HTTPStatus.OK, body="")
 
         self.app = AsyncApp(
             client=web.client,
@@ -70,11 +71,13 @@ class Handler(AsyncSocketModeHandler):
         # A middleware and not a listener: what no listener matches is never acknowledged.
         self.app.middleware(commit)
         self.app_token = app_token
+        self._take = take
 
     async def handle(self, client: AsyncBaseSocketModeClient, req: SocketModeRequest) -> None:
-        """Dispatch and acknowledge. What bolt itself cannot read is logged and acknowledged:
-        Slack would deliver it again and again."""
+        """Dispatch and acknowledge. What bolt itself cannot read is given on as empty, and then
+        acknowledged: Slack would deliver it again and again."""
         began = time.time()
+        status = 0
         try:
             request = AsyncBoltRequest(
                 mode="socket_mode",
@@ -82,14 +85,12 @@ class Handler(AsyncSocketModeHandler):
                 headers=build_headers(req),
                 context={"envelope_id": req.envelope_id},
             )
-            answer = await self.app.async_dispatch(request)
+            status = (await self.app.async_dispatch(request)).status
         except MALFORMED as error:
-            logger.warning("slack: envelope {} skipped: {!r}", req.envelope_id, error)
-            answer = BoltResponse(status=200, body="")
-        if answer.status != 200:
-            logger.warning("slack: envelope {} skipped: bolt said no", req.envelope_id)
-            answer = BoltResponse(status=200, body="")
-        await send_async_response(client, req, answer, began)
+            logger.debug("bolt cannot read envelope {}: {!r}", req.envelope_id, error)
+        if status != HTTPStatus.OK:
+            await self._take({}, req.envelope_id)
+        await send_async_response(client, req, BoltResponse(status=HTTPStatus.OK, body=""), began)
 
 
 class Connection(AsyncBaseSocketModeClient):

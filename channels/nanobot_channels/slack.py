@@ -90,7 +90,7 @@ class SlackChannel:
         self._clock = clock or _SystemClock()
         self._ping_seconds = ping_seconds
         self._receiving: Receiving | None = None
-        self._shows_status = True
+        self._statusless: set[str] = set()
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. An envelope is acknowledged after its commit.
@@ -212,7 +212,7 @@ class SlackChannel:
 
         Where the app may not do that it is tried once. Raises as `send`.
         """
-        if not address.thread_id or not self._shows_status:
+        if not address.thread_id or address.chat_id in self._statusless:
             return
         params = {
             "channel_id": address.chat_id,
@@ -224,7 +224,7 @@ class SlackChannel:
         except ApiRefusal as error:
             if not is_passing(error):
                 logger.debug("{}: no status is shown: {}", self._name, error)
-                self._shows_status = False
+                self._statusless.add(address.chat_id)
         except NoAnswer as error:
             raise delivery_error(error) from error
 

@@ -10,6 +10,16 @@ from hypothesis import strategies as st
 
 from nanobot.bus.events import Address, Choice, InboundMessage, OutboundMessage
 from nanobot.ports import OutboundPart
+from nanobot_channels._slack_events import (
+    BadEvent,
+    Me,
+    Thread,
+    Written,
+    commanded,
+    inbound,
+    pressed,
+    written,
+)
 from nanobot_channels._slack_parts import render
 from nanobot_channels._slack_text import escape, mentions, to_plain, unescape, without_mention
 from tests.doubles.slack_bench import Bench, bench
@@ -256,3 +266,65 @@ def test_escaping_is_undone_and_nothing_escaped_is_a_reference(text: str) -> Non
 def test_a_mention_counts_outside_code_only(text: str, meant: bool, rest: str) -> None:
     assert mentions(text, "UBOT") == meant
     assert without_mention(text, "UBOT") == rest
+
+
+FIELDS = [
+    "type",
+    "subtype",
+    "ts",
+    "user",
+    "text",
+    "channel",
+    "message",
+    "edited",
+    "files",
+    "actions",
+    "action_id",
+    "value",
+    "action_ts",
+    "id",
+    "container",
+    "message_ts",
+    "attachments",
+    "previous_message",
+    "thread_ts",
+    "bot_id",
+    "is_share",
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just("1700000000.000100"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(FIELDS),
+            inner,
+            max_size=8,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_whatever_comes_is_a_message_or_nothing_or_a_bad_event(value: object) -> None:
+    body = value if isinstance(value, dict) else {"event": value}
+    me = Me("UBOT", "BBOT", "nano")
+    for convert in (
+        lambda: written(value, me, "C1"),
+        lambda: pressed(body, "slack"),
+        lambda: commanded(body, "slack", 1.0),
+    ):
+        try:
+            found = convert()
+        except BadEvent:
+            continue
+        if isinstance(found, Written):
+            inbound(found, "slack", me, {}, Thread(quote="q"), opens=True)
+
+
+async def test_a_connection_is_closed_when_nobody_receives_any_more() -> None:
+    async with bench() as b:
+        async with b.running():
+            b.slack.say("D1", "hi")
+            await heard(b)
+        await b.slack.until(lambda: b.slack.connections == 0)
