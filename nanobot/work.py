@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, EventKind, RunEvent
 from nanobot.ports import Clock
@@ -50,7 +51,8 @@ class Work:
         watching = self._bus.subscribe(None, frozenset(kinds))
         try:
             async for event in watching:
-                self._happened(event, on_end)
+                with boundary(f"an event of run {event.run_id}"):
+                    self._happened(event, on_end)
         finally:
             self._bus.unsubscribe(watching)
 
@@ -91,10 +93,10 @@ class Work:
 def _tool_line(told: Mapping[str, Any]) -> str:
     """`exec: ls -la`: the tool, and the first text it is given."""
     try:
-        given = msgspec.json.decode(told["arguments"])
+        given = msgspec.json.decode(told["arguments"], type=dict[str, Any])
     except msgspec.DecodeError:  # cut short, or not what it should be
-        given = None
-    texts = [value for value in given.values() if isinstance(value, str)] if given else []
+        given = {}
+    texts = [value for value in given.values() if isinstance(value, str)]
     line = " ".join(f"{told['name']}: {texts[0]}".split()) if texts else str(told["name"])
     line = line.replace("`", "'")
     return line if len(line) <= _TOOL_LINE else f"{line[: _TOOL_LINE - 3]}..."
