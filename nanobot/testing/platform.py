@@ -77,8 +77,9 @@ class FakeChannel:
         await asyncio.Event().wait()
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """Pieces of at most `limit` characters."""
-        text = message.text or "(empty)"
+        """Pieces of at most `limit` characters; choices are written out."""
+        text = message.text if message.text.strip() else "(empty)"
+        text += "".join(f"\n{one.label}: {one.say}" for one in message.choices)
         pieces = [text[at : at + self._limit] for at in range(0, len(text), self._limit)]
         return [OutboundPart(text=piece, payload=piece.encode()) for piece in pieces]
 

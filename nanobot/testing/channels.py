@@ -1,0 +1,343 @@
+"""The promises of a channel, as checks that any author of one can run.
+
+    @pytest.mark.parametrize("check", CHECKS)
+    async def test_the_pigeons_keep_the_promises_of_a_channel(check: Check) -> None:
+        async with Pigeons() as platform:
+            await check(platform)
+
+`Pigeons` is what you write: the platform's side of your channel, best at the wire (see Platform).
+A promise that is broken is an AssertionError that says which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from nanobot.bus.events import Address, Choice, InboundMessage, OutboundMessage
+from nanobot.errors import DeliveryError, NanobotError, StoreUnwritable
+from nanobot.ports import Channel, OutboundPart
+from nanobot.testing.machine import PATIENCE
+
+
+class Platform(Protocol):
+    """The platform's side: somebody who writes in a chat of their own, and what they see there."""
+
+    def channel(self) -> Channel:
+        """A new channel called "checked", connected to this platform."""
+        ...
+
+    async def say(self, text: str) -> None:
+        """They write. It may last until the intake has taken or refused it, and raises nothing."""
+        ...
+
+    async def again(self) -> None:
+        """What was not acknowledged is delivered again; nothing to do where that comes by itself
+        once the channel runs again."""
+        ...
+
+    async def disturb(self) -> None:
+        """Things arrive that the channel does not know or cannot read."""
+        ...
+
+    def acknowledged(self) -> int | None:
+        """How many messages the platform was told to have arrived; None if it is never told."""
+        ...
+
+    def shown(self) -> Sequence[str]:
+        """The texts of the channel's messages in that chat, in order."""
+        ...
+
+    def fits(self, part: OutboundPart) -> bool:
+        """Whether the part is within the platform's limits."""
+        ...
+
+    def refuse(self, chat: Address) -> Address:
+        """From now on sends fail: where one does."""
+        ...
+
+
+Check: TypeAlias = Callable[[Platform], Awaitable[None]]
+
+_WORDS = " ".join(f"w{number}" for number in range(12_000))
+_TEXTS = (
+    "hello",
+    "",
+    " \n\t ",
+    "x" * 30_000,
+    _WORDS,
+    "\n\n".join(f"paragraph {number}" for number in range(3_000)),
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467 " * 3_000,
+    '"\\' * 20_000,
+    "```\n" + "print(1)\n" * 2_000 + "```",
+    "**bold** _it_ `code` [link](https://example.org) " * 500,
+    "# *unclosed `everything [here](",
+)
+_CHOICES = (Choice("Yes", "/approve 1"), Choice("No", "/deny 1"))
+
+
+class Door:
+    """An intake that writes down what it is offered. It takes nothing while `shut`, and the next
+    offers end as `troubles` say."""
+
+    def __init__(self) -> None:
+        self.offered: list[InboundMessage] = []
+        self.taken: list[InboundMessage] = []
+        self.troubles: list[Exception] = []
+        self.living = False
+        self.opened = asyncio.Event()
+        self.opened.set()
+        self._cursor: str | None = None
+        self._changed = asyncio.Event()
+
+    async def cursor(self) -> str | None:
+        """Of the last batch that was taken."""
+        return self._cursor
+
+    async def chats(self) -> list[Address]:
+        """Where people have spoken."""
+        return list(dict.fromkeys(message.address for message in self.taken))
+
+    async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
+        """Take them, in time, or do not."""
+        self.offered += messages
+        self._changed.set()
+        await self.opened.wait()
+        if messages and self.troubles:
+            raise self.troubles.pop(0)
+        self.taken += messages
+        self._cursor = cursor or self._cursor
+        self._changed.set()
+
+    def alive(self) -> None:
+        """The platform answered."""
+        self.living = True
+        self._changed.set()
+
+    def changed(self) -> None:
+        """Whoever waits looks again."""
+        self._changed.set()
+
+    async def until(self, holds: Callable[[], bool], promise: str) -> None:
+        """Wait until something holds; AssertionError with the promise if it does not."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not holds():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(promise) from None
+
+
+def _that(holds: object, promise: str) -> None:
+    if not holds:
+        raise AssertionError(promise)
+
+
+class _Receiving:
+    """How a run stands. `failed`: what it ended with."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.failed: NanobotError | None = None
+
+    async def run(self, channel: Channel, door: Door) -> None:
+        """Receive, and write down how it ends."""
+        try:
+            await channel.run(door)
+        except NanobotError as error:
+            self.failed = error
+        finally:
+            self.over = True
+            door.changed()
+
+
+@asynccontextmanager
+async def _opened(platform: Platform) -> AsyncIterator[Channel]:
+    channel = platform.channel()
+    try:
+        yield channel
+    finally:
+        await channel.close()
+
+
+@asynccontextmanager
+async def _running(
+    platform: Platform, channel: Channel, door: Door, *said: str
+) -> AsyncIterator[_Receiving]:
+    """A channel that receives within, while somebody says something."""
+    receiving = _Receiving()
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(receiving.run(channel, door), name="run")
+            await door.until(
+                lambda: door.living or receiving.over, "run says that the platform answered"
+            )
+            for text in said:
+                tasks.create_task(platform.say(text), name="say")
+            yield receiving
+            task.cancel()
+    except ExceptionGroup as several:
+        broken = several.subgroup(AssertionError)
+        raise (several if broken is None else broken.exceptions[0]) from None
+
+
+async def brings_what_was_said(platform: Platform) -> None:
+    """A message arrives as it was said, with who said it, where and when."""
+    door = Door()
+    async with _opened(platform) as channel, _running(platform, channel, door, "hello there"):
+        await door.until(lambda: bool(door.taken), "what is said is admitted")
+    (message,) = door.taken
+    _that(message.text == "hello there", f"the text is what was said, not {message.text!r}")
+    _that(message.address.channel == "checked", "the address has the channel's name")
+    _that(message.address.chat_id and message.sender.id, "chat and sender have ids")
+    _that(message.message_id and message.dedupe_key, "message_id and dedupe_key are there")
+    _that(message.sent_at > 0, "sent_at is in unix seconds")
+    _that(message.addressed and not message.group, "in a private chat the bot is meant")
+
+
+async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
+    """The platform hears that a message arrived after it was committed, and not before."""
+    if platform.acknowledged() is None:
+        return
+    door = Door()
+    door.opened.clear()
+    async with _opened(platform) as channel, _running(platform, channel, door, "is it safe?"):
+        await door.until(lambda: bool(door.offered), "what is said is admitted")
+        for _ in range(50):
+            await asyncio.sleep(0)
+        _that(platform.acknowledged() == 0, "nothing is acknowledged before admit has returned")
+        door.opened.set()
+        await _soon(lambda: platform.acknowledged() == 1, "what was admitted is acknowledged")
+
+
+async def brings_again_what_was_not_taken(platform: Platform) -> None:
+    """An intake that fails is not swallowed; the message comes again by the same key."""
+    door = Door()
+    door.troubles = [StoreUnwritable("the disk is full")]
+    async with _opened(platform) as channel, _running(platform, channel, door, "once more"):
+        await door.until(lambda: bool(door.offered), "what is said is admitted")
+        await _soon(lambda: not door.troubles, "a message is offered once by each delivery")
+    _that(not door.taken, "what the intake refused was not taken")
+    async with _opened(platform) as channel, _running(platform, channel, door):
+        await platform.again()
+        await door.until(lambda: bool(door.taken), "what was not taken is delivered again")
+    first, again = door.offered[0], door.taken[0]
+    same = (first.address.chat_id, first.dedupe_key) == (again.address.chat_id, again.dedupe_key)
+    _that(same, f"the same message has the same key: {first.dedupe_key}, {again.dedupe_key}")
+
+
+async def tells_messages_apart(platform: Platform) -> None:
+    """Each message has a key of its own, be its text the same."""
+    door = Door()
+    async with _opened(platform) as channel, _running(platform, channel, door, "twice", "twice"):
+        await door.until(lambda: len(door.taken) == 2, "both are admitted")
+    one, two = door.taken
+    _that(one.dedupe_key != two.dedupe_key, "two messages have two keys")
+
+
+async def goes_on_after_what_it_cannot_read(platform: Platform) -> None:
+    """Neither unknown nor broken updates stop it."""
+    door = Door()
+    async with _opened(platform) as channel, _running(platform, channel, door) as receiving:
+        await platform.disturb()
+        await platform.say("still there?")
+        await door.until(
+            lambda: receiving.over or any("still there?" in one.text for one in door.taken),
+            "after what cannot be read, messages are admitted as before",
+        )
+        _that(not receiving.over, f"what cannot be read ended run: {receiving.failed}")
+
+
+async def renders_whole_texts(platform: Platform) -> None:
+    """Parts are within the limits, none is empty, no word is lost, and it is pure."""
+    async with _opened(platform) as channel:
+        for text in _TEXTS:
+            message = OutboundMessage(address=Address("checked", "1"), text=text, key="k")
+            parts = channel.render(message)
+            _that(parts, f"there is at least one part of {text[:20]!r}")
+            _that(all(part.text.strip() for part in parts), f"no part of {text[:20]!r} is empty")
+            _that(all(map(platform.fits, parts)), f"each part of {text[:20]!r} fits")
+            _that(parts == channel.render(message), f"{text[:20]!r} renders the same again")
+        words = OutboundMessage(address=Address("checked", "1"), text=_WORDS, key="k")
+        shown = "".join("".join(part.text.split()) for part in channel.render(words))
+        _that(shown == _WORDS.replace(" ", ""), "no word is lost, repeated or moved")
+        asked = OutboundMessage(
+            address=Address("checked", "1"), text="May I?", key="k", choices=_CHOICES
+        )
+        whole = "".join(f"{part.text}{part.payload.decode()}" for part in channel.render(asked))
+        _that(all(one.say in whole for one in _CHOICES), "choices are buttons, or written out")
+
+
+async def sends_parts_in_order(platform: Platform) -> None:
+    """Every part arrives, and has an id of its own."""
+    door = Door()
+    async with _opened(platform) as channel, _running(platform, channel, door, "tell me"):
+        await door.until(lambda: bool(door.taken), "what is said is admitted")
+        chat = door.taken[0].address
+        message = OutboundMessage(address=chat, text=_WORDS, key="k")
+        parts = [
+            msgspec.structs.replace(part, key=f"k:{number}")  # as the host does
+            for number, part in enumerate(channel.render(message))
+        ]
+        sent = [await channel.send(chat, part) for part in parts]
+        _that(all(sent) and len(set(sent)) == len(parts), "send returns an id for each part")
+        await _soon(lambda: len(platform.shown()) == len(parts), "every part arrives")
+        shown = "".join("".join(text.split()) for text in platform.shown())
+        _that(shown == _WORDS.replace(" ", ""), "the parts arrive in order")
+        await channel.send(chat, OutboundPart(text="*plain*", key="p"), plain=True)
+        await _soon(lambda: "*plain*" in platform.shown()[-1], "plain text arrives as it is")
+
+
+async def fails_in_the_words_of_the_port(platform: Platform) -> None:
+    """A send that fails raises a DeliveryError."""
+    door = Door()
+    async with _opened(platform) as channel, _running(platform, channel, door, "hello"):
+        await door.until(lambda: bool(door.taken), "what is said is admitted")
+        nowhere = platform.refuse(door.taken[0].address)
+        try:
+            await channel.send(nowhere, OutboundPart(text="lost", key="k"))
+        except DeliveryError:
+            return
+        raise AssertionError("a send that failed says so")
+
+
+async def may_be_run_again(platform: Platform) -> None:
+    """A run that was ended leaves nothing behind that hinders the next one."""
+    async with _opened(platform) as channel:
+        for text in ("the first time", "the second time"):
+            await _received(platform, channel, text)
+
+
+async def _received(platform: Platform, channel: Channel, text: str) -> None:
+    door = Door()
+    async with _running(platform, channel, door, text) as receiving:
+        await door.until(lambda: bool(door.taken) or receiving.over, "each run receives")
+        _that(not receiving.over, f"run goes on until it is cancelled: {receiving.failed}")
+
+
+async def _soon(holds: Callable[[], bool], promise: str) -> None:
+    """Wait for what only the platform sees."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not holds():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)  # nobody tells
+    except TimeoutError:
+        raise AssertionError(promise) from None
+
+
+CHECKS: tuple[Check, ...] = (
+    brings_what_was_said,
+    acknowledges_only_what_was_admitted,
+    brings_again_what_was_not_taken,
+    tells_messages_apart,
+    goes_on_after_what_it_cannot_read,
+    renders_whole_texts,
+    sends_parts_in_order,
+    fails_in_the_words_of_the_port,
+    may_be_run_again,
+)

@@ -1,0 +1,256 @@
+"""The channels there are, against the checks that are shipped for authors of others.
+
+A new one: write its platform below and add it to PLATFORMS.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+from nanobot.bus.events import Address, InboundMessage, OutboundMessage
+from nanobot.errors import ChannelDown, NotSent, StoreError
+from nanobot.ports import Channel, Intake, OutboundPart
+from nanobot.testing import FakeChannel
+from nanobot.testing.channels import (
+    CHECKS,
+    Check,
+    Platform,
+    acknowledges_only_what_was_admitted,
+    fails_in_the_words_of_the_port,
+    may_be_run_again,
+    renders_whole_texts,
+    sends_parts_in_order,
+    tells_messages_apart,
+)
+from nanobot_channels.telegram import TelegramChannel
+from nanobot_channels.udp import MAX_BYTES, UdpChannel
+from tests.doubles.telegram_server import TelegramServer
+
+SETTINGS = {"token": "long enough", "port": 0}
+
+
+class Fake:
+    """The channel in memory."""
+
+    def __init__(self, made: type[FakeChannel] = FakeChannel) -> None:
+        self._made = made
+        self._open = made("checked")
+        self._count = 0
+        self._done = 0
+
+    def channel(self) -> FakeChannel:
+        self._open = self._made("checked", limit=100)
+        return self._open
+
+    async def say(self, text: str) -> None:
+        self._count += 1
+        await self._push(text)
+
+    async def _push(self, text: str) -> None:
+        try:
+            await self._open.push(text, key=f"said {self._count}")
+        except StoreError:
+            return
+        self._done += 1
+
+    async def again(self) -> None:
+        await self._push("once more")
+
+    async def disturb(self) -> None:
+        """Nothing comes here that it has not made itself."""
+
+    def acknowledged(self) -> int:
+        return self._done
+
+    def shown(self) -> list[str]:
+        return [one.text for one in self._open.sent]
+
+    def fits(self, part: OutboundPart) -> bool:
+        return len(part.text) <= 100
+
+    def refuse(self, chat: Address) -> Address:
+        self._open.fail(NotSent("the line is cut"), chat=chat.chat_id)
+        return chat
+
+
+class Telegram:
+    """A Bot API server on loopback."""
+
+    def __init__(self, server: TelegramServer) -> None:
+        self._server = server
+
+    def channel(self) -> Channel:
+        server = self._server
+        return TelegramChannel("checked", server.token, server.root_url, poll_seconds=1)
+
+    async def say(self, text: str) -> None:
+        self._server.say(1, text)
+
+    async def again(self) -> None:
+        """It delivers again by itself."""
+
+    async def disturb(self) -> None:
+        self._server.push(chat_boost={"boost": 1})
+        self._server.push(message={"message_id": "odd", "chat": 7})
+        self._server.push(callback_query={})
+
+    def acknowledged(self) -> int:
+        return len(self._server.acknowledged)
+
+    def shown(self) -> list[str]:
+        return [message.text for message in self._server.messages(1)]
+
+    def fits(self, part: OutboundPart) -> bool:
+        return len(part.text.encode("utf-16-le")) // 2 <= 4_096
+
+    def refuse(self, chat: Address) -> Address:
+        self._server.block(int(chat.chat_id))
+        return chat
+
+
+class Udp:
+    """A script that talks to the channel by datagrams."""
+
+    def __init__(self) -> None:
+        self._script = socket.socket(type=socket.SOCK_DGRAM)
+        self._script.bind(("127.0.0.1", 0))
+        self._script.setblocking(False)
+        self._open = UdpChannel("checked", SETTINGS)
+        self._count = 0
+        self.answers: list[dict[str, Any]] = []
+
+    async def __aenter__(self) -> Udp:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._script.close()
+
+    def channel(self) -> Channel:
+        self._open = UdpChannel("checked", SETTINGS)
+        return self._open
+
+    async def say(self, text: str) -> None:
+        self._count += 1
+        self._send({"token": SETTINGS["token"], "id": f"{self._count}", "text": text})
+
+    def _send(self, request: object) -> None:
+        data = request if isinstance(request, bytes) else json.dumps(request).encode()
+        self._script.sendto(data, self._open.listen().getsockname())
+
+    async def again(self) -> None:
+        self._count -= 1
+        await self.say("once more")
+
+    async def disturb(self) -> None:
+        odd: tuple[object, ...] = (b"", b"\xff", b"{", b"[" * 5_000, [], {"token": 1}, {"id": "1"})
+        for request in (*odd, {"token": "wrong token", "id": "1", "text": "let me in"}):
+            self._send(request)
+
+    def acknowledged(self) -> int | None:
+        return None
+
+    def shown(self) -> list[str]:
+        with suppress(BlockingIOError):
+            while True:
+                self.answers.append(json.loads(self._script.recv(MAX_BYTES)))
+        return [one["text"] for one in self.answers if not one["is_error"]]
+
+    def fits(self, part: OutboundPart) -> bool:
+        answer = {"id": "1" * 200, "text": part.text} | json.loads(part.payload)
+        return len(json.dumps(answer, ensure_ascii=False).encode()) <= MAX_BYTES
+
+    def refuse(self, chat: Address) -> Address:
+        return Address(chat.channel, "a session")
+
+
+@asynccontextmanager
+async def fake(made: type[FakeChannel] = FakeChannel) -> AsyncIterator[Platform]:
+    yield Fake(made)
+
+
+@asynccontextmanager
+async def telegram() -> AsyncIterator[Platform]:
+    async with TelegramServer() as server:
+        yield Telegram(server)
+
+
+PLATFORMS: tuple[Callable[[], AbstractAsyncContextManager[Platform]], ...] = (fake, telegram, Udp)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda made: made.__name__)
+async def test_a_channel_keeps_what_the_port_promises(
+    platform: Callable[[], AbstractAsyncContextManager[Platform]], check: Check
+) -> None:
+    async with platform() as opened:
+        await check(opened)
+
+
+# The checks find what they look for
+
+
+class Losing(FakeChannel):
+    """Cuts what is too long."""
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        return super().render(message)[:1]
+
+
+class Hollow(FakeChannel):
+    """Renders nothing as nothing."""
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        return [OutboundPart(text=message.text[:100])]
+
+
+class Forgetful(FakeChannel):
+    """Gives every message the same key."""
+
+    async def push(self, text: str, **fields: Any) -> InboundMessage:
+        return await super().push(text, **fields | {"key": "same"})
+
+
+class Pretending(FakeChannel):
+    """Claims to have sent."""
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        return "sent"
+
+
+class Stubborn(FakeChannel):
+    """Ends when it cannot go on."""
+
+    async def run(self, intake: Intake) -> None:
+        intake.alive()
+        raise ChannelDown("it is all too much")
+
+
+class Hasty(Fake):
+    """Is told that messages arrived before they did."""
+
+    async def _push(self, text: str) -> None:
+        self._done += 1
+        await super()._push(text)
+
+
+@pytest.mark.parametrize(
+    ("platform", "check", "promise"),
+    [
+        (Fake(Losing), renders_whole_texts, "no word is lost"),
+        (Fake(Hollow), renders_whole_texts, "no part of '' is empty"),
+        (Fake(Forgetful), tells_messages_apart, "two messages have two keys"),
+        (Fake(Pretending), sends_parts_in_order, "send returns an id for each part"),
+        (Fake(Pretending), fails_in_the_words_of_the_port, "a send that failed says so"),
+        (Fake(Stubborn), may_be_run_again, "run goes on until it is cancelled"),
+        (Hasty(), acknowledges_only_what_was_admitted, "before admit has returned"),
+    ],
+)
+async def test_a_broken_promise_is_named(platform: Platform, check: Check, promise: str) -> None:
+    with pytest.raises(AssertionError, match=promise):
+        await check(platform)
