@@ -8,6 +8,7 @@ import re
 from tests.process.harness import World
 
 STRANGER = 666
+GROUP = -700
 
 
 async def code_of(world: World, count: int) -> str:
@@ -71,3 +72,19 @@ async def test_the_first_owner_lets_themselves_in_at_the_terminal(world: World) 
     world.telegram.say(STRANGER, "/runs")
     assert (await world.answered(STRANGER, 3))[2] == "There is nothing."
     assert await gateway.stop() == 0
+
+
+async def test_in_a_group_strangers_are_not_heard_and_the_paired_are(world: World) -> None:
+    gateway = await world.start()
+    mention = "@nano_bot say:hello"
+    entities = [{"type": "mention", "offset": 0, "length": 9}]
+    asked = world.telegram.say(GROUP, mention, sender=STRANGER, entities=entities)
+    await world.acknowledged(asked)
+    world.telegram.say(STRANGER, "hello")
+    code = await code_of(world, 1)
+    await world.run("pair", "approve", code)
+    world.telegram.say(GROUP, "say:to nobody", sender=STRANGER)
+    world.telegram.say(GROUP, mention, sender=STRANGER, entities=entities)
+    assert await world.answered(GROUP) == ["hello"]
+    assert await gateway.stop() == 0
+    world.verify()
