@@ -17,6 +17,8 @@ from nanobot.tools.result import quoted
 
 MAX_PATH = 4096
 MAX_LINKS = 40
+# Each folder on the way is an open descriptor, and the process has not many of them.
+MAX_DEPTH = 100
 
 # Without O_PATH (it is Linux's), folders on the way must be readable, not only passable.
 _PATH = getattr(os, "O_PATH", os.O_RDONLY)
@@ -222,6 +224,8 @@ class Roots:
                 return Place(walk.top, name, status)
             if status is None:
                 walk.require_shown(None, path)
+            if walk.depth >= MAX_DEPTH:
+                raise ToolError(f"{quoted(path)} leads through over {MAX_DEPTH} folders")
             if status is None and create:
                 with suppress(FileExistsError):
                     os.mkdir(name, dir_fd=walk.top)
@@ -281,6 +285,10 @@ class _Walk:
     @property
     def top(self) -> int:
         return self._folders[-1][0]
+
+    @property
+    def depth(self) -> int:
+        return len(self._folders)
 
     def begin(self, path: str) -> None:
         self.close()

@@ -202,7 +202,12 @@ def _hits(answer: Answer, key: str, fields: tuple[str, str, str], count: int) ->
     hits = [
         Hit(*(_line(row.get(name)) for name in fields)) for row in rows if isinstance(row, dict)
     ]
-    return [hit for hit in hits if hit.url.startswith(("http://", "https://"))][:count]
+    # An address that was cut leads nowhere.
+    return [
+        hit
+        for hit in hits
+        if hit.url.startswith(("http://", "https://")) and len(hit.url) <= _MAX_FIELD
+    ][:count]
 
 
 def _line(value: Any) -> str:
