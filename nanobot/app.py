@@ -29,20 +29,23 @@ from nanobot.bus.gate import Gate
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
 from nanobot.errors import ConfigError, NanobotError
+from nanobot.fetching import Fetcher
 from nanobot.groups import Groups
 from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Busy, Journal, Run
 from nanobot.operations import Facts, Operations
 from nanobot.pairing import Pairing
-from nanobot.ports import Channel, Clock, Command, Ids
+from nanobot.ports import Channel, Clock, Command, Fetching, Ids
 from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.roster import Roster
+from nanobot.received import Received
 from nanobot.records import Records
 from nanobot.repositories.commands import SqlBackground
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
+from nanobot.seeing import Seeing
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.opening import Store, open_store
 from nanobot.system import RandomIds, SystemClock, local_zone
@@ -191,7 +194,11 @@ class Gateway:
         self.bus = Bus(store.journal, config.lane_limit, busy)
         self.records: Records = SqlRecords(store.database, store.writer)
         self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)
-        self.tools = tools = self._tools(store)
+        self.blobs = Blobs(self.config.home / "blobs")
+        roots = Roots(self.config.workspace, hidden=(self.config.home, self.config.file))
+        scribe = self.roster.scribe(config.transcription_model)
+        self.received = Received(self.blobs, roots, scribe)
+        self.tools = tools = self._tools(store, roots)
         settings = RunSettings(
             limits=Limits(
                 max_iterations=config.max_iterations,
@@ -206,7 +213,8 @@ class Gateway:
             zone=local_zone(self._environ),
         )
         persona = Persona(self.config.workspace)
-        asker = Asker(self.bus, self.roster, tools, persona, self._clock, settings)
+        seeing = Seeing(self.roster, self.blobs)
+        asker = Asker(self.bus, seeing, tools, persona, self._clock, settings)
         caller = Caller(store.journal, tools, self._clock, config.max_run_seconds)
         self.loop = Lanes(
             self.bus,
@@ -223,13 +231,13 @@ class Gateway:
         errands = Errands(self.bus, self.loop, self._clock, lambda: False)
         self.programs = Programs(errands, store.journal, self._clock, self._ids)
 
-    def _tools(self, store: Store) -> ToolRegistry:
+    def _tools(self, store: Store, roots: Roots) -> ToolRegistry:
         """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
         from files and commands, even where the workspace contains it."""
         hidden = (self.config.home, self.config.file)
         folder, settings = self.config.workspace, self.config.tools.exec
         tools = ToolRegistry()
-        for tool in file_tools(Roots(folder, hidden=hidden)):
+        for tool in file_tools(roots):
             tools.register(tool)
         bwrap = None if settings.sandbox == "off" else find_bwrap()
         sandbox = Sandbox(bwrap, hidden=hidden, environment=self._environ)
@@ -287,6 +295,10 @@ class Gateway:
                 groups,
                 pairing=settings.pairing,
             )
+            if isinstance(channel, Fetching):
+                limit = settings.max_attachment_mb * 1_000_000
+                fetcher = Fetcher(name, channel, self.bus, self._clock, self.received, limit)
+                hosting.append(tasks.create_task(fetcher.run(), name=f"files of {name}"))
             hosting.append(self._host(tasks, name, channel, gate, self._hosting(settings)))
         return hosting
 
@@ -296,7 +308,7 @@ class Gateway:
             show_tools=settings.show_tools,
             marks=settings.marks,
             said=self.loop.said,
-            blobs=Blobs(self.config.home / "blobs"),
+            blobs=self.blobs,
             commands=menu(self._operations, Role.MEMBER if settings.members else Role.OWNER),
         )
 

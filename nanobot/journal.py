@@ -13,10 +13,20 @@ from typing import Literal, Protocol
 import msgspec
 
 from nanobot.agent.states import RunKind, RunState
-from nanobot.bus.events import Address, InboundMessage, Origin, OutboundMessage, Role
+from nanobot.bus.events import (
+    Address,
+    Attachment,
+    InboundMessage,
+    Origin,
+    OutboundMessage,
+    Role,
+)
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolSpec, Usage
 from nanobot.session.entries import Body, Entry, ReplyEntry
+
+FETCHING_SECONDS = 300.0
+"""A message waits for its files so long at most."""
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -129,7 +139,8 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     `answer` (control operations, strangers), or as an order to `stop` what runs there.
 
     `everyone`: the order is an owner's and reaches runs and messages of others too. `said` is what
-    the session's run has said so far, kept in the log if this message interrupts it."""
+    the session's run has said so far, kept in the log if this message interrupts it. `fetching`:
+    nobody takes it before its files are here, see Journal.fetched."""
 
     message: InboundMessage
     session_key: str
@@ -138,6 +149,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     stop: Ending | None = None
     everyone: bool = False
     said: ReplyEntry | None = None
+    fetching: bool = False
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +167,14 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     owes: Address | None = None
     stopped: Run | None = None
     held: float = 0.0
+
+
+class Unfetched(msgspec.Struct, frozen=True):
+    """A waiting message whose files are not here yet; `at` is when it was admitted."""
+
+    inbound_id: int
+    at: float
+    message: InboundMessage
 
 
 class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -248,8 +268,20 @@ class Journal(Protocol):
     ) -> list[Admitted]:
         """Take messages in, once each by (channel, chat, dedupe_key), with the channel's cursor.
 
+        A new version of a message (`edit_of`) replaces the one that still waits, steers the run
+        that answers it, and is settled unread when there was an answer already.
+
         An order to stop aborts the live run (the sender's own, or anybody's if `everyone`), settles
         what that sender had waiting, owes its notice, and fences the run's driver off."""
+        ...
+
+    async def unfetched(self, channel: str) -> list[Unfetched]:
+        """The waiting messages of a channel whose files are not here yet, oldest first."""
+        ...
+
+    async def fetched(self, inbound_id: int, attachments: Sequence[Attachment]) -> Ready | None:
+        """What came of a message's files, by their `ref`. Its lane, if it may go on now: with all
+        of them here or given up, or 5 minutes after the message came."""
         ...
 
     async def ready(self) -> list[Ready]:

@@ -44,6 +44,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     collect_seconds: Annotated[float, Meta(gt=0, le=60)] = 2.0
     lane_limit: Annotated[int, Meta(ge=1, le=100_000)] = 50
     session_policy: Literal["chat", "thread", "sender"] = "chat"
+    transcription_model: str = ""
 
 
 class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,6 +96,7 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
     preview: bool = True
     show_tools: bool = False
     marks: bool = False
+    max_attachment_mb: Annotated[int, Meta(ge=1, le=2_000)] = 20
     settings: Mapping[str, Any] = {}
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

@@ -13,9 +13,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from nanobot.attachments import IMAGE_TOKENS, line, part, place, shown
 from nanobot.bus.events import Origin
 from nanobot.journal import Snapshot
-from nanobot.providers.base import ChatMessage, ModelProfile, ToolCall
+from nanobot.providers.base import ChatMessage, ModelProfile, TextPart, ToolCall
 from nanobot.session.entries import (
     Body,
     Entry,
@@ -36,6 +37,7 @@ _UNKNOWN = "interrupted, outcome unknown"
 _ELIDED = "(an older result, left out to fit the model's context; call again if it is needed)"
 _TEXT_SHARE = 0.4
 _HEADER_TOKENS = 20
+_QUOTED = 500
 _NOTES_SEEN = ("error", "undelivered")
 
 
@@ -115,6 +117,7 @@ def _turn_sizes(
     """(first seq, messages, tokens) of each turn: a user message that is no steering begins one."""
     turns: list[tuple[int, int, int]] = []
     limit = _clip_limit(profile)
+    pictures = shown(entries, start, profile)
     run_id = ""
     for entry in entries:
         if entry.seq < start:
@@ -122,6 +125,8 @@ def _turn_sizes(
         size = _size(entry.body, limit)
         if size is None:
             continue
+        if isinstance(entry.body, UserEntry):
+            size += _picture_tokens(entry, entry.body, pictures)
         begins = isinstance(entry.body, UserEntry) and entry.run_id != run_id
         if begins or not turns:
             turns.append((entry.seq, 0, 0))
@@ -134,7 +139,9 @@ def _turn_sizes(
 def _size(body: Body | None, limit: int) -> int | None:
     """About how many tokens an entry takes, without rendering it; None for what is not seen."""
     if isinstance(body, UserEntry):
-        return min(estimate_tokens(body.text), limit // 3) + _HEADER_TOKENS
+        files = sum(estimate_tokens(f.text) + _HEADER_TOKENS for f in body.attachments)
+        text = estimate_tokens(body.text) + estimate_tokens(body.quote) + files
+        return min(text, limit // 3) + _HEADER_TOKENS
     if isinstance(body, ReplyEntry):
         asked = sum(estimate_tokens(call.arguments) for call in body.tool_calls)
         return estimate_tokens(body.text) + asked
@@ -143,6 +150,11 @@ def _size(body: Body | None, limit: int) -> int | None:
     if isinstance(body, NoteEntry) and body.what in _NOTES_SEEN:
         return estimate_tokens(body.text)
     return None
+
+
+def _picture_tokens(entry: Entry, body: UserEntry, pictures: frozenset[int]) -> int:
+    places = (place(entry.seq, index) for index in range(len(body.attachments)))
+    return IMAGE_TOKENS * sum(one in pictures for one in places)
 
 
 def context(
@@ -157,6 +169,7 @@ def context(
     meanwhile: list[ChatMessage] = []
     open_calls: dict[tuple[int, int], ToolCall] = {}
     run_id = ""
+    pictures = shown(entries, call.window_from, call.profile)
     for entry in entries:
         if entry.seq < call.window_from:
             continue
@@ -166,7 +179,7 @@ def context(
             if asked is not None:
                 messages.append(_result(asked, body.text))
             continue
-        message = _message(entry, call.profile)
+        message = _message(entry, call.profile, pictures)
         if message is None:
             continue
         if _unasked(body):
@@ -196,7 +209,7 @@ def _unasked(body: Body | None) -> bool:
 
 def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[ChatMessage]:
     """One turn alone may be too long for the model: then its oldest tool results are left out."""
-    total = fixed + sum(estimate_tokens(_text(m)) for m in messages)
+    total = fixed + sum(_tokens(m) for m in messages)
     excess = total - _budget(call.profile, call.max_tokens)
     if excess <= 0:
         return messages
@@ -217,11 +230,18 @@ def _text(message: ChatMessage) -> str:
     return message.content if isinstance(message.content, str) else ""
 
 
-def _message(entry: Entry, profile: ModelProfile) -> ChatMessage | None:
+def _tokens(message: ChatMessage) -> int:
+    if isinstance(message.content, str):
+        return estimate_tokens(message.content)
+    texts = (estimate_tokens(p.text) for p in message.content if isinstance(p, TextPart))
+    return sum(texts) + IMAGE_TOKENS * (len(message.content) - 1)
+
+
+def _message(entry: Entry, profile: ModelProfile, pictures: frozenset[int]) -> ChatMessage | None:
     """How one entry reads to the model; None for what it never sees."""
     body = entry.body
     if isinstance(body, UserEntry):
-        return ChatMessage(role="user", content=_user_text(body, profile))
+        return _user(entry.seq, body, profile, pictures)
     if isinstance(body, ReplyEntry):
         return _reply(entry, body, profile)
     if isinstance(body, ToolResultEntry):
@@ -253,8 +273,28 @@ def _clip_limit(profile: ModelProfile) -> int:
     return int(profile.context_tokens * 3 * _TEXT_SHARE)
 
 
-def _user_text(body: UserEntry, profile: ModelProfile) -> str:
-    text = _clip(body.text, _clip_limit(profile))
+def _user(
+    seq: int, body: UserEntry, profile: ModelProfile, pictures: frozenset[int]
+) -> ChatMessage:
+    """A message with what it answers and what came with it, each in a line, then the pictures."""
+    seen = [place(seq, index) in pictures for index in range(len(body.attachments))]
+    lines = [f'[in reply to: "{_one_line(body.quote)}"]'] if body.quote else []
+    lines += ["[edited message, replaces what was said before]"] if body.edited else []
+    lines += [body.text] if body.text or not body.attachments else []
+    files = list(zip(body.attachments, seen, strict=True))
+    lines += [line(file, images=profile.images, seen=visible) for file, visible in files]
+    text = _headed("\n".join(lines), body, profile)
+    images = [part(file) for file, visible in files if visible]
+    return ChatMessage(role="user", content=(TextPart(text), *images) if images else text)
+
+
+def _one_line(quote: str) -> str:
+    text = " ".join(quote.split())
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]} ..."
+
+
+def _headed(said: str, body: UserEntry, profile: ModelProfile) -> str:
+    text = _clip(said, _clip_limit(profile))
     if profile.short_prompt:
         return text
     when = _minute(int(body.sent_at // 60), body.zone)

@@ -10,8 +10,10 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 
+import msgspec
+
 from nanobot.agent.states import RunKind
-from nanobot.bus.events import Address, EventKind, RunEvent
+from nanobot.bus.events import Address, Attachment, EventKind, RunEvent
 from nanobot.errors import UsageError
 from nanobot.journal import Admission, Admitted, Busy, Journal, Ready, Run
 
@@ -78,6 +80,7 @@ class Bus:
         self._lane_limit = lane_limit
         self._lanes = {kind: _Queue() for kind in RunKind}
         self._mail: dict[str, int] = {}
+        self._files: dict[str, asyncio.Event] = {}
         self._owed: dict[str, asyncio.Queue[str]] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
@@ -94,9 +97,14 @@ class Bus:
     async def admit(
         self, channel: str, admissions: Sequence[Admission], cursor: str | None = None
     ) -> list[Admitted]:
-        """Commit messages with the channel's cursor, then wake whoever must act on them."""
+        """Commit messages with the channel's cursor, then wake whoever must act on them. Files are
+        waited for where somebody fetches them (see `files_came`)."""
+        if channel in self._files:
+            admissions = [_with_files(one) for one in admissions]
         done = await self.journal.admit(channel, admissions, cursor, self._lane_limit, self.busy)
         for asked, one in zip(admissions, done, strict=True):
+            if asked.fetching:
+                self.files_came(channel).set()
             if one.stopped is not None:
                 self.stopped(one.stopped)
             if one.owes is not None:
@@ -108,6 +116,18 @@ class Bus:
                 self.owed(asked.message.address)
             self.wake(one.session_key, one.kind, one.held)
         return done
+
+    def files_came(self, channel: str) -> asyncio.Event:
+        """Set whenever a message of a channel was admitted whose files are to be fetched. Whoever
+        asks for it fetches them from then on."""
+        return self._files.setdefault(channel, asyncio.Event())
+
+    async def fetched(self, inbound_id: int, attachments: Sequence[Attachment]) -> None:
+        """Commit what came of a message's files, then wake its lane."""
+        ready = await self.journal.fetched(inbound_id, attachments)
+        if ready is not None:
+            self._mail[ready.session_key] = inbound_id
+            self.wake(ready.session_key, ready.kind)
 
     async def recover(self) -> list[Ready]:
         """Wake every lane with something to do; returns them."""
@@ -183,3 +203,8 @@ class Bus:
         for key in (event.session_key, None):
             for watcher in self._watchers.get(key, ()):
                 watcher.offer(event)
+
+
+def _with_files(one: Admission) -> Admission:
+    coming = any(file.coming for file in one.message.attachments)
+    return msgspec.structs.replace(one, fetching=True) if coming else one

@@ -75,6 +75,11 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
     error: str = ""
 
+    @property
+    def coming(self) -> bool:
+        """Whether it is to be fetched yet."""
+        return bool(self.ref) and not (self.blob or self.error)
+
 
 class Choice(msgspec.Struct, frozen=True):
     """One button: pressing it says `say` (at most 64 bytes, Telegram's limit) in the chat, as

@@ -26,10 +26,12 @@ class TextPart(msgspec.Struct, frozen=True, tag="text", tag_field="type"):
 
 
 class ImagePart(msgspec.Struct, frozen=True, tag="image", tag_field="type"):
-    """An image within a message; `data` is base64."""
+    """An image within a message; `data` is base64. With `blob` (a digest) the bytes are still to be
+    put in, before a provider is asked."""
 
     mime: str
     data: str
+    blob: str = ""
 
 
 Part: TypeAlias = TextPart | ImagePart

@@ -23,6 +23,7 @@ from nanobot.providers.base import (
 )
 from nanobot.providers.capabilities import profile_for
 from nanobot.providers.nearest import with_nearest
+from nanobot.providers.openai_audio import Recording, transcribe
 from nanobot.providers.openai_errors import (
     Failure,
     Speaker,
@@ -90,6 +91,13 @@ class OpenAICompatProvider(LLMProvider):
             return self._learn(request, failure)
 
         return with_retries(attempt, self._policy, self._clock, learn)
+
+    async def transcribe(self, audio: bytes, name: str, model: str) -> str:
+        """What is said in a recording; `name` is its file name. Raises ModelError."""
+        speaker = Speaker(self.name, model, self.api_base, self._api_key)
+        headers = _headers(self.api_base, self._api_key)
+        recording = Recording(audio, name)
+        return await transcribe(recording, speaker, headers, self._policy, self._clock)
 
     async def close(self) -> None:
         """End every connection."""

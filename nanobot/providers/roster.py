@@ -8,6 +8,7 @@ from pathlib import Path
 
 from loguru import logger
 
+from nanobot.errors import ConfigError
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.providers.capabilities import known_profile
@@ -119,6 +120,22 @@ class Roster:
             )
         return found
 
+    async def transcribe(self, label: str, audio: bytes, name: str) -> str:
+        """What is said in a recording, by the model of that label; `name` is its file name.
+
+        Raises ModelError, or ConfigError when that provider transcribes nothing."""
+        provider, profile = await self.pick(label)
+        if isinstance(provider, OpenAICompatProvider | LiteLLMProvider):
+            return await provider.transcribe(audio, name, profile.name)
+        raise ConfigError(
+            f"agent.transcription_model is {label!r}, which cannot hear: "
+            'name another, such as "openai/whisper-1"'
+        )
+
+    def scribe(self, label: str) -> Scribe | None:
+        """Who transcribes with the model of that label; nobody if it is empty."""
+        return Scribe(self, label) if label else None
+
     async def warm_up(self) -> None:
         """Choose the default model, and have ready what it needs; off anybody's path.
 
@@ -138,3 +155,15 @@ class Roster:
         for provider in self._providers.values():
             await provider.close()
         self._providers.clear()
+
+
+class Scribe:
+    """Writes down what is said, with one model; see received.Transcriber."""
+
+    def __init__(self, roster: Roster, label: str) -> None:
+        self._roster = roster
+        self._label = label
+
+    async def transcribe(self, audio: bytes, name: str) -> str:
+        """The words. Raises ModelError or ConfigError."""
+        return await self._roster.transcribe(self._label, audio, name)

@@ -7,22 +7,24 @@ from collections.abc import Sequence
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.bus.events import Origin, OutboundKind, OutboundMessage
+from nanobot.bus.events import InboundMessage, Origin, OutboundKind, OutboundMessage
 from nanobot.database import schema
 from nanobot.database.dialect import alone, insert_ignore
 from nanobot.database.hot import hot
 from nanobot.journal import Admission, Admitted, Busy, Run
-from nanobot.store import inbox, log, outbox, runs
+from nanobot.store import inbox, lanes, log, outbox, runs
 from nanobot.store.unit import Writer
 
 _c = schema.channels
 _i = schema.inbound
 
-_SEEN = sa.select(_i.c.id).where(
+_THAT = sa.and_(
     _i.c.channel == sa.bindparam("c"),
     _i.c.chat_id == sa.bindparam("chat"),
     _i.c.dedupe_key == sa.bindparam("d"),
 )
+_SEEN = sa.select(_i.c.id).where(_THAT)
+_ORIGINAL = sa.select(_i.c.id, _i.c.sender_id, _i.c.state, _i.c.body).where(_THAT)
 _WAITING = sa.select(sa.func.count()).where(
     _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending"
 )
@@ -77,6 +79,8 @@ def _admit_one(connection: sa.Connection, writer: Writer, one: Admission, batch:
     answer = one.answer
     waits = answer is None and one.stop is None
     refused = False
+    if waits and message.edit_of is not None:
+        waits = _edit(connection, one, {**key, "d": message.edit_of})
     if waits:
         waiting = connection.scalar(_WAITING, {"k": one.session_key}) or 0
         refused = waiting >= batch.lane_limit
@@ -94,10 +98,27 @@ def _admit_one(connection: sa.Connection, writer: Writer, one: Admission, batch:
         kind=kind,
         fresh=True,
         refused=refused,
-        owes=None if waits else address,
+        owes=None if answer is None and one.stop is None else address,
         stopped=_ended(connection, writer, one, batch.busy, waits=waits),
         held=held,
     )
+
+
+def _edit(connection: sa.Connection, one: Admission, original: dict[str, str]) -> bool:
+    """A new version of a message. It waits like any other only while a run answers the original;
+    one that nobody has read yet it replaces; and what was answered is not answered again."""
+    message = one.message
+    lanes.lock(connection, one.session_key)  # a claim may be reading the original
+    found = connection.execute(_ORIGINAL, original).first()
+    if found is None or found.sender_id != message.sender.id:
+        return False
+    if found.state == "pending":
+        old = msgspec.json.decode(found.body, type=InboundMessage)
+        known = {file.ref: file for file in old.attachments if file.ref}
+        files = [known.get(file.ref, file) for file in message.attachments]
+        new = msgspec.structs.replace(old, text=message.text)
+        inbox.replace(connection, found.id, new, files, fetching=one.fetching)
+    return bool(found.state == "taken")
 
 
 def _hold(connection: sa.Connection, one: Admission, busy: Busy) -> float:
@@ -136,6 +157,7 @@ def _insert(
         "state": "pending" if waits else "settled",
         "at": now,
         "not_before": now + held if held else 0.0,
+        "fetching": waits and one.fetching,
         "body": msgspec.json.encode(message),
     }
     identity: int | None = connection.scalar(insert_ignore(connection, _i, _i.c.id), values)

@@ -30,14 +30,15 @@ def ready(connection: sa.Connection, writer: Writer) -> list[Ready]:
     live = sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts).where(schema.RUN_LIVE)
     for key, kind, attempts in connection.execute(live.order_by(_r.c.created_at)):
         found[key] = Ready(key, RunKind(kind), attempts)
-    waiting = sa.select(_i.c.session_key, _i.c.origin, _i.c.not_before).where(
-        schema.INBOUND_OPEN, _i.c.state == "pending"
-    )
-    for key, origin, until in connection.execute(waiting.order_by(_i.c.id)):
+    waiting = sa.select(
+        _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.fetching, _i.c.at
+    ).where(schema.INBOUND_OPEN, _i.c.state == "pending")
+    for key, origin, held, fetching, at in connection.execute(waiting.order_by(_i.c.id)):
+        until = max(held, inbox.files_until(fetching, at))
         kind = inbox.kind_for(Origin(origin))
         known = found.setdefault(key, Ready(key, kind, held=max(until - writer.clock.now(), 0.0)))
-        if known.held and until:  # the last of a burst decides when it may be taken
-            later = max(known.held, until - writer.clock.now())
+        if known.held and held:  # the last of a burst decides when it may be taken
+            later = max(known.held, held - writer.clock.now())
             found[key] = msgspec.structs.replace(known, held=later)
     return [one for key, one in found.items() if not _held(connection, writer, key, now)]
 
@@ -63,7 +64,8 @@ def claim(
         lanes.own(connection, writer, lane, session.token)
         run = _again(connection, live)
     else:
-        taken = inbox.one_turn(inbox.pending(connection, key))
+        waiting = inbox.one_turn(inbox.pending(connection, key))
+        taken = inbox.here(waiting, writer.clock.now())
         if not taken or _hold(writer, taken):
             return None
         lanes.own(connection, writer, lane, session.token)
@@ -150,10 +152,11 @@ def take_pending(
         own = message.sender.id == run.sender_id and message.address == run.address
         if own and message.origin is Origin.USER:
             steering.append(one)
-    if not steering:
+    taken = inbox.here(steering, writer.clock.now())
+    if not taken:
         return ()
-    inbox.take(connection, run.id, steering)
-    bodies = [inbox.as_entry(one, zone, steered=True) for one in steering]
+    inbox.take(connection, run.id, taken)
+    bodies = [inbox.as_entry(one, zone, steered=True) for one in taken]
     return log.append(connection, writer, lane, run.id, bodies)
 
 
@@ -165,4 +168,7 @@ def _hold(writer: Writer, turn: Sequence[inbox.Pending]) -> float:
 
 def held(connection: sa.Connection, writer: Writer, key: str) -> float:
     """See Journal.held."""
-    return _hold(writer, inbox.one_turn(inbox.pending(connection, key)))
+    turn, now = inbox.one_turn(inbox.pending(connection, key)), writer.clock.now()
+    if turn and not inbox.here(turn, now):
+        return min(one.files_until for one in turn if now < one.files_until) - now
+    return _hold(writer, turn)

@@ -8,9 +8,10 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.agent.states import RunKind
-from nanobot.bus.events import InboundMessage, Origin, Role
+from nanobot.bus.events import Attachment, InboundMessage, Origin, Role
 from nanobot.database import schema
 from nanobot.database.hot import hot
+from nanobot.journal import FETCHING_SECONDS, Ready, Unfetched
 from nanobot.session.entries import UserEntry
 
 _i = schema.inbound
@@ -20,7 +21,7 @@ MOST_HELD_SECONDS = 10.0
 """A burst is answered after this long at the latest."""
 
 _NEXT = (
-    sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body)
+    sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.fetching, _i.c.at)
     .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
     .order_by(_i.c.id)
     .limit(sa.bindparam("n"))
@@ -52,6 +53,7 @@ class Pending(msgspec.Struct, frozen=True):
     role: Role
     not_before: float
     message: InboundMessage
+    files_until: float = 0.0
 
     @property
     def command(self) -> bool:
@@ -69,7 +71,15 @@ def kind_for(origin: Origin) -> RunKind:
 def pending(connection: sa.Connection, key: str, limit: int = 100) -> list[Pending]:
     """The waiting messages of a lane, in order of arrival."""
     rows = connection.execute(_NEXT, {"k": key, "n": limit}).all()
-    return [Pending(i, Role(role), held, _decoder.decode(body)) for i, role, held, body in rows]
+    return [
+        Pending(row[0], Role(row[1]), row[2], _decoder.decode(row[3]), files_until(row[4], row[5]))
+        for row in rows
+    ]
+
+
+def files_until(fetching: bool, at: float) -> float:  # noqa: FBT001 - a column
+    """How long a message waits for its files; 0 if it does not."""
+    return at + FETCHING_SECONDS if fetching else 0.0
 
 
 def any_waiting(connection: sa.Connection, key: str) -> bool:
@@ -91,6 +101,18 @@ def one_turn(waiting: Sequence[Pending]) -> list[Pending]:
             break
         together.append(other)
     return together
+
+
+def here(turn: Sequence[Pending], now: float) -> Sequence[Pending]:
+    """The messages of a turn that lie before the first whose files are still being fetched. The
+    parts of its group wait for it too."""
+    for end, one in enumerate(turn):
+        if now < one.files_until:
+            group = one.message.group_id
+            while end and group is not None and turn[end - 1].message.group_id == group:
+                end -= 1  # noqa: PLW2901 - the loop ends here
+            return turn[:end]
+    return turn
 
 
 def same_speaker(first: Pending, other: Pending) -> bool:
@@ -161,3 +183,45 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
         or bool(message.attachments and one.role is not Role.OWNER),
         terms=message.terms,
     )
+
+
+def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
+    """See Journal.unfetched."""
+    query = sa.select(_i.c.id, _i.c.at, _i.c.body).where(
+        schema.INBOUND_OPEN, _i.c.state == "pending", _i.c.fetching, _i.c.channel == channel
+    )
+    rows = connection.execute(query.order_by(_i.c.id)).all()
+    return [Unfetched(identity, at, _decoder.decode(body)) for identity, at, body in rows]
+
+
+def fetched(
+    connection: sa.Connection, identity: int, attachments: Sequence[Attachment]
+) -> Ready | None:
+    """See Journal.fetched. An edit may have changed meanwhile which files there are."""
+    columns = (_i.c.session_key, _i.c.origin, _i.c.state, _i.c.body)
+    query = sa.select(*columns).where(_i.c.id == identity, _i.c.fetching).with_for_update()
+    row = connection.execute(query).first()
+    if row is None:
+        return None
+    message = _decoder.decode(row.body)
+    came = {one.ref: one for one in attachments if one.ref}
+    left = replace(connection, identity, message, [came.get(a.ref, a) for a in message.attachments])
+    if left or row.state != "pending":
+        return None
+    return Ready(row.session_key, kind_for(Origin(row.origin)))
+
+
+def replace(
+    connection: sa.Connection,
+    identity: int,
+    message: InboundMessage,
+    attachments: Sequence[Attachment],
+    *,
+    fetching: bool = True,
+) -> bool:
+    """Keep the message with these files; whether some of them are still to be fetched."""
+    left = fetching and any(one.coming for one in attachments)
+    body = msgspec.structs.replace(message, attachments=tuple(attachments))
+    changed = sa.update(_i).where(_i.c.id == identity)
+    connection.execute(changed.values(body=msgspec.json.encode(body), fetching=left))
+    return left

@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.agent.states import RunState
-from nanobot.bus.events import Address, OutboundMessage
+from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.database import schema
 from nanobot.database.sqlite import Database
 from nanobot.errors import StoreError
@@ -27,16 +27,18 @@ from nanobot.journal import (
     Run,
     SessionRow,
     Snapshot,
+    Unfetched,
 )
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, Entry
-from nanobot.store import admission, claiming, direct, lanes, log, outbox, previews, runs
+from nanobot.store import admission, claiming, direct, inbox, lanes, log, outbox, previews, runs
 from nanobot.store.unit import Writer
 
 T = TypeVar("T")
 
 VERBS = (
     "admit",
+    "fetched",
     "claim",
     "take_pending",
     "start_model",
@@ -86,6 +88,14 @@ class SqlJournal:
                 c, self._writer, admission.Batch(channel, admissions, cursor, lane_limit, busy)
             ),
         )
+
+    async def unfetched(self, channel: str) -> list[Unfetched]:
+        """Messages whose files are not here yet."""
+        return await self._do("", lambda c: inbox.unfetched(c, channel))
+
+    async def fetched(self, inbound_id: int, attachments: Sequence[Attachment]) -> Ready | None:
+        """What came of a message's files."""
+        return await self._do("fetched", lambda c: inbox.fetched(c, inbound_id, attachments))
 
     async def ready(self) -> list[Ready]:
         """Lanes with something to do that nobody holds."""

@@ -22,18 +22,21 @@ from nanobot.bus.gate import Gate, SessionPolicy
 from nanobot.database import migrate
 from nanobot.database.sqlite import SqliteDatabase, Work
 from nanobot.errors import StoreError
+from nanobot.fetching import Fetcher
 from nanobot.groups import Groups
 from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Journal, Run
 from nanobot.operations import Facts, Operations
 from nanobot.pairing import Pairing, Pairings
-from nanobot.ports import Clock, Ids
+from nanobot.ports import Clock, Fetching, Ids
 from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
+from nanobot.received import Received
 from nanobot.records import Records
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
+from nanobot.seeing import Seeing
 from nanobot.session.entries import Entry, ReplyEntry
 from nanobot.store import log
 from nanobot.store.journal import SqlJournal
@@ -130,7 +133,8 @@ class Process:
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How a gateway is made, where it matters to a test."""
+    """How a gateway is made, where it matters to a test. With `received` it fetches the files of a
+    channel that has some, in threads and onto the disk."""
 
     settings: RunSettings = RunSettings()
     persona: Persona = Persona(Path("/nonexistent"))
@@ -143,6 +147,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     lane_limit: int = 50
     capacity: Capacity = Capacity()
     hosting: Hosting = Hosting()
+    received: Received | None = None
+    max_attachment: int = 20_000_000
 
 
 class FakeGateway:
@@ -166,7 +172,13 @@ class FakeGateway:
         for tool in tools:
             registry.register(tool)
         settings, clock = options.settings, home.clock
-        asker = Asker(self.bus, provider, registry, options.persona, clock, settings)
+        received = options.received
+        models = provider if received is None else Seeing(provider, received.blobs)
+        self.fetcher: Fetcher | None = None
+        if received is not None and isinstance(channel, Fetching):
+            limit = options.max_attachment
+            self.fetcher = Fetcher(channel.name, channel, self.bus, clock, received, limit)
+        asker = Asker(self.bus, models, registry, options.persona, clock, settings)
         caller = Caller(self.journal, registry, clock, settings.limits.max_run_seconds)
         self.loop = Lanes(
             self.bus,
@@ -198,6 +210,8 @@ class FakeGateway:
             tasks.create_task(self.loop.run(), name="agent"),
             tasks.create_task(self.host.run(self.intake), name=self.host.name),
         ]
+        if self.fetcher is not None:
+            self._tasks.append(tasks.create_task(self.fetcher.run(), name="files"))
 
     def stop(self) -> None:
         """End as a process that is told to: what runs is given back."""

@@ -164,6 +164,14 @@ class Roots:
             self._replace(place, data)
             return place.status is None
 
+    def create(self, path: str, data: bytes) -> bool:
+        """As `write`, but only where nothing stands yet: False if something does."""
+        with self._errors(path), self._place(path, create=True) as place:
+            if place.status is not None:
+                return False
+            self._replace(place, data)
+            return True
+
     def _replace(self, place: Place, data: bytes) -> None:
         temporary, descriptor = self._temporary(place.folder)
         try:

@@ -215,6 +215,10 @@ class OpenAIServer:
 
     async def _transcribe(self, request: web.Request) -> web.Response:
         """Says the file's name and what was in it."""
+        self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        if self.faults:
+            fault = self.faults.popleft()
+            return web.Response(status=fault.status, text=fault.body, headers=fault.headers)
         form = await request.post()
         file, model = form["file"], form["model"]
         assert isinstance(file, web.FileField)

@@ -14,8 +14,9 @@ from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 
 # Nothing in this version posts unasked; giving a run back needs an order to stop; only programs
 # that embed nanobot take messages out themselves or abort a run by its id. Previews take time, and
-# have tests of their own.
-ELSEWHERE = {"post", "release", "take_inbound", "abort", "preview"}
+# have tests of their own. Nobody sends a file here (tests/test_fetching.py and
+# tests/store/test_crash_points.py kill there).
+ELSEWHERE = {"post", "release", "take_inbound", "abort", "preview", "fetched"}
 REACHED = [verb for verb in VERBS if verb not in ELSEWHERE]
 
 PLAIN, TOOLS, ORDER, STEER, TROUBLE, BLOCKED = 1, 2, 3, 4, 5, 6

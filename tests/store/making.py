@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from nanobot.agent.states import RunState
 from nanobot.bus.events import (
     Address,
+    Attachment,
     InboundMessage,
     Origin,
     OutboundKind,
@@ -53,6 +56,15 @@ def said(
 def let_in(message: InboundMessage, session_key: str = KEY) -> Admission:
     """A message that waits in its lane."""
     return Admission(message=message, session_key=session_key, role=Role.MEMBER)
+
+
+def with_file(
+    ref: str, sender: str = ANN, *, group: str | None = None, session_key: str = KEY
+) -> Admission:
+    """A message with a file that is to be fetched; its dedupe key and text are the file's ref."""
+    files = (Attachment("image", ref=ref, name=f"{ref}.jpg"),)
+    message = msgspec.structs.replace(said(ref, sender), attachments=files, group_id=group)
+    return msgspec.structs.replace(let_in(message, session_key), fetching=True)
 
 
 def told(text: str, key: str, address: Address = CHAT) -> OutboundMessage:

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from nanobot.agent.states import RunState
+from nanobot.bus.events import Attachment
 from nanobot.errors import NanobotError
 from nanobot.journal import Ending, OutboundRow
 from nanobot.ports import OutboundPart
@@ -33,6 +34,7 @@ from tests.store.making import (
     reply,
     said,
     told,
+    with_file,
 )
 
 _context = multiprocessing.get_context("forkserver")
@@ -131,6 +133,8 @@ async def _live(store: Store) -> None:
     await journal.release(given_back.lane, given_back.run)
     await admit(journal, said("for a program"), session_key="program")
     await journal.take_inbound(None)
+    (photo,) = await admit(journal, with_file("photo"), session_key="files")
+    await journal.fetched(photo.inbound_id, [Attachment("image", ref="photo", error="gone")])
     await admit(journal, said("r3"), session_key="asked")
     await journal.abort(CHAT, "r3", Ending(state=RunState.ABORTED))
     await store.close()

@@ -21,6 +21,7 @@ from tests.store.processes import ending_of, live
 # What is in the tables once the verb was done for the first time, and not before.
 TRACES = {
     "admit": "FROM inbound",
+    "fetched": "FROM inbound WHERE dedupe_key = 'photo' AND NOT fetching",
     "claim": "FROM runs",
     "take_pending": "FROM entries WHERE kind = 'user' AND seq = 2",
     "start_model": "FROM entries WHERE kind = 'model_call'",

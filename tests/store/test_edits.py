@@ -1,0 +1,167 @@
+"""Edited messages: the last version counts, and a corrected typo has no second answer."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nanobot.bus.events import Attachment, InboundMessage
+from nanobot.journal import Busy
+from nanobot.session.entries import UserEntry
+from tests.store.home import Home
+from tests.store.making import (
+    ANN,
+    BEN,
+    KEY,
+    admit,
+    answered,
+    begun,
+    claim,
+    let_in,
+    said,
+    stop_order,
+    with_file,
+)
+
+HERE = Attachment("image", ref="photo", blob="ab" * 32)
+
+
+def edited(text: str, of: str, sender: str = ANN, key: str = "") -> InboundMessage:
+    known_by = key or f"edit of {of}: {text}"
+    return msgspec.structs.replace(said(text, sender, key=known_by), edit_of=of)
+
+
+async def texts(home: Home) -> list[tuple[str, bool]]:
+    bodies = await home.bodies(KEY)
+    return [(body.text, body.edited) for body in bodies if isinstance(body, UserEntry)]
+
+
+async def states(home: Home) -> list[str]:
+    return await home.column("SELECT state FROM inbound ORDER BY id")
+
+
+async def test_a_waiting_message_is_replaced_where_it_stands(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("helo"), said("second"))
+    (done,) = await admit(journal, edited("hello", "helo"))
+    assert done.fresh
+    assert done.owes is None
+    await claim(journal)
+    assert await texts(home) == [("hello", False), ("second", False)]
+    assert await states(home) == ["taken", "taken", "settled"]
+
+
+async def test_the_last_of_several_versions_counts(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("a"))
+    await admit(journal, edited("b", "a"))
+    await admit(journal, edited("c", "a"))
+    await claim(journal)
+    assert await texts(home) == [("c", False)]
+
+
+async def test_a_version_that_is_delivered_twice_is_taken_once(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("a"))
+    await admit(journal, edited("b", "a", key="e1"))
+    await admit(journal, edited("c", "a", key="e2"))
+    (again,) = await admit(journal, edited("b", "a", key="e1"))
+    assert not again.fresh
+    await claim(journal)
+    assert await texts(home) == [("c", False)]
+
+
+async def test_a_new_version_of_what_is_being_answered_steers_the_run(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("helo"))
+    claimed = await claim(journal)
+    await admit(journal, edited("hello", "helo"))
+    (steered,) = await journal.take_pending(claimed.lane, claimed.run, "UTC")
+    assert isinstance(steered.body, UserEntry)
+    assert steered.body.edited
+    assert await texts(home) == [("helo", False), ("hello", True)]
+
+
+async def test_a_new_version_of_what_was_answered_is_not_answered_again(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("helo"))
+    claimed = await claim(journal)
+    await answered(journal, claimed, "Hi.")
+    (done,) = await admit(journal, edited("hello", "helo"))
+    assert (done.owes, done.stopped, done.held) == (None, None, 0.0)
+    assert await journal.claim(KEY, "r2", "UTC") is None
+    assert await texts(home) == [("helo", False)]
+    assert await states(home) == ["settled", "settled"]
+
+
+async def test_nor_is_one_of_a_message_that_never_came_here(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, edited("hello", "from before"))
+    assert await journal.claim(KEY, "r1", "UTC") is None
+    assert await states(home) == ["settled"]
+
+
+async def test_somebody_elses_words_are_not_replaced(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("mine"))
+    await admit(journal, edited("forged", "mine", BEN))
+    await claim(journal)
+    assert await texts(home) == [("mine", False)]
+
+
+async def test_a_full_lane_refuses_no_correction(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("helo"))
+    (done,) = await admit(journal, edited("hello", "helo"), lane_limit=1)
+    assert not done.refused
+    await claim(journal)
+    assert await texts(home) == [("hello", False)]
+
+
+async def test_an_order_that_was_corrected_into_is_obeyed(home: Home) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    order = stop_order()
+    message = msgspec.structs.replace(order.message, edit_of="/stpo")
+    (done,) = await admit(journal, msgspec.structs.replace(order, message=message))
+    assert done.stopped is not None
+    assert done.stopped.id == claimed.run.id
+
+
+async def test_a_correction_of_what_was_answered_interrupts_nothing(home: Home) -> None:
+    journal = home.journal()
+    first = await begun(journal, "r1")
+    await answered(journal, first, "done")
+    await begun(journal, "r2")
+    late = let_in(edited("again", f"for r1 in {KEY}"))
+    (done,) = await journal.admit("telegram", [late], None, 50, Busy(mode="interrupt"))
+    assert done.stopped is None
+
+
+async def test_a_corrected_caption_keeps_the_files_that_are_here(home: Home) -> None:
+    journal = home.journal()
+    (done,) = await admit(journal, with_file("photo"))
+    await journal.fetched(done.inbound_id, [HERE])
+    caption = msgspec.structs.replace(
+        edited("a cat", "photo"), attachments=(Attachment("image", ref="photo"),)
+    )
+    await admit(journal, msgspec.structs.replace(let_in(caption), fetching=True))
+    claimed = await claim(journal)
+    (entry,) = [e.body for e in claimed.entries if isinstance(e.body, UserEntry)]
+    assert (entry.text, entry.attachments) == ("a cat", (HERE,))
+
+
+async def test_another_file_in_its_place_is_fetched(home: Home) -> None:
+    journal = home.journal()
+    (done,) = await admit(journal, with_file("photo"))
+    other = msgspec.structs.replace(
+        edited("better", "photo"), attachments=(Attachment("image", ref="other"),)
+    )
+    await admit(journal, msgspec.structs.replace(let_in(other), fetching=True))
+    assert await journal.fetched(done.inbound_id, [HERE]) is None
+    (waiting,) = await journal.unfetched("telegram")
+    assert [file.ref for file in waiting.message.attachments] == ["other"]
+    here = msgspec.structs.replace(HERE, ref="other")
+    assert await journal.fetched(done.inbound_id, [here]) is not None
+    claimed = await claim(journal)
+    (entry,) = [e.body for e in claimed.entries if isinstance(e.body, UserEntry)]
+    assert entry.attachments == (here,)
