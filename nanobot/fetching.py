@@ -14,11 +14,11 @@ from typing import TypeVar
 import msgspec
 from loguru import logger
 
+from nanobot.arrivals import FETCHING_SECONDS, Unfetched
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Attachment
 from nanobot.errors import ChannelDown, ChannelError, StoreError
-from nanobot.journal import FETCHING_SECONDS, Unfetched
 from nanobot.ports import Clock, Fetching
 from nanobot.received import Received
 

@@ -13,20 +13,11 @@ from typing import Literal, Protocol
 import msgspec
 
 from nanobot.agent.states import RunKind, RunState
-from nanobot.bus.events import (
-    Address,
-    Attachment,
-    InboundMessage,
-    Origin,
-    OutboundMessage,
-    Role,
-)
+from nanobot.arrivals import Arrivals
+from nanobot.bus.events import Address, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolSpec, Usage
 from nanobot.session.entries import Body, Entry, ReplyEntry
-
-FETCHING_SECONDS = 300.0
-"""A message waits for its files so long at most."""
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -140,7 +131,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
 
     `everyone`: the order is an owner's and reaches runs and messages of others too. `said` is what
     the session's run has said so far, kept in the log if this message interrupts it. `fetching`:
-    nobody takes it before its files are here, see Journal.fetched."""
+    nobody takes it before its files are here, see Arrivals."""
 
     message: InboundMessage
     session_key: str
@@ -167,14 +158,6 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     owes: Address | None = None
     stopped: Run | None = None
     held: float = 0.0
-
-
-class Unfetched(msgspec.Struct, frozen=True):
-    """A waiting message whose files are not here yet; `at` is when it was admitted."""
-
-    inbound_id: int
-    at: float
-    message: InboundMessage
 
 
 class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -251,7 +234,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     usage: RunUsage = RunUsage()
 
 
-class Journal(Protocol):
+class Journal(Arrivals, Protocol):
     """The verbs. Names are what NANOBOT_CRASH_AT takes."""
 
     async def cursor(self, channel: str) -> str | None:
@@ -273,15 +256,6 @@ class Journal(Protocol):
 
         An order to stop aborts the live run (the sender's own, or anybody's if `everyone`), settles
         what that sender had waiting, owes its notice, and fences the run's driver off."""
-        ...
-
-    async def unfetched(self, channel: str) -> list[Unfetched]:
-        """The waiting messages of a channel whose files are not here yet, oldest first."""
-        ...
-
-    async def fetched(self, inbound_id: int, attachments: Sequence[Attachment]) -> Ready | None:
-        """What came of a message's files, by their `ref`. Its lane, if it may go on now: with all
-        of them here or given up, or 5 minutes after the message came."""
         ...
 
     async def ready(self) -> list[Ready]:

@@ -126,8 +126,8 @@ class Bus:
         """Commit what came of a message's files, then wake its lane."""
         ready = await self.journal.fetched(inbound_id, attachments)
         if ready is not None:
-            self._mail[ready.session_key] = inbound_id
-            self.wake(ready.session_key, ready.kind)
+            self._mail[ready[0]] = inbound_id
+            self.wake(*ready)
 
     async def recover(self) -> list[Ready]:
         """Wake every lane with something to do; returns them."""

@@ -8,10 +8,10 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.agent.states import RunKind
+from nanobot.arrivals import FETCHING_SECONDS, Unfetched
 from nanobot.bus.events import Attachment, InboundMessage, Origin, Role
 from nanobot.database import schema
 from nanobot.database.hot import hot
-from nanobot.journal import FETCHING_SECONDS, Ready, Unfetched
 from nanobot.session.entries import UserEntry
 
 _i = schema.inbound
@@ -196,7 +196,7 @@ def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
 
 def fetched(
     connection: sa.Connection, identity: int, attachments: Sequence[Attachment]
-) -> Ready | None:
+) -> tuple[str, RunKind] | None:
     """See Journal.fetched. An edit may have changed meanwhile which files there are."""
     columns = (_i.c.session_key, _i.c.origin, _i.c.state, _i.c.body)
     query = sa.select(*columns).where(_i.c.id == identity, _i.c.fetching).with_for_update()
@@ -208,7 +208,7 @@ def fetched(
     left = replace(connection, identity, message, [came.get(a.ref, a) for a in message.attachments])
     if left or row.state != "pending":
         return None
-    return Ready(row.session_key, kind_for(Origin(row.origin)))
+    return row.session_key, kind_for(Origin(row.origin))
 
 
 def replace(

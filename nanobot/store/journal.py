@@ -8,7 +8,8 @@ from typing import TypeVar
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.agent.states import RunState
+from nanobot.agent.states import RunKind, RunState
+from nanobot.arrivals import Unfetched
 from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.database import schema
 from nanobot.database.sqlite import Database
@@ -27,7 +28,6 @@ from nanobot.journal import (
     Run,
     SessionRow,
     Snapshot,
-    Unfetched,
 )
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, Entry
@@ -93,7 +93,9 @@ class SqlJournal:
         """Messages whose files are not here yet."""
         return await self._do("", lambda c: inbox.unfetched(c, channel))
 
-    async def fetched(self, inbound_id: int, attachments: Sequence[Attachment]) -> Ready | None:
+    async def fetched(
+        self, inbound_id: int, attachments: Sequence[Attachment]
+    ) -> tuple[str, RunKind] | None:
         """What came of a message's files."""
         return await self._do("fetched", lambda c: inbox.fetched(c, inbound_id, attachments))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from nanobot.agent.states import RunKind
 from nanobot.bus.events import Attachment
 from nanobot.journal import Busy, Claim, Journal
 from nanobot.session.entries import UserEntry
@@ -51,9 +52,7 @@ async def test_nobody_takes_it_or_what_is_behind_it_before_they_are_here(home: H
     await admit(journal, said("what is in it?"))
     assert await journal.claim(KEY, "r1", "UTC") is None
     assert await journal.held(KEY) == 300.0
-    ready = await journal.fetched(identity, [HERE])
-    assert ready is not None
-    assert ready.session_key == KEY
+    assert await journal.fetched(identity, [HERE]) == (KEY, RunKind.CHAT)
     claimed = await claim(journal)
     assert texts(claimed) == ["photo", "what is in it?"]
     (first, _) = [e.body for e in claimed.entries if isinstance(e.body, UserEntry)]
