@@ -14,6 +14,8 @@ from nanobot.bus.events import Address, Attachment, Choice, OutboundMessage
 from nanobot.errors import ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused
 from nanobot.ports import Channel, OutboundPart
 from nanobot.testing import ManualClock
+from nanobot_channels._markdown import from_markdown
+from nanobot_channels._telegram_parts import payload_of
 from nanobot_channels._telegram_parts import render as render_message
 from nanobot_channels.telegram import TelegramChannel, open_channel
 from tests.doubles.telegram_rules import check_text
@@ -258,6 +260,36 @@ def test_whatever_is_rendered_is_accepted(text: str, times: int) -> None:
         check_text({"text": part.text})
         check_text({"text": shown, "entities": payload.get("entities", [])})
         assert len(payload.get("entities", [])) <= 100
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *("**bold words**", "[a link](https://x.org/a)", "`code`", "wörd. ", "😀 ", "\n\n"),
+                *("# Head\n", "- item\n", "\n```py\nx = 1\n\ny = 2\n```\n", "> said\n", "🇩🇪"),
+                *("\n|a|b|\n|-|-|\n|c|d|\n", "plain " * 50, "x" * 300, "\n", "👩‍👩‍👧‍👦"),
+            ]
+        ),
+        max_size=80,
+    ),
+    st.integers(1, 12),
+)
+def test_no_letter_is_lost_in_parts_and_none_in_their_plain_fallback(
+    words: list[str], times: int
+) -> None:
+    source = "".join(words) * times
+    whole = [char for char in from_markdown(source).text if char.isalnum()]
+    shown, plain = [], []
+    for part in render(source):
+        payload = payload_of(part)
+        check_text({"text": part.text})
+        shown += [char for char in payload.text or part.text if char.isalnum()]
+        plain += [char for char in part.text if char.isalnum()]
+    if whole:
+        assert shown == whole
+        left = iter(plain)
+        assert all(char in left for char in whole)
 
 
 def test_a_message_of_nothing_still_has_a_part() -> None:

@@ -294,12 +294,13 @@ async def test_a_longer_message_is_refused_with_what_to_do(shared: World, chat: 
 
 
 @pytest.mark.parametrize("text", [" ", "\n\n", "\x00\x01\x7f"])
-async def test_a_message_of_nothing_is_passed_over_and_the_chat_goes_on(
+async def test_a_message_of_nothing_is_answered_without_the_model_and_the_chat_goes_on(
     shared: World, chat: int, text: str
 ) -> None:
     shared.telegram.say(chat, text)
     shared.telegram.say(chat, "say:something")
-    await shared.said(chat, "something")
+    empty = "Your message was empty: there is nothing to answer."
+    await shared.said(chat, empty, "something")
     assert len(shared.model.requests) == 1
 
 
