@@ -183,7 +183,10 @@ def may_have_arrived(error: Exception) -> bool:
     """Whether bytes may have gone out before the error."""
     return not isinstance(
         error,
-        aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL,
+        aiohttp.ClientConnectorError
+        | aiohttp.ClientHttpProxyError
+        | aiohttp.ConnectionTimeoutError
+        | aiohttp.InvalidURL,
     )
 
 

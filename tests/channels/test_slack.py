@@ -301,6 +301,20 @@ async def test_the_cursor_waits_for_every_back_fill() -> None:
         assert {one.text for one in b.intake.messages} >= {"missed", "live elsewhere"}
 
 
+async def test_a_rate_limit_on_the_history_is_waited_out_as_told() -> None:
+    async with bench() as b:
+        async with b.running():
+            b.slack.say("C1", "first")
+            await b.slack.settled()
+        b.intake.known = [Address("slack", "C1")]
+        b.slack.say("C1", "missed", quiet=True)
+        limit = {"error": "ratelimited", "status": 429, "retry_after": 60}
+        b.slack.fail("conversations.history", times=7, **limit)
+        async with b.running():
+            await b.intake.until(lambda: b.intake.messages[-1].text == "missed")
+        assert b.clock.sleeps == [60.0] * 7
+
+
 async def test_a_back_fill_is_bounded_and_keeps_the_latest() -> None:
     async with bench(bounds=Bounds(messages=3)) as b:
         async with b.running():

@@ -224,6 +224,15 @@ async def test_names_are_asked_for_once_and_unknown_ones_cost_nothing() -> None:
         assert len(b.slack.calls_of("users.info")) == 3
 
 
+async def test_a_message_does_not_wait_for_names_that_do_not_come() -> None:
+    async with bench() as b:
+        b.slack.fail("users.info", drop="never")
+        async with b.running():
+            b.slack.say("D1", "hi <@U2>")
+            (message,) = await heard(b)
+        assert (message.text, message.sender.name) == ("hi @U2", "")
+
+
 @pytest.mark.parametrize(
     ("text", "plain"),
     [

@@ -43,6 +43,7 @@ class Fault:
     retry_after: int | None = None
     needed: str = ""
     drop: str = ""
+    """Cut the socket "before" or "after" the effect, or "never" answer."""
     body: bytes | None = None
     content_type: str = "application/json"
 

@@ -255,6 +255,8 @@ class SlackServer(SlackMethods):
             fault.times -= 1
             if fault.drop == "before":
                 return _cut(request)
+            if fault.drop == "never":
+                await asyncio.Event().wait()
             if fault.status != 200 or fault.error:
                 self._wake()
                 return _faulty(fault)
