@@ -6,6 +6,7 @@ A new one: write its platform below and add it to PLATFORMS.
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -16,7 +17,7 @@ import pytest
 from nanobot.bus.events import Address, InboundMessage, OutboundMessage
 from nanobot.errors import ChannelDown, NotSent, StoreError
 from nanobot.ports import Channel, Intake, OutboundPart
-from nanobot.testing import FakeChannel
+from nanobot.testing import FakeChannel, ManualClock
 from nanobot.testing.channels import (
     CHECKS,
     Check,
@@ -28,8 +29,14 @@ from nanobot.testing.channels import (
     sends_parts_in_order,
     tells_messages_apart,
 )
+from nanobot_channels.discord import DiscordChannel, Server
+from nanobot_channels.slack import SlackChannel
 from nanobot_channels.telegram import TelegramChannel
 from nanobot_channels.udp import MAX_BYTES, UdpChannel
+from tests.doubles import discord_server
+from tests.doubles.discord_server import DiscordServer
+from tests.doubles.slack_methods import START
+from tests.doubles.slack_server import SlackServer
 from tests.doubles.telegram_server import TelegramServer
 
 SETTINGS = {"token": "long enough", "port": 0}
@@ -169,6 +176,76 @@ class Udp:
         return Address(chat.channel, "a session")
 
 
+class Discord:
+    """A gateway and a REST API on loopback. Nobody acknowledges a single event there."""
+
+    def __init__(self, server: DiscordServer) -> None:
+        self._server = server
+
+    def channel(self) -> Channel:
+        where = Server(api_root=self._server.api_root)
+        return DiscordChannel("checked", self._server.token, where, clock=ManualClock())
+
+    async def say(self, text: str) -> None:
+        await self._server.say(discord_server.DM, text)
+
+    async def again(self) -> None:
+        """The channel looks for it in the history."""
+
+    async def disturb(self) -> None:
+        await self._server.dispatch("NOBODY_KNOWS", {"what": "ever"})
+        await self._server.dispatch("MESSAGE_CREATE", {"id": "odd"})
+        await self._server.dispatch("INTERACTION_CREATE", {})
+
+    def acknowledged(self) -> int | None:
+        return None
+
+    def shown(self) -> list[str]:
+        contents = [message["content"] for message in self._server.mine(discord_server.DM)]
+        return [re.sub(r"\\(.)", r"\1", content) for content in contents]
+
+    def fits(self, part: OutboundPart) -> bool:
+        return len(part.text) <= 2_000
+
+    def refuse(self, chat: Address) -> Address:
+        return Address(chat.channel, "999")
+
+
+class Slack:
+    """A workspace on loopback."""
+
+    def __init__(self, server: SlackServer) -> None:
+        self._server = server
+
+    def channel(self) -> Channel:
+        server = self._server
+        tokens = (server.bot_token, server.app_token)
+        return SlackChannel("checked", tokens, server.api_root, clock=ManualClock(START + 3_600))
+
+    async def say(self, text: str) -> None:
+        self._server.say("D1", text)
+
+    async def again(self) -> None:
+        self._server.redeliver()
+
+    async def disturb(self) -> None:
+        await self._server.send_raw("no JSON")
+        self._server.push("of_a_new_kind", {"what": "ever"})
+        self._server.event({"type": "message", "channel": 7})
+
+    def acknowledged(self) -> int:
+        return sum(envelope.acknowledged for envelope in self._server.envelopes.values())
+
+    def shown(self) -> list[str]:
+        return [message["text"] for message in self._server.sent("D1")]
+
+    def fits(self, part: OutboundPart) -> bool:
+        return len(part.text) <= 4_000
+
+    def refuse(self, chat: Address) -> Address:
+        return Address(chat.channel, "D999")
+
+
 @asynccontextmanager
 async def fake(made: type[FakeChannel] = FakeChannel) -> AsyncIterator[Platform]:
     yield Fake(made)
@@ -180,7 +257,25 @@ async def telegram() -> AsyncIterator[Platform]:
         yield Telegram(server)
 
 
-PLATFORMS: tuple[Callable[[], AbstractAsyncContextManager[Platform]], ...] = (fake, telegram, Udp)
+@asynccontextmanager
+async def discord() -> AsyncIterator[Platform]:
+    async with DiscordServer() as server:
+        yield Discord(server)
+
+
+@asynccontextmanager
+async def slack() -> AsyncIterator[Platform]:
+    async with SlackServer() as server:
+        yield Slack(server)
+
+
+PLATFORMS: tuple[Callable[[], AbstractAsyncContextManager[Platform]], ...] = (
+    fake,
+    telegram,
+    discord,
+    slack,
+    Udp,
+)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
