@@ -30,6 +30,10 @@ model = "auto"
 [tools.exec]
 # Commands of the model run in a sandbox (bubblewrap), or not at all. May they use the network?
 network = true
+
+# [tools.web]
+# Machines at home that the model may read pages of, besides the internet.
+# allow_private = ["nas.home", "192.168.1.5"]
 """
 
 _TELEGRAM = """

@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from nanobot.errors import ToolDenied, ToolError
+from nanobot.tools.addresses import Addresses
 from nanobot.tools.charset import decoded
-from nanobot.tools.web_fetch import MAX_BYTES, MAX_REDIRECTS, USER_AGENT
+from nanobot.tools.web_fetch import MAX_BYTES, MAX_REDIRECTS, USER_AGENT, Web
 from tests.doubles.web_server import Page, WebServer, bomb, pdf
 from tests.tools.browsing import Browser
 
@@ -290,3 +291,45 @@ async def test_a_permitted_name_never_leads_to_where_clouds_keep_their_keys(
         site.names["nas.home"] = [[address]]
         with pytest.raises(ToolDenied):
             await Browser(site, ("nas.home",)).fetch("http://nas.home/")
+
+
+async def test_the_certificate_is_asked_for_by_name_though_the_address_is_fixed(
+    site: WebServer, browser: Browser
+) -> None:
+    heard: list[bytes] = []
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.read(4_096))
+        writer.close()
+
+    site.names["owls.example"] = [["127.0.0.1"]]
+    server = await asyncio.start_server(listen, "127.0.0.1")
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        assert "cannot be fetched" in await refused(browser, f"https://owls.example:{port}/")
+    assert heard[0][:1] == b"\x16"
+    assert b"owls.example" in heard[0]
+
+
+async def test_a_proxy_that_is_configured_gets_the_name_and_what_is_plain_stays_refused(
+    site: WebServer,
+) -> None:
+    site.page("/x", b"through the proxy", "text/plain")
+    web = Web(Addresses(lookup=site.look_up), proxy=site.url(""))
+    body = await web.get("http://owls.example/x")
+    assert body.data == b"through the proxy"
+    assert site.asked[0][0] == "owls.example"
+    assert site.looked_up == {}
+    for url in ("http://127.0.0.2/", "http://localhost/", "http://169.254.169.254/"):
+        with pytest.raises(ToolDenied):
+            await web.get(url)
+    assert len(site.asked) == 1
+
+
+async def test_leaving_a_fetch_closes_its_connection(site: WebServer, browser: Browser) -> None:
+    site.pages["/slow"] = Page(b"a little", "text/plain", hang=True)
+    async with asyncio.TaskGroup() as tasks:
+        fetching = tasks.create_task(browser.fetch(site.url("/slow")))
+        await site.arrived.wait()
+        fetching.cancel()
+        await site.left.wait()

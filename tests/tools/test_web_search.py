@@ -197,3 +197,9 @@ def test_the_web_can_be_switched_off_and_a_wrong_network_is_told_at_once() -> No
     for entry in ("10.0.0.0/99", "a b", "http://x", "", "1.2.3"):
         with pytest.raises(ConfigError, match=r"tools\.web\.allow_private"):
             web_tools(WebToolSettings(allow_private=(entry,)))
+
+
+async def test_the_real_ddgs_library_fails_with_a_reason_where_nothing_answers() -> None:
+    """Through a proxy that is not there, so that nothing leaves this machine."""
+    with pytest.raises(ToolError, match="ddgs found no search page that answers"):
+        await Ddgs(proxy="http://127.0.0.1:1").search("owls", 3)
