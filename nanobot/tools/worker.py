@@ -10,8 +10,13 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import IO
+from weakref import WeakKeyDictionary
 
 import msgspec
+
+# Each may take limits.MEMORY_BYTES, and there may be many runs.
+PLACES = 4
+_places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 @asynccontextmanager
@@ -25,7 +30,25 @@ async def working(
 ) -> AsyncIterator[Process]:
     """Run `python -m module JOB` with `file` as its standard input; killed at the end, if it still
     runs, with all it started. It has the descriptors of `keep` under the same numbers. `errors`:
-    its standard error is a pipe too, else it is dropped."""
+    its standard error is a pipe too, else it is dropped. No more than PLACES run at once, others
+    wait."""
+    loop = asyncio.get_running_loop()
+    async with (
+        _places.setdefault(loop, asyncio.Semaphore(PLACES)),
+        _started(module, job, file, keep, errors=errors) as process,
+    ):
+        yield process
+
+
+@asynccontextmanager
+async def _started(
+    module: str,
+    job: msgspec.Struct,
+    file: int | IO[bytes],
+    keep: tuple[int, ...],
+    *,
+    errors: bool,
+) -> AsyncIterator[Process]:
     process = await asyncio.create_subprocess_exec(
         # Not from the folder it is started in: modules there may be anybody's.
         *(sys.executable, "-P", "-m", module, msgspec.json.encode(job).decode()),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
+import os
 import struct
 import sys
 import zipfile
@@ -22,6 +24,7 @@ from nanobot.tools.files import file_tools
 from nanobot.tools.parsing import Job
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
+from nanobot.tools.worker import PLACES, working
 from tests.doubles.web_server import pdf
 from tests.tools.browsing import CALL
 
@@ -269,3 +272,28 @@ def test_no_bytes_break_the_look_at_a_picture(magic: bytes, rest: bytes) -> None
     said = image_line(magic + rest, 1)
     assert said is None or said.endswith("1 bytes")
     assert kind_of(magic + rest, "x") is None
+
+
+async def test_only_a_few_documents_are_read_at_once(tmp_path: Path) -> None:
+    """Each of them waits for its document, which comes only once the fifth has had to wait."""
+    reading, writing = os.pipe()
+    job = Job(kind="html")
+    began: list[int] = []
+    full = asyncio.Event()
+
+    async def work(number: int) -> None:
+        async with working("nanobot.tools.parsing", job, reading) as process:
+            began.append(number)
+            if len(began) == PLACES:
+                full.set()
+            await process.wait()
+
+    async with asyncio.TaskGroup() as tasks:
+        first = [tasks.create_task(work(number)) for number in range(PLACES)]
+        fifth = tasks.create_task(work(PLACES))
+        await full.wait()
+        assert PLACES not in began
+        os.close(writing)
+        await asyncio.wait([*first, fifth])
+    os.close(reading)
+    assert began[-1] == PLACES
