@@ -19,13 +19,14 @@ _APART = "\u200b"
 _MARKS = {Style.BOLD: "**", Style.ITALIC: "*", Style.STRIKE: "~~"}
 _FENCE = "```"
 _LANGUAGE = re.compile(r"[a-z0-9_+\-.#]{1,40}", re.IGNORECASE)
-_MASKABLE = re.compile(r"https?://[^\s()<>]+", re.IGNORECASE)
+_MASKABLE = re.compile(r"https?://[^\s<>\\]+", re.IGNORECASE)
+_ADDRESS_BEFORE = re.compile(r"https?://[^\s<]*\Z", re.IGNORECASE)
 _SPECIAL = re.compile(
     r"(?P<url>https?://[^\s<]+)"
     r"|[\\*_`~]"
     r"|\|(?=\|)|(?<=\|)\|"
     r"|<(?=[@#:/+]|\w+:|[^\s<>]+@)"
-    r"|\](?=\(|\Z)"
+    r"|(?P<bracket>\[)"
     r"|(?P<margin>^[ \t]*)(?:\#|>|-(?=[\s\#]))",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -71,17 +72,23 @@ def escaped(text: str) -> str:
 
 def written(rich: Rich) -> str:
     """The spans as Discord's Markdown, whatever its length."""
-    return _written(rich.text, 0, len(rich.text), _once(rich.spans))
+    return _written(rich.text, 0, len(rich.text), _possible(rich))
 
 
-def _once(spans: Sequence[Span]) -> list[Span]:
-    """The spans without those inside another of the same style, which would end it."""
+def _possible(rich: Rich) -> list[Span]:
+    """The spans without those inside another of the same style, which would end it, and without
+    those that begin within an address, whose marks would be part of it."""
     kept: list[Span] = []
-    for span in spans:
+    for span in rich.spans:
         around = (one for one in kept if one.start <= span.start and span.end <= one.end)
-        if not any(one.style is span.style for one in around):
+        doubled = any(one.style is span.style for one in around)
+        if not doubled and (span.style is Style.PRE or not _in_address(rich.text, span.start)):
             kept.append(span)
     return kept
+
+
+def _in_address(text: str, at: int) -> bool:
+    return _ADDRESS_BEFORE.search(text[max(0, at - TEXT_LIMIT) : at]) is not None
 
 
 def _written(
@@ -108,15 +115,30 @@ def _styled(text: str, span: Span, inside: Sequence[Span], *, styled: bool) -> s
     if span.style is Style.CODE:
         code = _inline_code(text[span.start : span.end])
         return code or _escaped(text, span.start, span.end, styled=styled)
-    marked = span.style in _MARKS
-    inner = _written(text, span.start, span.end, inside, styled=styled or marked)
+    mark = _MARKS.get(span.style, "")
+    if mark and _ended_by_code(text, inside, mark):
+        mark = ""
+    inner = _written(text, span.start, span.end, inside, styled=styled or bool(mark))
     if span.style is Style.LINK:
-        return f"[{inner}]({span.value})"
+        target = span.value.replace("(", "%28").replace(")", "%29")
+        target = _encoded(target) if styled else target
+        return f"[{inner}]({target})"
     if span.style is Style.QUOTE:
         begins_line = span.start == 0 or text[span.start - 1] == "\n"
         return "\n".join(f"> {line}" for line in inner.split("\n")) if begins_line else inner
-    mark = _MARKS[span.style]
     return f"{mark}{inner}{mark}"
+
+
+def _ended_by_code(text: str, inside: Sequence[Span], mark: str) -> bool:
+    """Whether Discord would take a character of code for the end of what is around it."""
+    return any(
+        span.style is Style.CODE and mark[0] in text[span.start : span.end] for span in inside
+    )
+
+
+def _encoded(url: str) -> str:
+    """Without characters that would end bold text around it; encoded they mean the same."""
+    return url.replace("*", "%2A").replace("~", "%7E")
 
 
 def _fenced(code: str, language: str) -> str:
@@ -132,7 +154,8 @@ def _inline_code(code: str) -> str:
         return ""
     if "`" not in code:
         return f"`{code}`"
-    return f"`` {code} ``"
+    # Clients take away a space beside a backtick at the ends, and no other.
+    return f"``{' ' if code[0] == '`' else ''}{code}{' ' if code[-1] == '`' else ''}``"
 
 
 def _escaped(text: str, start: int, end: int, *, styled: bool) -> str:
@@ -143,11 +166,16 @@ def _escaped(text: str, start: int, end: int, *, styled: bool) -> str:
         out.append(text[at : found.start()])
         at = found.end()
         url, margin = found["url"], found["margin"]
+        if found["bracket"] and "](" not in text:
+            out.append(found[0])
+            continue
         if url:
-            # Inside bold text its asterisks would end the bold; encoded they mean the same.
-            out.append(url.replace("*", "%2A").replace("~", "%7E") if styled else url)
+            out.append(_encoded(url) if styled else url)
         elif margin is not None:
             out.append(f"{margin}\\{found[0][len(margin) :]}")
+        elif found[0] == "<" and _in_address(text, found.start()):
+            # A backslash would be part of the address, which ends here.
+            out.append(f"<{_APART}")
         else:
             out.append(f"\\{found[0]}")
     out.append(text[at:end])
@@ -160,7 +188,8 @@ def _with_impossible_links_written_out(rich: Rich) -> Rich:
     spans = list(rich.spans)
     for link in [span for span in reversed(rich.spans) if span.style is Style.LINK]:
         label = rich.text[link.start : link.end]
-        if label != link.value and _can_be_masked(label, link.value):
+        can_be_masked = _can_be_masked(label, link.value) and not _in_address(text, link.start)
+        if label != link.value and can_be_masked:
             continue
         spans.remove(link)
         if label == link.value:
@@ -172,12 +201,12 @@ def _with_impossible_links_written_out(rich: Rich) -> Rich:
 
 
 def _can_be_masked(label: str, target: str) -> bool:
-    # Clients show a link as written if its text looks like an address itself.
+    # Clients show a link as written if its text looks like an address itself, or has brackets.
     return (
         len(target) <= _TARGET_LIMIT
         and _MASKABLE.fullmatch(target) is not None
         and "://" not in label
-        and "\n" not in label
+        and not any(char in label for char in "\n[]")
     )
 
 

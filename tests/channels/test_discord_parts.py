@@ -1,0 +1,208 @@
+"""What Discord's clients show is what was written, in parts that Discord takes."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nanobot.bus.events import Address, Choice, OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot_channels._discord_markdown import escaped, pieces, written
+from nanobot_channels._discord_parts import body, content_of, nonce_of, reference, render
+from nanobot_channels._markdown import from_markdown
+from nanobot_channels._text import Rich, clean, utf16_units
+from tests.doubles.discord_client import Reader, Styled
+from tests.doubles.discord_rules import check_message
+
+HERE = Address("discord", "601")
+
+
+def rendered(text: str, **fields: Any) -> list[OutboundPart]:
+    return render(OutboundMessage(address=HERE, text=text, key="run", **fields))
+
+
+def shown(text: str) -> Reader:
+    (part,) = rendered(text)
+    return Reader(content_of(part))
+
+
+def visible(text: str) -> str:
+    """Without what may be lost at the end of a part, and what only keeps marks apart."""
+    return "".join(char for char in text if not char.isspace() and char != "\u200b")
+
+
+def decoded(text: str) -> str:
+    """What is visible; addresses may have these two characters encoded."""
+    return visible(text).replace("%2A", "*").replace("%7E", "~")
+
+
+@pytest.mark.parametrize(
+    ("source", "style", "text", "value"),
+    [
+        ("**bold**", "bold", "bold", ""),
+        ("# Head", "bold", "Head", ""),
+        ("*it*", "italic", "it", ""),
+        ("~~gone~~", "strike", "gone", ""),
+        ("`x_y`", "code", "x_y", ""),
+        ("`` a`b ``", "code", "a`b", ""),
+        ("> said\n> so", "quote", "said\nso", ""),
+        ("```py\nx = 1\n```", "pre", "x = 1", "py"),
+        ("```\nword\nmore\n```", "pre", "word\nmore", ""),
+        ("[a *b*](https://x.org/a_b_c)", "link", "a b", "https://x.org/a_b_c"),
+        ("[w](https://x.org/W_(b))", "link", "w", "https://x.org/W_%28b%29"),
+        ("https://x.org/a_b_c*", "url", "https://x.org/a_b_c*", "https://x.org/a_b_c*"),
+        ("`` `a ``", "code", "`a", ""),
+        ("|a|b|\n|-|-|\n|1|2|", "pre", "a | b\n--+--\n1 | 2", ""),
+    ],
+)
+def test_styles_are_shown(source: str, style: str, text: str, value: str) -> None:
+    assert Styled(style, text, value) in shown(source).styles
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "snake_case and call__init__now",
+        "2 * 3 * 4",
+        "a ~~ b || c ||",
+        "<@1> <#2> <:name:3> <t:4> </name:5>",
+        "\\# no heading",
+        "C:\\path\\_x_",
+        "\\- no item",
+        "\\[a\\](https://x.org)",
+    ],
+)
+def test_what_has_no_style_is_shown_as_it_is(text: str) -> None:
+    reader = shown(text)
+    assert reader.text == from_markdown(text).text
+    assert [one for one in reader.styles if one.style != "url"] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("[mail](mailto:a@b.org)", "mail (mailto:a@b.org)"),
+        ("[https://good.org](https://evil.org)", "https://good.org (https://evil.org)"),
+        ("[a](https://x.org) and [b](tg://y)", "a and b (tg://y)"),
+        ("**[x](tg://y) z**", "x (tg://y) z"),
+    ],
+)
+def test_links_that_discord_does_not_have_show_their_target(source: str, text: str) -> None:
+    assert shown(source).text == text
+
+
+def test_a_link_is_never_torn() -> None:
+    target = "https://x.org/" + "a" * 900
+    parts = rendered(" ".join(f"[link{n}]({target})" for n in range(6)))
+    links = [one for part in parts for one in Reader(content_of(part)).styles]
+    assert [(one.style, one.text, one.value) for one in links] == [
+        ("link", f"link{n}", target) for n in range(6)
+    ]
+
+
+def test_code_is_fenced_again_in_every_part() -> None:
+    code = "\n".join(f"line_{n} = {n} * 2" for n in range(300))
+    parts = rendered(f"Look:\n\n```py\n{code}\n```\n\nDone.")
+    assert len(parts) > 2
+    styles = [one for part in parts for one in Reader(content_of(part)).styles]
+    assert {(one.style, one.value) for one in styles} == {("pre", "py")}
+    assert "\n".join(one.text for one in styles) == code
+
+
+def test_a_fence_inside_code_does_not_end_it() -> None:
+    (styled,) = shown("````\n```\nx\n```\n````").styles
+    assert styled.style == "pre"
+    assert visible(styled.text) == "```x```"
+
+
+def test_marks_side_by_side_stay_apart() -> None:
+    reader = shown("**a**_b_ `c```` d ````")
+    assert [(one.style, one.text) for one in reader.styles][:2] == [("bold", "a"), ("italic", "b")]
+
+
+def test_the_first_part_replies_and_the_last_has_the_buttons() -> None:
+    choices = (Choice("Yes", "/yes 1"), Choice("No", "/no 1"))
+    parts = rendered("word " * 1000, reply_to="77", choices=choices)
+    assert [bool(reference(part)) for part in parts] == [True] + [False] * (len(parts) - 1)
+    assert ["components" in body(part) for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert len({nonce_of(part) for part in parts}) == len(parts)
+
+
+def test_an_empty_message_says_so() -> None:
+    assert [content_of(part) for part in rendered(" \n")] == ["(empty message)"]
+
+
+LABELS = st.text(max_size=100)
+SNIPPETS = (
+    *("**", "*", "_", "~~", "`", "```", "```py\n", "\n", "\n\n", "> ", "- ", "1. ", "# ", "[", "]"),
+    *("](https://x.org/a)", "](tg://x)", "https://x.org/a_b*c", "|a|b|\n|-|-|\n|1|2|\n", "||"),
+    *("<@1>", "@everyone", "😀", "👩\u200d👩\u200d👧\u200d👦", "\\", " "),
+    *("x" * 700, "日本語" * 300, "word " * 400),
+)
+MARKDOWN = st.lists(st.one_of(st.text(max_size=60), st.sampled_from(SNIPPETS)), max_size=25).map(
+    "".join
+)
+
+
+@given(MARKDOWN, st.lists(st.tuples(LABELS, LABELS), max_size=30))
+@example("`" * 2500, [])
+@example("*" * 2500, [])
+@example("e" + "\u0301" * 4000, [])
+@example("> " + "a\n> " * 1500, [])
+def test_parts_are_within_discords_limits_and_lose_nothing(
+    text: str, choices: list[tuple[str, str]]
+) -> None:
+    given_choices = tuple(Choice(label, say) for label, say in choices)
+    parts = rendered(text, choices=given_choices)
+    assert parts
+    for part in parts:
+        for plain in (False, True):
+            check_message(body(part, plain=plain), 0)
+            assert utf16_units(content_of(part, plain=plain)) <= 2000
+        assert part.text.strip()
+
+
+@given(MARKDOWN)
+def test_no_text_is_lost_between_the_parts(text: str) -> None:
+    rich = from_markdown(text)
+    found = visible("".join(part.text for _content, part in pieces(rich)))
+    rest = iter(found)
+    # Targets of links may have been written out in between.
+    lost = [char for char in visible(rich.text) if char not in rest]
+    assert not [char for char in lost if unicodedata.category(char) != "Cf"]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])).map(clean))
+@example("- - x")
+@example("# a\n## b\n-# c\n> d\n>>> e")
+@example("[a](b)](c)")
+@example("||a|b||")
+@example("***a***b**")
+@example("`a``b```c")
+def test_plain_text_is_shown_as_it_is(text: str) -> None:
+    reader = Reader(escaped(text))
+    assert reader.text == text
+    assert not [one for one in reader.styles if one.style != "url"]
+
+
+@given(st.text(alphabet="ab *_~`|[]()<>#-\\\n.:/@1", max_size=60))
+def test_accidental_marks_are_shown_as_they_are(text: str) -> None:
+    reader = Reader(escaped(text))
+    assert reader.text == text
+    assert not [one for one in reader.styles if one.style != "url"]
+
+
+@given(MARKDOWN)
+def test_what_is_written_is_what_is_shown(text: str) -> None:
+    rich = from_markdown(text)
+    for content, part in pieces(rich):
+        reader = Reader(content)
+        assert decoded(reader.text) == decoded(part.text)
+
+
+def test_writing_plain_spans_changes_nothing() -> None:
+    assert written(Rich("just words")) == "just words"
