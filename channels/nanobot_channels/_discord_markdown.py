@@ -26,7 +26,7 @@ _SPECIAL = re.compile(
     r"|[\\*_`~]"
     r"|\|(?=\|)|(?<=\|)\|"
     r"|<(?=[@#:/+]|\w+:|[^\s<>]+@)"
-    r"|(?P<bracket>\[)"
+    r"|(?P<bracket>\[)|(?<=\])\("
     r"|(?P<margin>^[ \t]*)(?:\#|>|-(?=[\s\#]))",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -119,6 +119,9 @@ def _styled(text: str, span: Span, inside: Sequence[Span], *, styled: bool) -> s
     if mark and _ended_by_code(text, inside, mark):
         mark = ""
     inner = _written(text, span.start, span.end, inside, styled=styled or bool(mark))
+    if inner[:1] in {"#", ">", "-"} and span.style is not Style.QUOTE:
+        # The beginning of a style may count as that of a line.
+        inner = f"\\{inner}"
     if span.style is Style.LINK:
         target = span.value.replace("(", "%28").replace(")", "%29")
         target = _encoded(target) if styled else target
@@ -167,10 +170,11 @@ def _escaped(text: str, start: int, end: int, *, styled: bool) -> str:
         at = found.end()
         url, margin = found["url"], found["margin"]
         if found["bracket"] and "](" not in text:
-            out.append(found[0])
+            out.append("[")
             continue
         if url:
-            out.append(_encoded(url) if styled else url)
+            whole = url.replace("](", "%5D(")
+            out.append(_encoded(whole) if styled else whole)
         elif margin is not None:
             out.append(f"{margin}\\{found[0][len(margin) :]}")
         elif found[0] == "<" and _in_address(text, found.start()):
@@ -188,7 +192,9 @@ def _with_impossible_links_written_out(rich: Rich) -> Rich:
     spans = list(rich.spans)
     for link in [span for span in reversed(rich.spans) if span.style is Style.LINK]:
         label = rich.text[link.start : link.end]
-        can_be_masked = _can_be_masked(label, link.value) and not _in_address(text, link.start)
+        # With those two characters behind it, in code for example, clients would read on to there.
+        alone = "](" not in text[link.end :] and not _in_address(text, link.start)
+        can_be_masked = alone and _can_be_masked(label, link.value)
         if label != link.value and can_be_masked:
             continue
         spans.remove(link)

@@ -36,8 +36,8 @@ def visible(text: str) -> str:
 
 
 def decoded(text: str) -> str:
-    """What is visible; addresses may have these two characters encoded."""
-    return visible(text).replace("%2A", "*").replace("%7E", "~")
+    """What is visible; addresses may have some characters encoded."""
+    return visible(text).replace("%2A", "*").replace("%7E", "~").replace("%5D", "]")
 
 
 @pytest.mark.parametrize(
