@@ -79,7 +79,8 @@ def _possible(rich: Rich) -> list[Span]:
     """The spans without those inside another of the same style, which would end it, and without
     those that begin within an address, whose marks would be part of it."""
     kept: list[Span] = []
-    for span in rich.spans:
+    # A quote marks whole lines, so it is around whatever begins and ends with it.
+    for span in sorted(rich.spans, key=lambda one: (one.start, -one.end, one.style != Style.QUOTE)):
         around = (one for one in kept if one.start <= span.start and span.end <= one.end)
         doubled = any(one.style is span.style for one in around)
         if not doubled and (span.style is Style.PRE or not _in_address(rich.text, span.start)):
@@ -177,9 +178,9 @@ def _escaped(text: str, start: int, end: int, *, styled: bool) -> str:
             out.append(_encoded(whole) if styled else whole)
         elif margin is not None:
             out.append(f"{margin}\\{found[0][len(margin) :]}")
-        elif found[0] == "<" and _in_address(text, found.start()):
-            # A backslash would be part of the address, which ends here.
-            out.append(f"<{_APART}")
+        elif _in_address(text, found.start()):
+            # A backslash would be part of the address, which only "<" ends.
+            out.append(f"<{_APART}" if found[0] == "<" else found[0])
         else:
             out.append(f"\\{found[0]}")
     out.append(text[at:end])

@@ -42,14 +42,12 @@ class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
 def render(message: OutboundMessage) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Discord's limits, in order.
 
-    The first part is the reply; the last part with text carries the choices as buttons. Each
-    attachment is a part of its own.
+    The first part is the reply; the last one carries the choices as buttons. Attachments are not in
+    it: each is a part of its own, which the host makes.
     """
     buttons, others = _buttons(message.choices)
     text = "\n\n".join([message.text, *(f"{other.label}: {other.say}" for other in others)])
-    found = pieces(from_markdown(text))
-    if not found and (buttons or not message.attachments):
-        found = pieces(from_markdown(_EMPTY))
+    found = pieces(from_markdown(text)) or pieces(from_markdown(_EMPTY))
     parts = []
     for number, (content, rich) in enumerate(found):
         payload = Payload(
@@ -57,14 +55,10 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
             reply_to=message.reply_to if number == 0 else None,
             buttons=buttons if number == len(found) - 1 else [],
         )
-        parts.append(OutboundPart(text=plain_text(rich), payload=msgspec.json.encode(payload)))
-    for file in message.attachments:
-        reply = Payload(reply_to=None if parts else message.reply_to)
-        parts.append(OutboundPart(text="", payload=msgspec.json.encode(reply), file=file))
-    return [
-        msgspec.structs.replace(part, key=f"{message.key}.{number}")
-        for number, part in enumerate(parts)
-    ]
+        key = f"{message.key}.{number}"
+        encoded = msgspec.json.encode(payload)
+        parts.append(OutboundPart(text=plain_text(rich), payload=encoded, key=key))
+    return parts
 
 
 def payload_of(part: OutboundPart) -> Payload:

@@ -96,6 +96,8 @@ class DiscordChannel:
         # bot; that of messages in a channel is what its answers' headers say.
         chat_rate=Rate(5, 5.0),
         bot_rate=Rate(50, 1.0),
+        # Discord wants a heartbeat every 41.25 s and answers it.
+        heartbeat=60.0,
     )
 
     def __init__(

@@ -6,7 +6,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nanobot.bus.events import Address, Choice, OutboundMessage
@@ -196,7 +196,12 @@ def test_accidental_marks_are_shown_as_they_are(text: str) -> None:
     assert not [one for one in reader.styles if one.style != "url"]
 
 
+@settings(derandomize=True, max_examples=300, deadline=None)
 @given(MARKDOWN)
+@example("{*> 0*")
+@example("># 0")
+@example("[0](HTTP://0)]()")
+@example("`0``HTTP://`*")
 def test_what_is_written_is_what_is_shown(text: str) -> None:
     rich = from_markdown(text)
     for content, part in pieces(rich):

@@ -233,11 +233,12 @@ async def test_a_file_is_sent_with_its_caption_and_too_large_ones_are_refused(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
     file = Attachment(kind="document", name="report.pdf", size=4)
-    text, part = channel.render(outbound("Here.", attachments=(file,)))
-    assert (text.text, text.file, part.file) == ("Here.", None, file)
+    part = OutboundPart(text="Here it *is*", key="run:1", file=file)
     number = await channel.send_file(DM, part, b"%PDF")
     again = await channel.send_file(DM, part, b"%PDF")
-    assert number == again == (await discord.reply_in(CHAT))["id"]
+    sent = await discord.reply_in(CHAT)
+    assert number == again == sent["id"]
+    assert sent["content"] == r"Here it \*is\*"
     assert discord.calls_of(POST)[0].files == [("report.pdf", b"%PDF")]
     with pytest.raises(Refused, match=r"10\.0 MB"):
         await channel.send_file(DM, part, bytes(FILE_LIMIT + 1))
@@ -245,13 +246,6 @@ async def test_a_file_is_sent_with_its_caption_and_too_large_ones_are_refused(
         discord.fail(POST, **fault)
         with pytest.raises(Refused):
             await channel.send_file(DM, part, b"%PDF")
-
-
-async def test_a_file_alone_is_the_reply(channel: DiscordChannel) -> None:
-    file = Attachment(kind="image", name="cat.png")
-    (part,) = channel.render(outbound("", attachments=(file,), reply_to="77"))
-    assert part.file == file
-    assert b'"77"' in part.payload
 
 
 async def test_a_file_is_fetched_through_a_fresh_address(
