@@ -103,7 +103,7 @@ async def _unasked(environ: Mapping[str, str], config: Config, wishes: Wishes, p
     if wishes.owner:
         plan.keys["channels.telegram.owners"] = [wishes.owner]
     elif wishes.telegram_token_env and not _telegram(config).owners:
-        say("Telegram: it listens to nobody until channels.telegram.owners has your id.")
+        say(_NOBODY_YET)
 
 
 async def _tried(environ: Mapping[str, str], config: Config, answering: Answering) -> None:
@@ -189,9 +189,13 @@ def _choose_chat(environ: Mapping[str, str], config: Config, wishes: Wishes, pla
     if owner:
         plan.keys["channels.telegram.owners"] = [owner]
     else:
-        say("It listens to nobody until channels.telegram.owners has your id.")
+        say(_NOBODY_YET)
 
 
+_NOBODY_YET = (
+    "It listens to nobody yet. Once it runs, write to it, and let yourself in with the code it "
+    "tells you: nanobot pair approve CODE --role owner"
+)
 _TOKEN_FILE = "secrets/telegram.token"  # noqa: S105 - the name of a file
 
 

@@ -42,7 +42,8 @@ _TELEGRAM = """
 token = ""
 # The ids of those who may do everything. Names can be taken by others, ids cannot.
 owners = []
-# The ids of those who may talk and use the harmless tools; ["*"] lets everybody in.
+# The ids of those who may talk and use the harmless tools; ["*"] lets everybody in. Others who
+# write get a code, by which you let them in: nanobot pair approve CODE
 members = []
 """
 
