@@ -141,7 +141,11 @@ class Receiver:
 
     async def _begin(self, ready: object) -> None:
         """A new session: whatever happened since the cursor has to be looked up."""
-        self._guilds, private = self._places.ready(ready)
+        try:
+            self._guilds, private = self._places.ready(ready)
+        except msgspec.ValidationError as error:
+            # Without it nothing would be looked up, and no mention recognised.
+            raise ChannelDown(f"Discord does not tell who the bot is: {error}") from error
         self._guilds_told.clear()
         if not self._guilds:
             self._guilds_told.set()

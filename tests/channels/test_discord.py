@@ -303,6 +303,13 @@ async def test_no_new_session_is_asked_for_when_none_is_left(discord: DiscordSer
     assert raised.value.retry_after == 5
 
 
+async def test_a_beginning_that_cannot_be_read_is_tried_again(discord: DiscordServer) -> None:
+    discord.me = {"username": "nobody"}
+    async with opened(discord) as channel:
+        with pytest.raises(ChannelDown, match="who the bot is"):
+            await channel.run(FakeIntake())
+
+
 async def test_two_bots_of_one_process_are_on_different_servers(discord: DiscordServer) -> None:
     async with DiscordServer("another.token") as other:
         first, second = FakeIntake(), FakeIntake()
