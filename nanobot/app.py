@@ -14,7 +14,7 @@ from loguru import logger
 
 from nanobot import __version__, workspace
 from nanobot.agent.asking import Asker, RunSettings
-from nanobot.agent.calling import Caller
+from nanobot.agent.calling import Caller, Retries
 from nanobot.agent.errands import Errands
 from nanobot.agent.lanes import Capacity, Lanes
 from nanobot.agent.persona import Persona
@@ -52,7 +52,9 @@ from nanobot.system import RandomIds, SystemClock, local_zone
 from nanobot.terminal import NAME, Terminal
 from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.files import file_tools
+from nanobot.tools.policy import Policy
 from nanobot.tools.process import process_tool
+from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
 from nanobot.tools.sandbox import Sandbox, find_bwrap
@@ -90,6 +92,7 @@ class Gateway:
         self._with_channels = channels
         self._began = self._clock.monotonic()
         self._rng = random.Random()  # noqa: S311 - jitter, nothing secret
+        self._redact = Redactor(secrets_of(config, environ))
         self.hosts: list[ChannelHost] = []
         self.roster = Roster(
             config.agent.model, config.providers, environ, config.home, self._clock
@@ -215,7 +218,8 @@ class Gateway:
         persona = Persona(self.config.workspace)
         seeing = Seeing(self.roster, self.blobs)
         asker = Asker(self.bus, seeing, tools, persona, self._clock, settings)
-        caller = Caller(store.journal, tools, self._clock, config.max_run_seconds)
+        retries = Retries(count=config.tool_retries, delay=config.tool_retry_delay)
+        caller = Caller(store.journal, tools, self._clock, config.max_run_seconds, retries)
         self.loop = Lanes(
             self.bus,
             Driver(self.bus, asker, caller, self._clock, settings),
@@ -236,7 +240,7 @@ class Gateway:
         from files and commands, even where the workspace contains it."""
         hidden = (self.config.home, self.config.file)
         folder, settings = self.config.workspace, self.config.tools.exec
-        tools = ToolRegistry()
+        tools = ToolRegistry(policy=Policy(self.config.policy), redact=self._redact)
         for tool in file_tools(roots):
             tools.register(tool)
         bwrap = None if settings.sandbox == "off" else find_bwrap()

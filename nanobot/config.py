@@ -35,12 +35,14 @@ from nanobot.settings import (
     ChatSettings,
     Config,
     ExecSettings,
+    PolicySettings,
     ProviderSettings,
     Settings,
     ToolsSettings,
     Top,
     WebSettings,
     WebToolSettings,
+    rules_of,
 )
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "ChannelSettings",
     "Config",
     "ExecSettings",
+    "PolicySettings",
     "ProviderSettings",
     "ToolsSettings",
     "Top",
@@ -62,7 +65,7 @@ V = TypeVar("V")
 
 _PREFIX = "NANOBOT_"
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
-_TABLES = ("agent", "providers", "channels", "web", "tools")
+_TABLES = ("agent", "providers", "channels", "web", "tools", "policy")
 # How many parts a variable's name has below each table (1 for the keys above all tables).
 _DEPTH = {"providers": 3, "channels": 3, "tools": 3} | dict.fromkeys(
     ("database_url", "workspace", "drain_seconds"), 1
@@ -75,9 +78,7 @@ _LATER = frozenset(
     {
         *("agent." + key for key in ("triage", "decision", "recall", "recall_top_k", "remember")),
         *("agent." + key for key in ("max_cognition_rounds", "persona")),
-        *("agent." + key for key in ("tool_retries", "tool_retry_delay")),
-        *("memory", "heartbeat", "lifecycle", "policy", "budgets", "mcp", "hooks"),
-        "events",
+        *("memory", "heartbeat", "lifecycle", "budgets", "mcp", "hooks", "events"),
     }
 )
 
@@ -187,6 +188,7 @@ class _Reader:
             channels=self._each(tables["channels"], "channels", self._channel),
             web=web,
             tools=self._or(ToolsSettings(), lambda: self._tools(tables["tools"])),
+            policy=self._or(PolicySettings(), lambda: self._policy(tables["policy"])),
             warnings=tuple(self._warnings),
         )
 
@@ -310,6 +312,11 @@ class _Reader:
             self._unknown(f"tools.{name}", ["tools.exec", "tools.web"], value)
         return ToolsSettings(exec=shell, web=web)
 
+    def _policy(self, found: Any) -> PolicySettings:
+        rest = dict(self._items(found, "policy"))
+        rules = rules_of(rest.pop("rules", []), self._place(found))
+        return msgspec.structs.replace(self._table(PolicySettings, rest, "policy"), rules=rules)
+
     def _value(self, field: msgspec.structs.FieldInfo, found: Any, key: str) -> Any:
         value, loose = self._resolved(found, key)
         if loose:
@@ -386,6 +393,6 @@ class _Reader:
 
 def _every_key() -> list[str]:
     tables = {"agent": AgentSettings, "web": WebSettings, "tools.exec": ExecSettings}
-    tables["tools.web"] = WebToolSettings
+    tables |= {"tools.web": WebToolSettings, "policy": PolicySettings}
     nested = [f"{path}.{key}" for path, kind in tables.items() for key in kind.__struct_fields__]
     return [*Top.__struct_fields__, *nested]

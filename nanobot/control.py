@@ -20,7 +20,15 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
-from nanobot.bus.events import Address, Choice, InboundMessage, OutboundKind, RunEvent, Sender
+from nanobot.bus.events import (
+    Address,
+    Choice,
+    InboundMessage,
+    OutboundKind,
+    RunEvent,
+    RunTerms,
+    Sender,
+)
 from nanobot.errors import NanobotError, StoreUnwritable
 from nanobot.intake import ChannelIntake
 from nanobot.ports import Clock
@@ -40,10 +48,12 @@ class Attach(msgspec.Struct, frozen=True, tag="attach", tag_field="op"):
 
 
 class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
-    """A message. The same `key` is taken only once."""
+    """A message. The same `key` is taken only once. `attended`: somebody is there to be asked
+    whether something may be done."""
 
     text: str
     key: str
+    attended: bool = True
 
 
 class WasShown(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):
@@ -357,6 +367,7 @@ class Control:
             sender=Sender("local", "you"),
             text=said.text,
             sent_at=self._clock.now(),
+            terms=None if said.attended else RunTerms(unattended=True),
         )
         try:
             (taken,) = await self._intake.take([message], session=attached.session)

@@ -8,16 +8,19 @@ another owner. The contract suite runs over every implementation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
 from nanobot.agent.states import RunKind, RunState
+from nanobot.approvals import Approval, Deciding, Parked
 from nanobot.arrivals import Arrivals
 from nanobot.bus.events import Address, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolSpec, Usage
 from nanobot.session.entries import Body, Entry, ReplyEntry
+
+Messages: TypeAlias = Sequence[OutboundMessage]
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -234,7 +237,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     usage: RunUsage = RunUsage()
 
 
-class Journal(Arrivals, Protocol):
+class Journal(Arrivals, Deciding, Protocol):
     """The verbs. Names are what NANOBOT_CRASH_AT takes."""
 
     async def cursor(self, channel: str) -> str | None:
@@ -265,11 +268,13 @@ class Journal(Arrivals, Protocol):
     async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
         """Own the lane and get its run: the live one (its attempts counted), or a new one over the
         waiting messages of one sender in order, each its own user entry. None: nothing to do, or
-        somebody else holds it."""
+        somebody else holds it. A parked run goes on once anybody says something there, which may
+        be what it was waiting for, or when its time is up."""
         ...
 
     async def held(self, session_key: str) -> float:
-        """Seconds until what waits in a lane may be claimed; 0 when nothing is held back."""
+        """Seconds until what waits in a lane may be claimed, or until a run that waits for a person
+        has waited long enough; 0 when nothing is held back."""
         ...
 
     async def take_pending(self, lane: Lane, run: Run, zone: str) -> tuple[Entry, ...]:
@@ -291,9 +296,14 @@ class Journal(Arrivals, Protocol):
         ...
 
     async def record_result(
-        self, lane: Lane, run: Run, bodies: Sequence[Body]
+        self, lane: Lane, run: Run, bodies: Sequence[Body], messages: Messages = ()
     ) -> tuple[Entry, ...]:
-        """What tool calls gave."""
+        """What tool calls gave, with what they send: it is in the log of the other chat too."""
+        ...
+
+    async def park(self, lane: Lane, run: Run, asked: Approval) -> Parked:
+        """Ask a person and let go of the lane: the run is a row until an answer, a message in the
+        lane, an order to stop or the time ends its waiting."""
         ...
 
     async def finish(self, lane: Lane, run: Run, ending: Ending) -> bool:

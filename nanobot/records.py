@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from nanobot.agent.states import RunKind, RunState
+from nanobot.approvals import Approval, RuleView
 from nanobot.bus.events import Address, OutboundKind
 from nanobot.journal import Ending, Run, RunUsage
 
@@ -197,6 +198,23 @@ class Records(Protocol):
 
     async def tool_calls(self, *, session: str, name: str, limit: int) -> list[ToolCallView]:
         """Tool calls of a session ("": of all), of a tool ("": of any)."""
+        ...
+
+    async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
+        """What people of a session ("": of all) were asked, in a state ("": in any, "open": what
+        still counts)."""
+        ...
+
+    async def approval(self, number: int) -> Approval | None:
+        """One of them."""
+        ...
+
+    async def rules(self) -> list[RuleView]:
+        """What was allowed for good, the newest first."""
+        ...
+
+    async def forget_rule(self, number: int) -> bool:
+        """Take such a permission back; False when there is none of that number."""
         ...
 
     async def audit(self, session: str, head: str) -> list[AuditView]:

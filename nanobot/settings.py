@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.config_source import masked
+from nanobot.errors import ConfigError
 
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 LargeCount: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -43,6 +44,8 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     when_busy: Literal["steer", "queue", "collect", "interrupt"] = "steer"
     collect_seconds: Annotated[float, Meta(gt=0, le=60)] = 2.0
     lane_limit: Annotated[int, Meta(ge=1, le=100_000)] = 50
+    tool_retries: Annotated[int, Meta(ge=0, le=100)] = 3
+    tool_retry_delay: Annotated[float, Meta(ge=0, le=3600)] = 1.0
     session_policy: Literal["chat", "thread", "sender"] = "chat"
     transcription_model: str = ""
 
@@ -152,6 +155,51 @@ class Top(Settings, frozen=True, kw_only=True):
     drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 30.0
 
 
+class RuleSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule of `[policy]`: `tool` is a pattern, and so are `channels`, `chats` and the values of
+    `args`; what is left out fits everything."""
+
+    verdict: Literal["allow", "ask", "deny"]
+    tool: str = "*"
+    args: Mapping[str, str] = {}
+    roles: tuple[Literal["owner", "member", "guest"], ...] = ()
+    channels: tuple[str, ...] = ()
+    chats: tuple[str, ...] = ()
+    tainted: bool | None = None
+    elsewhere: bool | None = None
+    why: str = ""
+
+
+class PolicySettings(Settings, frozen=True, kw_only=True):
+    """`[policy]`: which calls are made, which need a person's approval, and whose.
+
+    `approvers`: besides owners; "members", or CHANNEL:ID."""
+
+    rules: tuple[RuleSettings, ...] = ()
+    approvers: tuple[str, ...] = ()
+    approval_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
+    question_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
+
+
+def rules_of(found: Any, place: str) -> tuple[RuleSettings, ...]:
+    """The rules in a list of tables. Raises ConfigError that names the rule and the key."""
+    if not isinstance(found, list):
+        raise ConfigError(
+            f"{place}: policy.rules must be a list of tables: write [[policy.rules]] above each."
+        )
+    rules = []
+    for number, one in enumerate(found, 1):
+        try:
+            rules.append(msgspec.convert(one, RuleSettings))
+        except msgspec.ValidationError as error:
+            keys = ", ".join(RuleSettings.__struct_fields__)
+            why = str(error).replace("`$.", "`").replace("Object ", "it ")
+            raise ConfigError(
+                f"{place}: policy.rules, rule {number}: {why}. A rule has the keys {keys}."
+            ) from None
+    return tuple(rules)
+
+
 class Config(Settings, frozen=True, kw_only=True):
     """The whole configuration. `home`, `file` and `workspace` are absolute; none was created.
 
@@ -168,4 +216,5 @@ class Config(Settings, frozen=True, kw_only=True):
     channels: Mapping[str, ChannelSettings] = {}
     web: WebSettings = WebSettings()
     tools: ToolsSettings = ToolsSettings()
+    policy: PolicySettings = PolicySettings()
     warnings: tuple[str, ...] = ()

@@ -68,6 +68,8 @@ class Work:
         if event.kind is EventKind.STATUS:
             if told.get("state") == "running":
                 self._began(event)
+            elif told.get("state") == "waiting":  # for a person: nobody works on it
+                self.runs.pop(event.run_id, None)
         elif run is None:
             return
         elif event.kind is EventKind.END:

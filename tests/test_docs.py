@@ -24,6 +24,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "web": settings.WebSettings,
     "tools.exec": settings.ExecSettings,
     "tools.web": settings.WebToolSettings,
+    "policy": settings.PolicySettings,
     "Top level": config.Top,
 }
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \|", re.MULTILINE)

@@ -9,13 +9,18 @@ import msgspec
 from nanobot.agent import step
 from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
-from nanobot.bus.events import EventKind
+from nanobot.bus.events import EventKind, OutboundMessage
 from nanobot.errors import ToolError
 from nanobot.journal import Journal
 from nanobot.ports import Clock
 from nanobot.session.entries import ToolResultEntry, ToolStartedEntry
-from nanobot.tools.base import CallContext, Effect
+from nanobot.tools.asking import Place, approval, nobody
+from nanobot.tools.base import CallContext, Effect, Queued
+from nanobot.tools.policy import Judgement, Verdict
 from nanobot.tools.registry import ToolRegistry
+
+_AT_ONCE = 8
+_DECIDED = Judgement(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +29,32 @@ class Retries(msgspec.Struct, frozen=True, kw_only=True):
 
     count: int = 0
     delay: float = 1.0
+
+
+class _Done:
+    """What calls gave and the log does not have yet. The sum of the laps is the time they took,
+    also when they were made side by side."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.results: list[ToolResultEntry] = []
+        self.messages: tuple[OutboundMessage, ...] = ()
+        self._clock = clock
+        self.begin()
+
+    def begin(self) -> None:
+        """Calls are made from now on."""
+        self._since = self._clock.monotonic()
+
+    def lap(self) -> int:
+        """Milliseconds since the last lap."""
+        began, self._since = self._since, self._clock.monotonic()
+        return max(int((self._since - began) * 1000), 0)
+
+    def taken(self) -> tuple[list[ToolResultEntry], tuple[OutboundMessage, ...]]:
+        """All of it, for the log."""
+        taken = self.results, self.messages
+        self.results, self.messages = [], ()
+        return taken
 
 
 class Caller:
@@ -44,50 +75,120 @@ class Caller:
         self._retries = retries
 
     async def call(self, turn: Turn, calls: tuple[step.PendingCall, ...]) -> None:
-        """Record the reply that asks, then make its calls in order and record what they gave."""
+        """Record the reply that asks, then make its calls in order and record what they gave.
+
+        Calls without effect that stand together are made side by side. At the first one that needs
+        a person's word the run is parked, see `Turn.parked`; it and those after it wait."""
         if turn.unrecorded:
             (reply,) = turn.unrecorded
             turn.recorded(await self._journal.record_reply(turn.lane, turn.run, reply))
             turn.unrecorded.clear()
             turn.partial = ""
-        results: list[ToolResultEntry] = []
+        done = _Done(self._clock)
+        beside: list[step.PendingCall] = []
         for asked in calls:
-            pending = _within_terms(turn, asked, len(results))
-            if self._touches_world(pending):
-                if results:
-                    await self._results(turn, results)
-                started = ToolStartedEntry(
-                    call=pending.model_call, index=pending.index, name=pending.call.name
-                )
-                turn.recorded(await self._journal.start_tool(turn.lane, turn.run, started))
-            spent = sum(result.ms for result in results)
-            results.append(await self._make(turn, pending, spent))
-            if self._touches_world(pending):
-                await self._results(turn, results)
-        if results:
-            await self._results(turn, results)
+            pending = _within_terms(turn, asked, len(done.results) + len(beside))
+            judged = await self._judged(turn, pending)
+            if judged.verdict is Verdict.ALLOW and self._harmless(pending):
+                beside.append(pending)
+                continue
+            await self._side_by_side(turn, beside, done)
+            if judged.verdict is Verdict.ASK:
+                await self._results(turn, done)
+                why = await self._park(turn, pending, judged)
+                if why is None:
+                    return
+                pending = msgspec.structs.replace(pending, refusal=why)
+            elif judged.verdict is Verdict.DENY:
+                why = f"not executed: {pending.call.name} is not allowed here: {judged.why}"
+                pending = msgspec.structs.replace(pending, refusal=why)
+            elif judged.configured:
+                pending = msgspec.structs.replace(pending, approved=True)
+            await self._one(turn, pending, done)
+        await self._side_by_side(turn, beside, done)
+        await self._results(turn, done)
 
-    def _touches_world(self, pending: step.PendingCall) -> bool:
-        return pending.refusal is None and self._tools.effect(pending.call.name) is Effect.WORLD
+    async def _judged(self, turn: Turn, pending: step.PendingCall) -> Judgement:
+        if pending.refusal is not None or pending.approved:
+            return _DECIDED
+        call = pending.call
+        return await self._tools.judge(call.name, call.arguments, _context(turn, pending))
 
-    async def _results(self, turn: Turn, results: list[ToolResultEntry]) -> None:
-        turn.recorded(await self._journal.record_result(turn.lane, turn.run, results))
-        results.clear()
+    async def _park(self, turn: Turn, pending: step.PendingCall, judged: Judgement) -> str | None:
+        """Ask. None: how it goes on is in the log; else why there is nobody to ask."""
+        place = Place(
+            run=turn.run,
+            asked=turn.asked(),
+            model_call=pending.model_call,
+            index=pending.index,
+            tainted=turn.tainted,
+        )
+        asked = approval(self._tools, place, pending.call, judged, self._clock.now())
+        if asked is None:
+            return nobody(judged)
+        parked = await self._journal.park(turn.lane, turn.run, asked)
+        if not parked.entries:
+            return nobody(judged)
+        turn.recorded(parked.entries)
+        if parked.owes:
+            turn.parked(parked, asked)
+        return None
 
-    async def _make(self, turn: Turn, pending: step.PendingCall, spent: int) -> ToolResultEntry:
-        """One call, `spent` ms after the last recorded one; every failure becomes a result that the
-        model can work with."""
-        name, key = pending.call.name, f"{turn.run.id}:{pending.model_call}:{pending.index}"
+    async def _one(self, turn: Turn, pending: step.PendingCall, done: _Done) -> None:
+        touches_world = (
+            pending.refusal is None and self._tools.effect(pending.call.name) is Effect.WORLD
+        )
+        if touches_world:
+            await self._results(turn, done)
+            started = ToolStartedEntry(
+                call=pending.model_call, index=pending.index, name=pending.call.name
+            )
+            turn.recorded(await self._journal.start_tool(turn.lane, turn.run, started))
+        done.begin()
+        await self._make(turn, pending, done)
+        if touches_world:
+            await self._results(turn, done)
+
+    def _harmless(self, pending: step.PendingCall) -> bool:
+        return pending.refusal is None and self._tools.effect(pending.call.name) is Effect.NONE
+
+    async def _side_by_side(self, turn: Turn, beside: list[step.PendingCall], done: _Done) -> None:
+        """Make calls without effect at the same time; their results keep the order of the calls."""
+        at_once = asyncio.Semaphore(_AT_ONCE)
+        place = len(done.results)
+        done.begin()
+
+        async def make(pending: step.PendingCall) -> None:
+            async with at_once:
+                await self._make(turn, pending, done)
+
+        async with asyncio.TaskGroup() as tasks:
+            for pending in beside:
+                tasks.create_task(make(pending), name=f"call {pending.index} of {turn.run.id}")
+        beside.clear()
+        done.results[place:] = sorted(done.results[place:], key=lambda result: result.index)
+
+    async def _results(self, turn: Turn, done: _Done) -> None:
+        if done.results:
+            results, messages = done.taken()
+            recorded = await self._journal.record_result(turn.lane, turn.run, results, messages)
+            turn.recorded(recorded)
+            for message in messages:
+                turn.owed(message.address)
+
+    async def _make(self, turn: Turn, pending: step.PendingCall, done: _Done) -> None:
+        """One call; every failure becomes a result that the model can work with."""
+        name, key = pending.call.name, _key(turn, pending)
         turn.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=pending.call.arguments[:500])
         seconds = turn.terms.max_run_seconds or self._max_run_seconds
-        began = self._clock.monotonic()
-        text, ok = pending.refusal or "", False
+        made, ok = Queued(pending.refusal or ""), False
         if pending.refusal is None:
+            spent = sum(result.ms for result in done.results)
             left = seconds - (step.elapsed_ms(turn.bodies) + spent) / 1000
-            text, ok = await self._tried(turn, pending, key, max(left, 0.05))
-        ms = max(int((self._clock.monotonic() - began) * 1000), 0)
+            made, ok = await self._tried(turn, pending, max(left, 0.05))
+        ms, text = done.lap(), self._tools.redact(made.text)
         turn.emit(EventKind.TOOL_RESULT, key=key, name=name, ok=ok, text=text[:500], ms=ms)
-        return ToolResultEntry(
+        result = ToolResultEntry(
             call=pending.model_call,
             index=pending.index,
             name=name,
@@ -96,10 +197,12 @@ class Caller:
             ms=ms,
             tainted=pending.refusal is None and self._tools.taints(name),
         )
+        done.results.append(result)
+        done.messages += made.messages
 
     async def _tried(
-        self, turn: Turn, pending: step.PendingCall, key: str, seconds: float
-    ) -> tuple[str, bool]:
+        self, turn: Turn, pending: step.PendingCall, seconds: float
+    ) -> tuple[Queued, bool]:
         """The call, made again as often as that is harmless and wanted; all within `seconds`."""
         name, tries = pending.call.name, 1
         if self._tools.effect(name) is Effect.NONE:
@@ -113,16 +216,16 @@ class Caller:
                     with boundary(f"tool {name} of run {turn.run.id}") as caught:
                         try:
                             arguments = pending.call.arguments
-                            context = _context(turn, key)
-                            return await self._tools.execute(name, arguments, context), True
+                            context = _context(turn, pending)
+                            return await self._tools.perform(name, arguments, context), True
                         except ToolError as error:
-                            return f"error: {error}", False
+                            return Queued(f"error: {error}"), False
                     text = f"error: {name} failed inside ({type(caught.error).__name__})"
         except TimeoutError:
             if not limit.expired():
                 raise
             text = "error: cut off by the run's time limit; outcome unknown"
-        return text, False
+        return Queued(text), False
 
 
 def _within_terms(turn: Turn, pending: step.PendingCall, unrecorded: int) -> step.PendingCall:
@@ -140,13 +243,18 @@ def _within_terms(turn: Turn, pending: step.PendingCall, unrecorded: int) -> ste
     return pending
 
 
-def _context(turn: Turn, key: str) -> CallContext:
+def _key(turn: Turn, pending: step.PendingCall) -> str:
+    return f"{turn.run.id}:{pending.model_call}:{pending.index}"
+
+
+def _context(turn: Turn, pending: step.PendingCall) -> CallContext:
     return CallContext(
         run_id=turn.run.id,
         session_key=turn.run.session_key,
         address=turn.address,
         sender_id=turn.run.sender_id,
         role=turn.run.role,
-        key=key,
+        key=_key(turn, pending),
         tainted=turn.tainted,
+        approved=pending.approved,
     )

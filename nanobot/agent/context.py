@@ -38,7 +38,8 @@ _ELIDED = "(an older result, left out to fit the model's context; call again if 
 _TEXT_SHARE = 0.4
 _HEADER_TOKENS = 20
 _QUOTED = 500
-_NOTES_SEEN = ("error", "undelivered")
+_BY_OTHERS = ("undelivered", "denied")
+_NOTES_SEEN = ("error", *_BY_OTHERS)
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -202,9 +203,7 @@ def context(
 
 def _unasked(body: Body | None) -> bool:
     """Whether somebody else than the run may have written this."""
-    return isinstance(body, PostEntry) or (
-        isinstance(body, NoteEntry) and body.what == "undelivered"
-    )
+    return isinstance(body, PostEntry) or (isinstance(body, NoteEntry) and body.what in _BY_OTHERS)
 
 
 def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[ChatMessage]:

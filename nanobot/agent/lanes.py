@@ -10,7 +10,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent.run import Driver
-from nanobot.agent.states import RunKind
+from nanobot.agent.states import RunKind, RunState
 from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
@@ -171,6 +171,8 @@ class Lanes:
             return False
         turn = self._driver.begin(claim)
         self._bus.mail_taken(key, max((message.inbound_id for message in turn.asked()), default=0))
+        if claim.run.state is RunState.AWAITING_HUMAN:
+            self._bus.mail_waits(key)
         if claim.run.attempts > 1:
             logger.warning("run {} resumes, attempt {}", claim.run.id, claim.run.attempts)
         return await self._drive(turn)

@@ -80,6 +80,8 @@ class Driver:
                     await self._asker.call(turn, wanted)
                 case step.RunTools(calls):
                     await self._caller.call(turn, calls)
+                case step.AskHuman():
+                    return turn.more
                 case step.Finish() as end:
                     return await self._answer(turn, end)
                 case step.Stop() as end:

@@ -7,10 +7,13 @@ from typing import TypeAlias
 
 import msgspec
 
+from nanobot.approvals import digest
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import (
+    ApprovalEntry,
     Body,
     CancelEntry,
+    DecisionEntry,
     Entry,
     ModelCallEntry,
     NoteEntry,
@@ -34,6 +37,7 @@ REPEATED = (
     "not executed: you have made this very call {count} times and got the same result each time. "
     "Use what you have, try something else, or tell the person what is missing."
 )
+ANOTHER_CALL = "not executed: what was approved is not this call"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,12 +49,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingCall(msgspec.Struct, frozen=True):
-    """A call without a result. With `refusal` it is not made: that text is its result."""
+    """A call without a result. With `refusal` it is not made: that text is its result. `approval`
+    is what it waits for; once given, it is `approved`."""
 
     model_call: int
     index: int
     call: ToolCall
     refusal: str | None = None
+    approval: int | None = None
+    approved: bool = False
 
 
 class CallModel(msgspec.Struct, frozen=True):
@@ -65,6 +72,12 @@ class RunTools(msgspec.Struct, frozen=True):
     """Make these calls, in order."""
 
     calls: tuple[PendingCall, ...]
+
+
+class AskHuman(msgspec.Struct, frozen=True):
+    """Wait, as a row, for a person's answer to this approval."""
+
+    approval: int
 
 
 class Finish(msgspec.Struct, frozen=True):
@@ -82,7 +95,7 @@ class Stop(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-Step: TypeAlias = CallModel | RunTools | Finish | Stop
+Step: TypeAlias = CallModel | RunTools | AskHuman | Finish | Stop
 
 
 def elapsed_ms(bodies: Sequence[Body]) -> int:
@@ -109,6 +122,8 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: Limits) -> Step:
         pending = _pending(bodies, reply)
         if pending and sum(1 for b in bodies if _asks(b)) > limits.max_tool_rounds:
             return Stop("limit_tool_rounds", _said(bodies))
+        if pending and pending[0].approval is not None:
+            return AskHuman(pending[0].approval)
         if pending:
             return RunTools(tuple(pending))
         if not reply.tool_calls and not reply.partial:
@@ -178,15 +193,23 @@ def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
     for index, call in enumerate(reply.tool_calls):
         if index in results:
             continue
-        pending.append(
-            PendingCall(
-                reply.call,
-                index,
-                call,
-                _refusal(reply, call, history, was_started=index in started),
-            )
-        )
+        refusal = _refusal(reply, call, history, was_started=index in started)
+        pending.append(_decided(bodies, PendingCall(reply.call, index, call, refusal)))
     return pending
+
+
+def _decided(bodies: Sequence[Body], one: PendingCall) -> PendingCall:
+    """The call with what a person, if one was asked, said to it."""
+    asked = [b for b in bodies if isinstance(b, ApprovalEntry) and b.call == one.model_call]
+    approval = next((b for b in asked if b.index == one.index), None)
+    if approval is None or one.refusal is not None:
+        return one
+    verdicts = [b.verdict for b in bodies if isinstance(b, DecisionEntry) and b.id == approval.id]
+    if "approved" not in verdicts:
+        return msgspec.structs.replace(one, approval=approval.id)
+    if approval.digest != digest(one.call.name, one.call.arguments):
+        return msgspec.structs.replace(one, refusal=ANOTHER_CALL)
+    return msgspec.structs.replace(one, approved=True)
 
 
 def _refusal(

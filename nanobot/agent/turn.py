@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from nanobot.agent.states import RunState
 from nanobot.agent.step import Limits, own
+from nanobot.approvals import Approval, Parked
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, EventKind, OutboundKind, OutboundMessage, RunEvent, RunTerms
 from nanobot.journal import Claim, RunUsage
@@ -40,6 +41,7 @@ class Turn:
         self.log: list[Entry] = list(claim.entries)
         self.unrecorded: list[Body] = []
         self.partial = ""
+        self.more = False
         self._bus = bus
         self._clock = clock
         self._seq = 0
@@ -150,6 +152,20 @@ class Turn:
     def partial_reply(self) -> ReplyEntry:
         """What the model said before somebody stopped it."""
         return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)
+
+    def parked(self, parked: Parked, asked: Approval) -> None:
+        """The run is a row now that waits for a person; its lane is free. `more` waits there."""
+        self.more = parked.more
+        for address in parked.owes:
+            self.owed(address)
+        self._bus.wake(self.run.session_key, self.run.kind, asked.expires_at - asked.asked_at)
+        self.emit(EventKind.STATUS, state="waiting")
+        told = {"tool": asked.tool, "arguments": asked.arguments[:500], "why": asked.why}
+        self.emit(EventKind.APPROVAL, question=asked.question, choices=asked.choices, **told)
+
+    def owed(self, address: Address) -> None:
+        """The run owes something to a chat."""
+        self._bus.owed(address)
 
     def stopped(self) -> None:
         """An order ended this run; its driver must not touch it any more."""

@@ -18,6 +18,7 @@ from nanobot.errors import UsageError
 from nanobot.journal import Admission, Admitted, Busy, Journal, Ready, Run
 
 _WATCH_LIMIT = 1_000
+_LONGEST_TIMER = 60.0
 
 
 class Subscription:
@@ -79,6 +80,7 @@ class Bus:
         self.busy = busy or Busy()
         self._lane_limit = lane_limit
         self._lanes = {kind: _Queue() for kind in RunKind}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._mail: dict[str, int] = {}
         self._files: dict[str, asyncio.Event] = {}
         self._owed: dict[str, asyncio.Queue[str]] = {}
@@ -138,10 +140,16 @@ class Bus:
 
     def wake(self, session_key: str, kind: RunKind, held: float = 0.0) -> None:
         """A session has something to do, in `held` seconds."""
-        if held > 0:
-            asyncio.get_running_loop().call_later(held, self._lanes[kind].put, session_key)
-        else:
+        if held <= 0:
             self._lanes[kind].put(session_key)
+            return
+        loop, timer = asyncio.get_running_loop(), self._timers.get(session_key)
+        # A machine that slept has slept through its timers: what is far off is looked at earlier.
+        due = loop.time() + min(held, _LONGEST_TIMER)
+        if timer is None or not loop.time() < timer.when() <= due:
+            if timer is not None:
+                timer.cancel()
+            self._timers[session_key] = loop.call_at(due, self._lanes[kind].put, session_key)
 
     async def next_lane(self, kind: RunKind) -> str:
         """The next session with something to do; they take turns."""
@@ -150,6 +158,10 @@ class Bus:
     def mail_came(self, session_key: str) -> bool:
         """Whether something was admitted to the session since this was last asked."""
         return self._mail.pop(session_key, None) is not None
+
+    def mail_waits(self, session_key: str) -> None:
+        """Something waits in the session that a run is to look for."""
+        self._mail.setdefault(session_key, 0)
 
     def mail_taken(self, session_key: str, inbound_id: int) -> None:
         """Everything up to this message is in the hands of a run: it need not look for it."""

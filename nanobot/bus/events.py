@@ -19,6 +19,7 @@ class Origin(StrEnum):
     RUN = "run"
     API = "api"
     LIFECYCLE = "lifecycle"
+    APPROVAL = "approval"
 
 
 class Role(StrEnum):
@@ -96,12 +97,14 @@ class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `run_id` is the run's identity, chosen by the caller. `tools` are all it may use; `tool_order`
     comes first in what the model is shown. `history` are (role, text) pairs that the model sees
     instead of the session's past. `direct`: the answer goes back to the caller and is not
-    delivered anywhere. `digest` tells whether two callers asked for the same thing.
+    delivered anywhere. `unattended`: nobody is there who could be asked anything. `digest` tells
+    whether two callers asked for the same thing.
     """
 
     run_id: str = ""
     digest: str = ""
     direct: bool = False
+    unattended: bool = False
     max_iterations: int | None = None
     max_tool_rounds: int | None = None
     max_run_seconds: float | None = None

@@ -38,9 +38,9 @@ class Client:
             return answer
         raise NanobotError(answer.text if isinstance(answer, Refusal) else "not understood")
 
-    def say(self, text: str, key: str) -> None:
-        """Send a message; it is taken once per key."""
-        self._send(Say(text, key))
+    def say(self, text: str, key: str, *, attended: bool = True) -> None:
+        """Send a message; it is taken once per key. `attended`: somebody is there to be asked."""
+        self._send(Say(text, key, attended))
 
     def was_shown(self, key: str) -> None:
         """The person has seen the message."""

@@ -20,6 +20,8 @@ _GROUPS = {
     "outbox": "Messages to chats, and how their delivery stands.",
     "tools": "What the model may do, and what it did.",
     "pair": "People: who asks to be let in, and who was.",
+    "approvals": "What waits for somebody's word.",
+    "policy": "What the model may do, and why.",
     "audit": "Proof that the log is as it was written.",
 }
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY

@@ -141,7 +141,7 @@ class Conversation:
 
     async def once(self, text: str) -> int:
         """Say one thing and show its answer; returns the exit code."""
-        wanted = Wanted(self._say(text))
+        wanted = Wanted(self._say(text, attended=False))
         async for answer in self._client.answers():
             wanted.see(answer)
             self._show(answer, mine=wanted.is_mine(answer))
@@ -172,10 +172,10 @@ class Conversation:
             raise KeyboardInterrupt
         self._say("/stop")
 
-    def _say(self, text: str) -> str:
+    def _say(self, text: str, *, attended: bool = True) -> str:
         self._count += 1
         key = f"{self._prefix}-{self._count}"
-        self._client.say(text, key)
+        self._client.say(text, key, attended=attended)
         return key
 
     async def _keep_showing(self) -> None:

@@ -205,3 +205,27 @@ pairings = sa.Table(
     sa.Column("decided_by", sa.Text),
     sqlite_with_rowid=False,
 )
+
+# What people were asked before a call was made, or for an answer; the body is an Approval.
+approvals = sa.Table(
+    "approvals",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("session_key", sa.Text, nullable=False, index=True),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+
+# Calls that were approved for good in one conversation.
+rules = sa.Table(
+    "rules",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("tool", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("tainted", sa.Boolean, nullable=False),
+    sa.Column("by", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+)

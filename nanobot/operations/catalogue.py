@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from nanobot.operations.approving import APPROVING
 from nanobot.operations.operation import Operation
 from nanobot.operations.pairing import PAIRING
 from nanobot.operations.runs import STORED
 from nanobot.operations.sessions import SESSIONS
 from nanobot.operations.talking import TALKING
 
-OPERATIONS: tuple[Operation, ...] = (*TALKING, *SESSIONS, *STORED, *PAIRING)
+OPERATIONS: tuple[Operation, ...] = (*TALKING, *APPROVING, *SESSIONS, *STORED, *PAIRING)

@@ -77,6 +77,7 @@ class Operations:
             role=asked.role,
             session_key=asked.session_key,
             by=message.sender.id,
+            name=message.sender.name,
             address=message.address,
             key=f"{message.dedupe_key}:{operation.name}",
         )

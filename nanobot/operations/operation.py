@@ -58,6 +58,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     session_key: str
     by: str
+    name: str = ""
     address: Address | None = None
     key: str = ""
 

@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 
 from nanobot.agent.states import RunState, as_people_see
+from nanobot.approvals import Approval
 from nanobot.pairing import PairingView
 from nanobot.records import OutboxView, RunView, SessionView, ToolCallView
 
 # What a list shows of each row; everything else is in its `show` and in JSON.
 _SHOWN: dict[type, tuple[str, ...]] = {
+    Approval: ("id", "state", "tool", "arguments", "question", "address", "asked_at"),
     SessionView: ("key", "title", "has_unread", "updated_at", "run"),
     RunView: ("id", "session_key", "state", "created_at", "error"),
     OutboxView: ("id", "address", "state", "created_at", "text", "error"),

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.approvals import Approval, RuleView
 from nanobot.bus.events import Address, InboundMessage
 from nanobot.database import schema
 from nanobot.database.sqlite import Database
@@ -22,7 +23,7 @@ from nanobot.records import (
     SessionView,
     ToolCallView,
 )
-from nanobot.repositories import erasing, reads
+from nanobot.repositories import approving, erasing, reads
 from nanobot.store import outbox, runs
 from nanobot.store.unit import Writer
 
@@ -131,6 +132,22 @@ class SqlRecords:
             lambda c: reads.tool_calls(c, session_key=session, name=name, limit=limit)
         )
 
+    async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
+        """What people were asked."""
+        return await self._do(lambda c: approving.listing(c, session, state, limit))
+
+    async def approval(self, number: int) -> Approval | None:
+        """One of them."""
+        return await self._do(lambda c: approving.one(c, number))
+
+    async def rules(self) -> list[RuleView]:
+        """What was allowed for good."""
+        return await self._do(approving.rules)
+
+    async def forget_rule(self, number: int) -> bool:
+        """Take such a permission back."""
+        return await self._do(lambda c: approving.forget(c, number), "forget_rule")
+
     async def audit(self, session: str, head: str) -> list[AuditView]:
         """Walk the chains, a session at a time: others may write in between."""
         keys = [session]
@@ -174,6 +191,8 @@ def _delete(connection: sa.Connection, key: str) -> int:
     connection.execute(sa.delete(_p).where(_p.c.outbound_id.in_(owed)))
     connection.execute(sa.delete(_o).where(_o.c.session_key == key))
     connection.execute(sa.delete(_r).where(_r.c.session_key == key))
+    for asked in (schema.approvals, schema.rules):
+        connection.execute(sa.delete(asked).where(asked.c.session_key == key))
     connection.execute(sa.delete(_e).where(_e.c.session_key == key))
     connection.execute(sa.delete(_s).where(_s.c.key == key))
     return int(row.head_seq)

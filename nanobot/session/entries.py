@@ -99,6 +99,23 @@ class ToolResultEntry(
     tainted: bool = False
 
 
+class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval"):
+    """A person is asked before the call is made. `digest`: of exactly that call."""
+
+    id: int
+    call: int
+    index: int
+    digest: str
+
+
+class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, tag="decision"):
+    """What became of it (`verdict`: approved, denied, answered, expired), and by whom."""
+
+    id: int
+    verdict: str
+    by: str
+
+
 class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
     """Somebody ended the run."""
 
@@ -106,8 +123,8 @@ class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
 
 
 class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note", omit_defaults=True):
-    """Something the gateway records (`what`: error, new, undelivered, overflow, fallback). `ms`:
-    time of the run that it took."""
+    """Something the gateway records (`what`: error, new, undelivered, denied, overflow, fallback).
+    `ms`: time of the run that it took."""
 
     what: str
     text: str
@@ -135,6 +152,8 @@ Body: TypeAlias = (
     | ReplyEntry
     | ToolStartedEntry
     | ToolResultEntry
+    | ApprovalEntry
+    | DecisionEntry
     | CancelEntry
     | NoteEntry
     | PostEntry

@@ -87,7 +87,7 @@ def _admit_one(connection: sa.Connection, writer: Writer, one: Admission, batch:
         answer = _too_many(one, waiting) if refused else None
         waits = not refused
     held = _hold(connection, one, batch.busy) if waits else 0.0
-    identity = _insert(connection, writer, one, waits=waits, held=held)
+    identity = insert(connection, writer, one, waits=waits, held=held)
     if identity is None:
         return again  # another process took it in at this very moment
     if answer is not None:
@@ -141,9 +141,10 @@ def _ended(
     return None
 
 
-def _insert(
+def insert(
     connection: sa.Connection, writer: Writer, one: Admission, *, waits: bool, held: float
 ) -> int | None:
+    """A message's row; its id, or None if the message was here already."""
     message = one.message
     now = writer.clock.now()
     values = {

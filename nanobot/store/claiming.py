@@ -12,8 +12,8 @@ from nanobot.bus.events import Origin
 from nanobot.database import schema
 from nanobot.database.hot import hot
 from nanobot.journal import Claim, Lane, Ready, Run
-from nanobot.session.entries import Entry
-from nanobot.store import inbox, lanes, log, runs
+from nanobot.session.entries import Body, Entry
+from nanobot.store import approvals, inbox, lanes, log, runs
 from nanobot.store.unit import Writer, store_now
 
 _r = schema.runs
@@ -27,18 +27,20 @@ def ready(connection: sa.Connection, writer: Writer) -> list[Ready]:
     """See Journal.ready."""
     now = store_now(connection, writer)
     found: dict[str, Ready] = {}
-    live = sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts).where(schema.RUN_LIVE)
-    for key, kind, attempts in connection.execute(live.order_by(_r.c.created_at)):
-        found[key] = Ready(key, RunKind(kind), attempts)
+    live = sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts, _r.c.state).where(schema.RUN_LIVE)
+    for key, kind, attempts, state in connection.execute(live.order_by(_r.c.created_at)).all():
+        parked = state == RunState.AWAITING_HUMAN
+        held_yet = held(connection, writer, key) if parked else 0.0
+        found[key] = Ready(key, RunKind(kind), attempts, held_yet)
     waiting = sa.select(
         _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.fetching, _i.c.at
     ).where(schema.INBOUND_OPEN, _i.c.state == "pending")
-    for key, origin, held, fetching, at in connection.execute(waiting.order_by(_i.c.id)):
-        until = max(held, inbox.files_until(fetching, at))
+    for key, origin, until_then, fetching, at in connection.execute(waiting.order_by(_i.c.id)):
+        until = max(until_then, inbox.files_until(fetching, at))
         kind = inbox.kind_for(Origin(origin))
         known = found.setdefault(key, Ready(key, kind, held=max(until - writer.clock.now(), 0.0)))
-        if known.held and held:  # the last of a burst decides when it may be taken
-            later = max(known.held, held - writer.clock.now())
+        if known.held and until_then:  # the last of a burst decides when it may be taken
+            later = max(known.held, until_then - writer.clock.now())
             found[key] = msgspec.structs.replace(known, held=later)
     return [one for key, one in found.items() if not _held(connection, writer, key, now)]
 
@@ -60,13 +62,18 @@ def claim(
         return None
     lane = Lane(key, session.token + 1)
     live = runs.live(connection, key)
+    parked = live if live is not None and live.state is RunState.AWAITING_HUMAN else None
+    if parked is not None and approvals.waits(connection, writer, parked) > 0:
+        return None
     if live is not None:
         lanes.own(connection, writer, lane, session.token)
+        if parked is not None:
+            approvals.go_on(connection, writer, lane, parked)
         run = _again(connection, live)
     else:
         waiting = inbox.one_turn(inbox.pending(connection, key))
         taken = inbox.here(waiting, writer.clock.now())
-        if not taken or _hold(writer, taken):
+        if not taken or inbox.hold(writer, taken):
             return None
         lanes.own(connection, writer, lane, session.token)
         run = _begin(connection, writer, lane, run_id, taken, zone)
@@ -101,12 +108,16 @@ def _begin(
     if asked and not runs.is_known(connection, asked):
         run_id = asked
     inbox.take(connection, run_id, taken)
-    made = log.append(connection, writer, lane, run_id, [inbox.as_entry(p, zone) for p in taken])
+    bodies: list[Body] = [inbox.as_entry(p, zone) for p in taken]
+    approved = message.origin is Origin.APPROVAL
+    if approved:
+        bodies += approvals.approved_call(connection, message)
+    made = log.append(connection, writer, lane, run_id, bodies)
     run = Run(
         id=run_id,
         session_key=lane.session_key,
         kind=inbox.kind_for(message.origin),
-        state=RunState.PREPARING,
+        state=RunState.TOOL_RUNNING if approved else RunState.PREPARING,
         origin=message.origin,
         address=message.address,
         sender_id=message.sender.id,
@@ -160,15 +171,9 @@ def take_pending(
     return log.append(connection, writer, lane, run.id, bodies)
 
 
-def _hold(writer: Writer, turn: Sequence[inbox.Pending]) -> float:
-    """Seconds for which a turn is held yet. A clock set back does not hold it any longer."""
-    left = inbox.held_until(turn) - writer.clock.now()
-    return left if 0 < left <= inbox.MOST_HELD_SECONDS else 0.0
-
-
 def held(connection: sa.Connection, writer: Writer, key: str) -> float:
     """See Journal.held."""
-    turn, now = inbox.one_turn(inbox.pending(connection, key)), writer.clock.now()
-    if turn and not inbox.here(turn, now):
-        return min(one.files_until for one in turn if now < one.files_until) - now
-    return _hold(writer, turn)
+    live = runs.live(connection, key)
+    if live is not None and live.state is RunState.AWAITING_HUMAN:
+        return max(approvals.waits(connection, writer, live), 0.001)
+    return inbox.hold(writer, inbox.one_turn(inbox.pending(connection, key)))

@@ -13,10 +13,12 @@ from nanobot.bus.events import Attachment, InboundMessage, Origin, Role
 from nanobot.database import schema
 from nanobot.database.hot import hot
 from nanobot.session.entries import UserEntry
+from nanobot.store.unit import Writer
 
 _i = schema.inbound
 _decoder = msgspec.json.Decoder(InboundMessage)
 
+_OF_PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 MOST_HELD_SECONDS = 10.0
 """A burst is answered after this long at the latest."""
 
@@ -65,7 +67,7 @@ class Pending(msgspec.Struct, frozen=True):
 
 def kind_for(origin: Origin) -> RunKind:
     """People are answered in chat runs; what happens by itself runs in the background."""
-    return RunKind.CHAT if origin in (Origin.USER, Origin.API) else RunKind.TASK
+    return RunKind.CHAT if origin in _OF_PEOPLE else RunKind.TASK
 
 
 def pending(connection: sa.Connection, key: str, limit: int = 100) -> list[Pending]:
@@ -131,6 +133,15 @@ def held_until(turn: Sequence[Pending]) -> float:
     longest = max((one.not_before for one in turn), default=0.0)
     first = min((one.not_before for one in turn if one.not_before), default=0.0)
     return min(longest, first + MOST_HELD_SECONDS)
+
+
+def hold(writer: Writer, turn: Sequence[Pending]) -> float:
+    """Seconds for which a turn is held yet. A clock set back does not hold it any longer."""
+    now = writer.clock.now()
+    if turn and not here(turn, now):
+        return min(one.files_until for one in turn if now < one.files_until) - now
+    left = held_until(turn) - now
+    return left if 0 < left <= MOST_HELD_SECONDS else 0.0
 
 
 def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:

@@ -9,6 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.agent.states import RunKind, RunState
+from nanobot.approvals import Answer, Approval, Decided, Parked
 from nanobot.arrivals import Unfetched
 from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.database import schema
@@ -31,7 +32,18 @@ from nanobot.journal import (
 )
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, Entry
-from nanobot.store import admission, claiming, direct, inbox, lanes, log, outbox, previews, runs
+from nanobot.store import (
+    admission,
+    approvals,
+    claiming,
+    direct,
+    inbox,
+    lanes,
+    log,
+    outbox,
+    previews,
+    runs,
+)
 from nanobot.store.unit import Writer
 
 T = TypeVar("T")
@@ -45,6 +57,8 @@ VERBS = (
     "record_reply",
     "start_tool",
     "record_result",
+    "park",
+    "answer",
     "finish",
     "release",
     "post",
@@ -129,30 +143,54 @@ class SqlJournal:
 
     async def record_reply(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
         """The model asked for tools."""
-        return await self._advance("record_reply", lane, run, (body,), RunState.TOOL_RUNNING)
+        return await self._advance("record_reply", lane, run, (body,))
 
     async def start_tool(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
         """An effect on the world is about to happen."""
-        return await self._advance("start_tool", lane, run, (body,), None)
+        return await self._advance("start_tool", lane, run, (body,))
 
     async def record_result(
-        self, lane: Lane, run: Run, bodies: Sequence[Body]
+        self,
+        lane: Lane,
+        run: Run,
+        bodies: Sequence[Body],
+        messages: Sequence[OutboundMessage] = (),
     ) -> tuple[Entry, ...]:
-        """What tool calls gave."""
-        return await self._advance("record_result", lane, run, bodies, None)
+        """What tool calls gave, and send."""
+        return await self._advance("record_result", lane, run, bodies, messages)
 
     async def _advance(
-        self, verb: str, lane: Lane, run: Run, bodies: Sequence[Body], state: RunState | None
+        self,
+        verb: str,
+        lane: Lane,
+        run: Run,
+        bodies: Sequence[Body],
+        messages: Sequence[OutboundMessage] = (),
     ) -> tuple[Entry, ...]:
         def work(connection: sa.Connection) -> tuple[Entry, ...]:
             made = log.append(connection, self._writer, lane, run.id, bodies)
-            if state is not None:
-                runs.transition(connection, run, state, progress=True)
+            if verb == "record_reply":
+                runs.transition(connection, run, RunState.TOOL_RUNNING, progress=True)
             elif verb == "record_result":
                 runs.progressed(connection, run)
+            for message in messages:
+                if message.address == run.address:
+                    outbox.owe(connection, self._writer, lane.session_key, run.id, [message])
+                else:
+                    outbox.post(connection, self._writer, str(message.address), message)
             return made
 
         return await self._do(verb, work)
+
+    async def park(self, lane: Lane, run: Run, asked: Approval) -> Parked:
+        """Ask a person, and wait as a row."""
+        return await self._do("park", lambda c: approvals.park(c, self._writer, lane, run, asked))
+
+    async def answer(self, identity: int, given: Answer) -> Decided | None:
+        """A person's answer."""
+        return await self._do(
+            "answer", lambda c: approvals.answer(c, self._writer, identity, given)
+        )
 
     async def finish(self, lane: Lane, run: Run, ending: Ending) -> bool:
         """End the run with all that it owes."""

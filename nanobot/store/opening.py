@@ -121,7 +121,7 @@ def check(path: Path) -> None:
     except sqlite3.Error as error:
         raise as_store_error(error) from error
     if found != [("ok",)]:
-        problems = "; ".join(str(row[0]) for row in found)
+        problems = "; ".join(" ".join(str(row[0]).split()) for row in found)
         raise StoreCorrupt(
             f"{path} is damaged ({problems}): move it away and put a backup (*.bak beside it) "
             "in its place"

@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.agent.states import PREDECESSORS, RunKind, RunState
+from nanobot.approvals import OPEN
 from nanobot.bus.events import Address, Origin, Role
 from nanobot.database import schema
 from nanobot.database.dialect import insert_ignore
@@ -18,6 +19,7 @@ from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, Pr
 from nanobot.store import inbox, lanes, log, outbox, previews
 from nanobot.store.unit import Writer
 
+_a = schema.approvals
 _s = schema.sessions
 _r = schema.runs
 _i = schema.inbound
@@ -171,6 +173,8 @@ def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | N
     if run is not None and not order.everyone and run.sender_id != sender_id:
         run = None
     inbox.settle_waiting(connection, key, None if order.everyone else sender_id)
+    theirs = sa.select(_r.c.id).where(_r.c.session_key == key, _r.c.sender_id == sender_id)
+    _void(connection, _a.c.session_key == key if order.everyone else _a.c.run_id.in_(theirs))
     if run is None:
         outbox.owe(connection, writer, key, "", ending.outbound)
         return None
@@ -185,6 +189,8 @@ def interrupt(connection: sa.Connection, writer: Writer, message: Admission) -> 
     run = live(connection, message.session_key)
     if run is None or run.sender_id != message.message.sender.id:
         return None
+    if run.state is RunState.AWAITING_HUMAN:
+        return None  # it is not at work: what is said may be what it waits for
     said = () if message.said is None else (message.said,)
     ending = Ending(state=RunState.ABORTED, bodies=said, error="interrupted")
     _abort(connection, writer, session.token, run, ending, run.sender_id)
@@ -210,8 +216,15 @@ def _abort(
     """End a run over the head of whoever drives it: the lane's token moves on first."""
     lane = Lane(run.session_key, token + 1)
     lanes.take_from(connection, lane, token)
+    _void(connection, _a.c.run_id == run.id)
     bodies = (*ending.bodies, CancelEntry(by=by))
     _end(connection, writer, lane, run, msgspec.structs.replace(ending, bodies=bodies))
+
+
+def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+    """Nobody's answer to these counts any more."""
+    unanswered = sa.update(_a).where(_a.c.state.in_(OPEN), which)
+    connection.execute(unanswered.values(state="void"))
 
 
 def release(connection: sa.Connection, writer: Writer, lane: Lane, run: Run) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from nanobot.bus.events import Address, Role
+from nanobot.bus.events import Address, OutboundMessage, Role
 
 
 class Effect(StrEnum):
@@ -27,7 +27,7 @@ class Effect(StrEnum):
 class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     """For whom a call runs. `key` is the call's identity: run, model call, index. `tainted`: the
     run has seen what came from outside, which may be what asks for this call. `approved`: a person
-    has agreed to exactly this call."""
+    has agreed to exactly this call, or a rule of the configuration allows it."""
 
     run_id: str
     session_key: str
@@ -42,29 +42,51 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
 Args = TypeVar("Args", bound=msgspec.Struct)
 
 
+class Question(msgspec.Struct, frozen=True):
+    """What a call puts to the person instead of doing something itself."""
+
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+class Queued(msgspec.Struct, frozen=True):
+    """The result of a call of effect `store`: its text, and the messages to chats that are
+    committed with it."""
+
+    text: str
+    messages: tuple[OutboundMessage, ...] = ()
+
+
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     """One tool.
 
     `args` is a msgspec Struct: its fields (with `msgspec.Meta` descriptions) are the schema, and
-    `run` gets a validated instance. `run` returns the text for the model and raises ToolError
-    for what the model can mend. `timeout` is in seconds. `allowed` is the set of roles that may
-    use it at all. `rest` is what a result too long to show says about reading what was left out.
+    `run` gets a validated instance. `run` returns the text for the model (a Queued with what is to
+    be sent, if its effect is `store`) and raises ToolError for what the model can mend. `timeout`
+    is in seconds. `allowed` is the set of roles that may use it at all. `rest` is what a result too
+    long to show says about reading what was left out.
 
     `taints`: its results are content from outside (the web, other people's systems), which must
     not be obeyed; a run that has seen some is held to stricter rules. `risk` is for the policy
     where no rule names the tool; unset, it is high for effects on the world and low otherwise.
+    `uncontained` says why a call would not stay within the sandbox, None if it does. `question`
+    makes of a call what a person is asked, whose answer is the result. `elsewhere`: whether a call
+    says something in another chat.
     """
 
     name: str
     description: str
     args: type[Args]
-    run: Callable[[Args, CallContext], Awaitable[str]]
+    run: Callable[[Args, CallContext], Awaitable[str | Queued]]
     effect: Effect
     timeout: float = 30.0
     allowed: frozenset[Role] = frozenset({Role.OWNER, Role.MEMBER})
     rest: str = "Ask for a smaller part to see it."
     taints: bool = False
     risk: Literal["low", "high"] | None = None
+    uncontained: Callable[[], Awaitable[str | None]] | None = None
+    question: Callable[[Args], Question] | None = None
+    elsewhere: Callable[[Args, CallContext], bool] | None = None
 
 
 AnyTool = Tool[Any]

@@ -1,4 +1,4 @@
-"""The tool that runs commands, for owners: in the sandbox, or without it if a person agreed."""
+"""The tool that runs commands: in the sandbox, or without it if a person agreed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from nanobot.bus.events import Role
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.process import Running
@@ -79,10 +78,21 @@ class _Shell:
         number = await self._background.start(args.command, context, network=network, bare=bare)
         return f"Started in the background as #{number}. You are told when it ends."
 
+    async def uncontained(self) -> str | None:
+        """Why a command needs a person's word because of where it runs; None if it does not, or
+        if that would not help."""
+        if self._terms.walls == "required":
+            return None
+        return await self._walls_missing(network=self._terms.network)
+
+    async def _walls_missing(self, *, network: bool) -> str | None:
+        if self._terms.walls == "off":
+            return "it is switched off"
+        return await self._sandbox.probe(network=network)
+
     async def _bare(self, context: CallContext, *, network: bool) -> bool:
         """Whether to run without a sandbox, which takes a person's word. Raises ToolDenied."""
-        off = self._terms.walls == "off"
-        why = "it is switched off" if off else await self._sandbox.probe(network=network)
+        why = await self._walls_missing(network=network)
         if why is None:
             return False
         if self._terms.walls == "required" or not context.approved:
@@ -127,8 +137,8 @@ def exec_tool(
     terms: Terms = Terms(),  # noqa: B008 - frozen
     background: Running | None = None,
 ) -> Tool[Exec]:
-    """exec, for owners. Where the sandbox does not work every call is denied, with the remedy,
-    unless a person agreed to it.
+    """The tool exec. Where the sandbox does not work every call is denied, with the remedy, unless
+    a person agreed to it.
 
     The result is the output (stdout and stderr as they came) and how the command ended; a failing
     command is a result, one that takes too long is a ToolTimeout. A run that has seen content from
@@ -146,6 +156,6 @@ def exec_tool(
         run=shell.run,
         effect=Effect.WORLD,
         timeout=MAX_SECONDS + _GRACE_SECONDS,
-        allowed=frozenset({Role.OWNER}),
         rest=_REST,
+        uncontained=shell.uncontained,
     )

@@ -6,24 +6,49 @@ import asyncio
 import copy
 import difflib
 import re
+import time
 from typing import Any
 
+import msgspec
+from loguru import logger
+
 from nanobot.bus.events import Role
-from nanobot.errors import ToolDenied, ToolTimeout, ToolUnknown, UsageError
+from nanobot.errors import (
+    ToolArgumentsError,
+    ToolDenied,
+    ToolError,
+    ToolTimeout,
+    ToolUnknown,
+    UsageError,
+)
 from nanobot.providers.base import ToolSpec
 from nanobot.tools.arguments import parse_arguments
-from nanobot.tools.base import AnyTool, CallContext, Effect
+from nanobot.tools.base import AnyTool, CallContext, Effect, Question, Queued
+from nanobot.tools.policy import Circumstances, Judgement, Policy, Verdict
+from nanobot.tools.redact import Redactor
 from nanobot.tools.result import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.schema import parameters_of
 
 # What every OpenAI-compatible endpoint accepts as a function's name.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_LOGGED = 500
+_LEFT_TO_EXECUTE = Judgement(
+    verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
+)
 
 
 class ToolRegistry:
     """Tools by name. What it lists is sorted, and the same bytes as long as the tools are."""
 
-    def __init__(self, max_result_chars: int = MAX_RESULT_CHARS) -> None:
+    def __init__(
+        self,
+        max_result_chars: int = MAX_RESULT_CHARS,
+        *,
+        policy: Policy | None = None,
+        redact: Redactor | None = None,
+    ) -> None:
+        self.policy = policy or Policy()
+        self.redact = redact or Redactor()
         self._max_result_chars = max_result_chars
         self._tools: dict[str, AnyTool] = {}
         self._specs: dict[str, ToolSpec] = {}
@@ -68,18 +93,94 @@ class ToolRegistry:
         tool = self._tools.get(name)
         return None if tool is None else tool.effect
 
+    def arguments_of(self, name: str) -> type[msgspec.Struct]:
+        """The struct of a tool's arguments. Raises UsageError if there is no such tool."""
+        if name not in self._tools:
+            raise UsageError(self._unknown(name, Role.OWNER))
+        return self._tools[name].args
+
     def taints(self, name: str) -> bool:
         """Whether results of this tool are content from outside."""
         return name in self._tools and self._tools[name].taints
 
-    async def execute(self, name: str, arguments: str, context: CallContext) -> str:
-        """Run one call with the model's own text as arguments, and return the text for the model.
+    async def judge(self, name: str, arguments: str, context: CallContext) -> Judgement:
+        """What the policy says to a call. What `execute` would refuse anyhow is not asked about."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return _LEFT_TO_EXECUTE
+        if context.role not in tool.allowed:
+            why = f"{name} may not be used for a {context.role}"
+            return Judgement(verdict=Verdict.DENY, rule="the tool itself", why=why)
+        try:
+            args = parse_arguments(tool.args, arguments)
+        except ToolArgumentsError:
+            return _LEFT_TO_EXECUTE
+        contained = tool.uncontained is None or await tool.uncontained() is None
+        risk = tool.risk or ("high" if tool.effect is Effect.WORLD else "low")
+        call = Circumstances(
+            tool=name,
+            arguments=msgspec.to_builtins(args),
+            role=context.role,
+            channel=context.address.channel,
+            chat=context.address.chat_id,
+            tainted=context.tainted,
+            elsewhere=tool.elsewhere is not None and tool.elsewhere(args, context),
+            contained=contained,
+            risky=risk == "high",
+        )
+        judged = self.policy.judge(call)
+        if judged.verdict is Verdict.ALLOW and tool.question is not None:
+            return Judgement(verdict=Verdict.ASK, rule="the tool itself", why="it is a question")
+        return judged
 
-        The result can be encoded as UTF-8 and is no longer than the registry allows. What the
-        model can mend or must accept is raised as a ToolError: ToolUnknown, ToolDenied,
-        ToolArgumentsError, ToolTimeout, or the tool's own. Anything else the tool raises is a
-        fault of the tool and goes through.
+    def question(self, name: str, arguments: str) -> Question | None:
+        """What a call puts to a person, None if it does not."""
+        tool = self._tools.get(name)
+        if tool is None or tool.question is None:
+            return None
+        try:
+            return tool.question(parse_arguments(tool.args, arguments))
+        except ToolArgumentsError:
+            return None
+
+    async def execute(self, name: str, arguments: str, context: CallContext) -> str:
+        """As `perform`, for callers without a log: what would be sent is not."""
+        return (await self.perform(name, arguments, context)).text
+
+    async def perform(self, name: str, arguments: str, context: CallContext) -> Queued:
+        """Run one call with the model's own text as arguments, and return the text for the model,
+        with the messages to be committed with it. Every call is in the log of the process.
+
+        The result can be encoded as UTF-8, holds no known secret and is no longer than the registry
+        allows. What the model can mend or must accept is raised as a ToolError: ToolUnknown,
+        ToolDenied, ToolArgumentsError, ToolTimeout, or the tool's own. Anything else the tool
+        raises is a fault of the tool and goes through.
         """
+        began, outcome = time.monotonic(), "failed inside"
+        try:
+            done = await self._perform(name, arguments, context)
+            outcome = "done"
+        except ToolError as error:
+            outcome = f"refused: {error}"
+            raise
+        except asyncio.CancelledError:
+            outcome = "cut off"
+            raise
+        finally:
+            logger.info(
+                "call {} of {} for {} ({}): {} {} took {:.0f} ms, {}",
+                context.key,
+                context.session_key,
+                context.sender_id,
+                context.role,
+                quoted(name, 64),
+                self.redact(quoted(arguments, _LOGGED)),
+                (time.monotonic() - began) * 1000,
+                self.redact(quoted(outcome)),
+            )
+        return done
+
+    async def _perform(self, name: str, arguments: str, context: CallContext) -> Queued:
         tool = self._tools.get(name)
         if tool is None:
             raise ToolUnknown(self._unknown(name, context.role))
@@ -95,7 +196,9 @@ class ToolRegistry:
             if not limit.expired():
                 raise
             raise ToolTimeout(f"{name} took over {tool.timeout:g} s and was stopped") from error
-        return shorten(clean(result), self._max_result_chars, tool.rest)
+        done = result if isinstance(result, Queued) else Queued(result)
+        text = shorten(self.redact(clean(done.text)), self._max_result_chars, tool.rest)
+        return Queued(text, done.messages)
 
     def _names(self, role: Role | None) -> list[str]:
         return sorted(

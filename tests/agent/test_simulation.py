@@ -98,7 +98,7 @@ class Life:
         if dice < 0.1:
             return ContextOverflow("too long")
         if dice < 0.5:
-            return asks_for(self.chance.choice(("exec", "look")), "Let me see.", text=str(dice))
+            return asks_for(self.chance.choice(("act", "look")), "Let me see.", text=str(dice))
         return "answer " * self.chance.randint(1, 12)
 
     async def _dawdle(self) -> None:
@@ -114,7 +114,7 @@ class Life:
 
     def _tools(self) -> list[Tool[Args]]:
         return [
-            self.effects.tool("exec", then=self._effect),
+            self.effects.tool("act", then=self._effect),
             self.effects.tool("look", Effect.NONE, then=self._effect),
         ]
 
@@ -228,7 +228,7 @@ class Life:
         world = [
             context.key
             for context, call in zip(self.effects.contexts, self.effects.calls, strict=True)
-            if call.startswith("exec")
+            if call.startswith("act")
         ]
         assert len(world) == len(set(world))
 

@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.agent import step
-from nanobot.agent.step import CallModel, Finish, Limits, RunTools, Stop, next_step
+from nanobot.agent.step import AskHuman, CallModel, Finish, Limits, RunTools, Stop, next_step
+from nanobot.approvals import digest
 from nanobot.providers.base import FinishReason, ToolCall
 from nanobot.session.entries import (
+    ApprovalEntry,
     Body,
     CancelEntry,
+    DecisionEntry,
     Entry,
     ModelCallEntry,
     NoteEntry,
@@ -25,9 +28,12 @@ from nanobot.session.entries import (
 from tests.agent.building import RUN, asking, log, reply, result, started, user
 
 LIMITS = Limits(max_iterations=8, max_tool_rounds=5, max_run_seconds=60)
-NAMES = ("look", "exec")
-"""`exec` touches the world."""
+NAMES = ("look", "exec", "mail")
+"""`exec` touches the world, `mail` asks."""
 
+MAIL = digest("mail", "{}")
+
+verdicts = st.sampled_from(["approved", "denied"])
 small = st.integers(0, 4)
 words = st.sampled_from(["", "a", "b", " "])
 calls = st.lists(
@@ -59,6 +65,8 @@ bodies: st.SearchStrategy[Body | None] = st.one_of(
     st.builds(result, small, small, st.one_of(words, st.just(step.REPEATED))),
     st.builds(NoteEntry, what=st.sampled_from(["overflow", "error"]), text=words),
     st.just(CancelEntry(by="x")),
+    st.builds(ApprovalEntry, id=small, call=small, index=small, digest=st.just(MAIL)),
+    st.builds(DecisionEntry, id=small, verdict=verdicts, by=st.just("x")),
 )
 
 
@@ -124,9 +132,19 @@ def drive(model: Model, entries: list[Entry], write: Write) -> Finish | Stop:
                     write(entries, body)
                 held = []
                 for call in pending:
+                    if asks(call):
+                        where = {"call": call.model_call, "index": call.index}
+                        write(entries, ApprovalEntry(id=len(entries), digest=MAIL, **where))
+                        break
                     make(model, entries, write, call)
+            case AskHuman(number):
+                write(entries, DecisionEntry(id=number, verdict="approved", by="Ann"))
             case Finish() | Stop() as end:
                 return end
+
+
+def asks(call: step.PendingCall) -> bool:
+    return call.refusal is None and call.call.name == "mail" and not call.approved
 
 
 def make(model: Model, entries: list[Entry], write: Write, call: step.PendingCall) -> None:

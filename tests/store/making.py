@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.agent.states import RunState
+from nanobot.approvals import Approval, digest
 from nanobot.bus.events import (
     Address,
     Attachment,
@@ -146,6 +147,27 @@ def reply(text: str = "", number: int = 1) -> ReplyEntry:
 
 STARTED = ToolStartedEntry(call=1, index=0, name="clock")
 RESULT = ToolResultEntry(call=1, index=0, name="clock", text="noon")
+
+
+def approval(*, ask: str = "", run_id: str = "run", session_key: str = KEY) -> Approval:
+    """What the run of ANN is to ask before it looks at the clock, for an hour; or a question."""
+    return Approval(
+        session_key=session_key,
+        run_id=run_id,
+        model_call=1,
+        index=0,
+        tool="clock",
+        arguments="{}",
+        digest=digest("clock", "{}"),
+        why="time is money",
+        question=ask,
+        address=CHAT,
+        sender_id=ANN,
+        role=Role.MEMBER,
+        here=True,
+        asked_at=1_800_000_000.0,
+        expires_at=1_800_003_600.0,
+    )
 
 
 async def asked(journal: Journal, claimed: Claim, number: int = 1) -> None:

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from nanobot.agent.states import RunState
+from nanobot.approvals import Answer
 from nanobot.bus.events import Attachment
 from nanobot.errors import NanobotError
 from nanobot.journal import Ending, OutboundRow
@@ -27,6 +28,7 @@ from tests.store.making import (
     STARTED,
     admit,
     answered,
+    approval,
     begun,
     call,
     prompt,
@@ -127,6 +129,11 @@ async def _live(store: Store) -> None:
     await journal.start_model(lane, run, [call(2)], None)
     await journal.preview("r1", told("o", "r1:0"), OutboundPart(text="o"))
     await answered(journal, claimed, "one", "two")
+    asking = await begun(journal, "asks", "asked for")
+    await journal.start_model(asking.lane, asking.run, [prompt(), call()], PROMPT)
+    await journal.record_reply(asking.lane, asking.run, reply())
+    await journal.park(asking.lane, asking.run, approval(run_id="asks", session_key="asked for"))
+    await journal.answer(1, Answer(state="approved", by="Ann"))
     await journal.post(KEY, told("three", "post"))
     await _deliver(journal)
     given_back = await begun(journal, "r2")

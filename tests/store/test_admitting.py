@@ -187,14 +187,14 @@ async def test_an_answered_message_leaves_the_run_of_its_lane_alone(home: Home) 
     await journal.finish(claimed.lane, claimed.run, Ending(state=RunState.COMPLETED))
 
 
-@pytest.mark.parametrize("origin", [Origin.USER, Origin.API])
+@pytest.mark.parametrize("origin", [Origin.USER, Origin.API, Origin.APPROVAL])
 async def test_what_people_say_runs_as_chat(home: Home, origin: Origin) -> None:
     (one,) = await admit(home.journal(), said("a", origin=origin))
     assert one.kind is RunKind.CHAT
 
 
 @in_memory
-@pytest.mark.parametrize("origin", sorted(set(Origin) - {Origin.USER, Origin.API}))
+@pytest.mark.parametrize("origin", sorted(set(Origin) - {Origin.USER, Origin.API, Origin.APPROVAL}))
 async def test_what_happens_by_itself_runs_in_the_background(home: Home, origin: Origin) -> None:
     (one,) = await admit(home.journal(), said("a", origin=origin))
     assert one.kind is RunKind.TASK

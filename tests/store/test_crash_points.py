@@ -28,6 +28,8 @@ TRACES = {
     "record_reply": "FROM entries WHERE kind = 'reply'",
     "start_tool": "FROM entries WHERE kind = 'tool_started'",
     "record_result": "FROM entries WHERE kind = 'tool_result'",
+    "park": "FROM approvals",
+    "answer": "FROM entries WHERE kind = 'decision'",
     "finish": "FROM runs WHERE state = 'completed'",
     "release": "FROM runs WHERE id = 'r2' AND attempts = 0",
     "post": "FROM entries WHERE kind = 'post'",

@@ -21,6 +21,7 @@ from tests.store.making import (
     STARTED,
     admit,
     answered,
+    approval,
     asked,
     begun,
     call,
@@ -40,6 +41,7 @@ LANE_VERBS: dict[str, Verb] = {
     "record_reply": lambda j, c: j.record_reply(c.lane, c.run, reply()),
     "start_tool": lambda j, c: j.start_tool(c.lane, c.run, STARTED),
     "record_result": lambda j, c: j.record_result(c.lane, c.run, [RESULT]),
+    "park": lambda j, c: j.park(c.lane, c.run, approval()),
     "finish": lambda j, c: j.finish(c.lane, c.run, ending("late", run_id="late")),
     "release": lambda j, c: j.release(c.lane, c.run),
 }

@@ -282,11 +282,15 @@ async def test_the_number_of_processes_is_limited(shell: Shell) -> None:
     assert await shell("ulimit -Hu") == "512\n[exit code 0]"
 
 
-async def test_only_owners_may_run_commands(shell: Shell) -> None:
-    for role in (Role.MEMBER, Role.GUEST):
-        with pytest.raises(ToolDenied):
-            await shell("true", role=role)
-        assert shell.registry.specs(role) == ()
+async def test_members_may_run_commands_once_an_owner_agrees_and_guests_never(
+    shell: Shell,
+) -> None:
+    arguments = '{"command": "true"}'
+    verdicts = [(await shell.registry.judge("exec", arguments, call_by(r))).verdict for r in Role]
+    assert [str(verdict) for verdict in verdicts] == ["allow", "ask", "deny"]
+    with pytest.raises(ToolDenied):
+        await shell("true", role=Role.GUEST)
+    assert shell.registry.specs(Role.GUEST) == ()
     assert shell.registry.effect("exec") is Effect.WORLD
 
 

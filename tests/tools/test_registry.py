@@ -80,8 +80,8 @@ def call_by(role: Role = Role.OWNER) -> CallContext:
     )
 
 
-def registry_with(*tools: Tool[Any], **options: int) -> ToolRegistry:
-    registry = ToolRegistry(**options)
+def registry_with(*tools: Tool[Any], max_result_chars: int = 10_000) -> ToolRegistry:
+    registry = ToolRegistry(max_result_chars)
     for tool in tools:
         registry.register(tool)
     return registry

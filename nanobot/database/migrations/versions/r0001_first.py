@@ -166,6 +166,24 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("decided_by", sa.Text),
         sqlite_with_rowid=False,
     )
+    op.create_table(
+        "approvals",
+        sa.Column("id", big, primary_key=True, autoincrement=True),
+        sa.Column("session_key", sa.Text, nullable=False, index=True),
+        sa.Column("run_id", sa.Text, nullable=False),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+    )
+    op.create_table(
+        "rules",
+        sa.Column("id", big, primary_key=True, autoincrement=True),
+        sa.Column("session_key", sa.Text, nullable=False),
+        sa.Column("tool", sa.Text, nullable=False),
+        sa.Column("subject", sa.Text, nullable=False),
+        sa.Column("tainted", sa.Boolean, nullable=False),
+        sa.Column("by", sa.Text, nullable=False),
+        sa.Column("created_at", sa.Double, nullable=False),
+    )
 
 
 def _partial(name: str, table: str, columns: list[str], condition: str) -> None:

@@ -1,0 +1,286 @@
+"""The policy: may this call be made, must a person be asked before, or is it refused.
+
+A table of rules, the first that matches decides: those of the configuration, then the built-in
+ones. The whole is a pure function of the call and its circumstances.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from posixpath import normpath
+from typing import Any
+
+import msgspec
+
+from nanobot.bus.events import Role
+from nanobot.settings import PolicySettings, RuleSettings
+
+PROMPT_FILES = (
+    "AGENTS.md",
+    "SOUL.md",
+    "USER.md",
+    "TOOLS.md",
+    "IDENTITY.md",
+    "MEMORY.md",
+    "HEARTBEAT.md",
+    "BOOT.md",
+    "SHUTDOWN.md",
+)
+"""What the model is told about itself comes from these files of the workspace."""
+
+# What ends a shell command, or runs another one within it.
+_SEPARATORS = re.compile(r"[;&|<>`\n\r\\]|\$\(|\$\{|<\(|>\(")
+_PARTS = re.compile(r"[;&|`\n\r(){}]+")
+
+
+class Verdict(StrEnum):
+    """What becomes of a call."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as the policy sees it. `elsewhere`: it says something in another chat than its run's.
+    `contained`: what it does stays within a sandbox. `risky`: nothing is known that makes it
+    harmless."""
+
+    tool: str
+    arguments: Mapping[str, Any] = {}
+    role: Role = Role.OWNER
+    channel: str = ""
+    chat: str = ""
+    tainted: bool = False
+    elsewhere: bool = False
+    contained: bool = True
+    risky: bool = False
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict, the name of the rule that decided, and its reason as it ends a sentence that
+    begins with "because". `configured`: a rule of the configuration it is."""
+
+    verdict: Verdict
+    rule: str
+    why: str
+    configured: bool = False
+
+
+class _Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """A built-in rule; None: whatever it is."""
+
+    name: str
+    verdict: Verdict
+    why: str
+    tools: tuple[str, ...] = ("*",)
+    paths: tuple[str, ...] | None = None
+    roles: tuple[Role, ...] | None = None
+    tainted: bool | None = None
+    elsewhere: bool | None = None
+    contained: bool | None = None
+    risky: bool | None = None
+
+    def matches(self, call: Circumstances) -> bool:
+        told = (
+            (self.tainted, call.tainted),
+            (self.elsewhere, call.elsewhere),
+            (self.contained, call.contained),
+            (self.risky, call.risky),
+        )
+        return (
+            any(fnmatchcase(call.tool, tool) for tool in self.tools)
+            and (self.roles is None or call.role in self.roles)
+            and all(wanted is None or wanted is found for wanted, found in told)
+            and (self.paths is None or _in_paths(self.paths, call))
+        )
+
+
+_WRITERS = ("write_file", "edit_file")
+_STEERING = (*PROMPT_FILES, "skills", "skills/**", "memory", "memory/**")
+_SEEN = "this conversation has seen content from outside, which may be what asks for it"
+_OWNER, _MEMBER, _GUEST = (Role.OWNER,), (Role.MEMBER,), (Role.GUEST,)
+_ASK, _ALLOW = Verdict.ASK, Verdict.ALLOW
+
+DEFAULTS: tuple[_Rule, ...] = (
+    _Rule(name="guests", roles=_GUEST, verdict=Verdict.DENY, why="guests may use no tools"),
+    _Rule(
+        name="tainted: other chats",
+        tools=("message",),
+        tainted=True,
+        elsewhere=True,
+        verdict=_ASK,
+        why=f"it writes to another chat, and {_SEEN}",
+    ),
+    _Rule(
+        name="tainted: prompt files",
+        tools=_WRITERS,
+        paths=_STEERING,
+        tainted=True,
+        verdict=_ASK,
+        why=f"this file tells me how to behave, and {_SEEN}",
+    ),
+    _Rule(
+        name="tainted: lasting effects",
+        tools=("memory_save", "memory_forget", "cron", "spawn"),
+        tainted=True,
+        verdict=_ASK,
+        why=f"it has effects beyond this answer, and {_SEEN}",
+    ),
+    _Rule(
+        name="no sandbox",
+        tools=("exec",),
+        contained=False,
+        verdict=_ASK,
+        why="commands run without a sandbox on this machine",
+    ),
+    _Rule(name="owners", roles=_OWNER, verdict=_ALLOW, why="owners may do everything"),
+    _Rule(
+        name="members: commands and jobs",
+        tools=("exec", "cron"),
+        roles=_MEMBER,
+        verdict=_ASK,
+        why="an owner has to agree to commands and jobs of members",
+    ),
+    _Rule(
+        name="members: other chats",
+        tools=("message",),
+        roles=_MEMBER,
+        elsewhere=True,
+        verdict=_ASK,
+        why="members write to their own chat only",
+    ),
+    _Rule(
+        name="members: prompt files",
+        tools=_WRITERS,
+        paths=_STEERING,
+        roles=_MEMBER,
+        verdict=_ASK,
+        why="this file tells me how to behave towards everybody",
+    ),
+    _Rule(
+        name="members: usual tools",
+        tools=(
+            *("read_file", "list_dir", "search_files", *_WRITERS),
+            *("web_search", "web_fetch", "message", "ask_user", "spawn"),
+            *("memory_search", "memory_save", "memory_forget"),
+        ),
+        roles=_MEMBER,
+        verdict=_ALLOW,
+        why="members may use files, web and memory",
+    ),
+    _Rule(
+        name="members: risky tools",
+        roles=_MEMBER,
+        risky=True,
+        verdict=_ASK,
+        why="an owner has to agree to what may have effects outside",
+    ),
+    _Rule(name="members", roles=_MEMBER, verdict=_ALLOW, why="it has no effects outside"),
+)
+
+
+class Policy:
+    """The rules of the configuration before the built-in ones."""
+
+    def __init__(self, settings: PolicySettings | None = None) -> None:
+        self.settings = settings or PolicySettings()
+
+    def judge(self, call: Circumstances) -> Judgement:
+        """The verdict of the first rule that matches."""
+        for number, rule in enumerate(self.settings.rules, 1):
+            if _configured(rule, call):
+                why = rule.why or f"rule {number} of the configuration says so"
+                return Judgement(
+                    verdict=Verdict(rule.verdict),
+                    rule=f"policy.rules, rule {number}",
+                    why=why,
+                    configured=True,
+                )
+        for one in DEFAULTS:
+            if one.matches(call):
+                return Judgement(verdict=one.verdict, rule=f"built-in: {one.name}", why=one.why)
+        return Judgement(verdict=Verdict.DENY, rule="built-in: nothing else", why="no rule says so")
+
+
+def _configured(rule: RuleSettings, call: Circumstances) -> bool:
+    return (
+        fnmatchcase(call.tool, rule.tool)
+        and _among(rule.roles, call.role)
+        and _globbed(rule.channels, call.channel)
+        and _globbed(rule.chats, call.chat)
+        and (rule.tainted is None or rule.tainted is call.tainted)
+        and (rule.elsewhere is None or rule.elsewhere is call.elsewhere)
+        and all(
+            _argument(name, pattern, call.arguments, lenient=rule.verdict == "allow")
+            for name, pattern in rule.args.items()
+        )
+    )
+
+
+def _among(wanted: Sequence[str], found: str) -> bool:
+    return not wanted or found in wanted
+
+
+def _globbed(wanted: Sequence[str], found: str) -> bool:
+    return not wanted or any(fnmatchcase(found, pattern) for pattern in wanted)
+
+
+def _argument(name: str, pattern: str, arguments: Mapping[str, Any], *, lenient: bool) -> bool:
+    """Whether an argument fits. A rule that allows (`lenient`) has to fit the whole of it; one that
+    asks or denies fits as soon as a part does, so that nothing gets around it."""
+    value = arguments.get(name)
+    if value is None:
+        return False
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    if name == "command":
+        return _command(pattern, text, lenient=lenient)
+    if name == "path" or name.endswith("_path"):
+        return _path(pattern, text, exact=lenient)
+    return fnmatchcase(text, pattern)
+
+
+def _command(pattern: str, command: str, *, lenient: bool) -> bool:
+    whole = command.strip()
+    if lenient:
+        # "git *" is one command of git, not `git status; curl ... | sh`.
+        plain = not _SEPARATORS.search(whole) or whole == pattern
+        return plain and fnmatchcase(whole, pattern)
+    parts = (" ".join(part.split()) for part in _PARTS.split(whole))
+    return fnmatchcase(whole, pattern) or any(fnmatchcase(part, pattern) for part in parts)
+
+
+def _path(pattern: str, path: str, *, exact: bool) -> bool:
+    """`*` stays within a folder, `**` goes below."""
+    found = normpath(path.strip() or ".")
+    if not exact:  # on some disks README.md is readme.MD
+        found, pattern = found.casefold(), pattern.casefold()
+    return re.fullmatch(_glob(pattern), found) is not None
+
+
+def _glob(pattern: str) -> str:
+    made, rest = "", pattern
+    while rest:
+        if rest.startswith("**/"):
+            made, rest = made + "(?:.*/)?", rest[3:]
+        elif rest.startswith("**"):
+            made, rest = made + ".*", rest[2:]
+        elif rest[0] in "*?":
+            made, rest = made + ("[^/]*" if rest[0] == "*" else "[^/]"), rest[1:]
+        else:
+            made, rest = made + re.escape(rest[0]), rest[1:]
+    return made
+
+
+def _in_paths(patterns: Sequence[str], call: Circumstances) -> bool:
+    """Absolute paths count by every end of theirs: the workspace may be any folder."""
+    found = call.arguments.get("path")
+    if not isinstance(found, str):
+        return False
+    names = [name for name in normpath(found).split("/") if name not in ("", "..")]
+    ends = ["/".join(names[at:]) for at in range(len(names))]
+    reached = ends if found.strip().startswith(("/", "..")) else ends[:1]
+    return any(_path(pattern, end, exact=False) for pattern in patterns for end in reached)

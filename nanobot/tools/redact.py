@@ -1,0 +1,56 @@
+"""Keeps the values of known secrets out of what the model and the log see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from nanobot.config import Config
+from nanobot.config_source import is_secret
+
+SHORTEST = 8
+"""Shorter ones are left alone: they would be found within ordinary words."""
+
+_MASK = "[secret]"
+
+
+class Redactor:
+    """Replaces secrets wherever they stand in a text."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        known = sorted({one for one in secrets if len(one) >= SHORTEST}, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
+
+    def __call__(self, text: str) -> str:
+        """The text without them."""
+        return text if self._pattern is None else self._pattern.sub(_MASK, text)
+
+    def patch(self, record: Mapping[str, Any]) -> None:
+        """For loguru's `configure(patcher=...)`: the message of a log line without them."""
+        record["message"] = self(record["message"])  # type: ignore[index]
+
+
+def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
+    """The values that neither the model nor the log may see: keys, tokens and passwords of the
+    configuration, and of the environment by their names."""
+    found = {value for name, value in environ.items() if is_secret(name)}
+    found |= {one.api_key for one in config.providers.values()} | {config.web.token}
+    found |= _secrets_in(msgspec.to_builtins(config.tools))
+    for channel in config.channels.values():
+        found |= _secrets_in(channel.settings)
+    password = urlsplit(config.database_url).password
+    return {one for one in found if one} | ({unquote(password)} if password else set())
+
+
+def _secrets_in(table: Mapping[str, Any]) -> set[str]:
+    found: set[str] = set()
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            found |= _secrets_in(value)
+        elif isinstance(value, str) and is_secret(key):
+            found.add(value)
+    return found

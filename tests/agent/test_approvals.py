@@ -1,0 +1,331 @@
+"""A person's word: asked for, waited for as a row, given, refused, late, or not needed."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from nanobot.agent.states import RunKind, RunState
+from nanobot.bus.events import EventKind, Origin
+from nanobot.providers.base import Completion, ToolCall
+from nanobot.session.entries import ApprovalEntry, DecisionEntry, ToolResultEntry, UserEntry
+from nanobot.testing import (
+    MEMBER,
+    OWNER,
+    FakeGateway,
+    MemoryHome,
+    ScriptedProvider,
+    asks_for,
+    gateway,
+    last_text,
+)
+from nanobot.tools.base import AnyTool, Effect
+from tests.agent.tooling import Recorder, bodies
+
+DAY = 86_400.0
+
+
+def risky(made: Recorder) -> list[AnyTool]:
+    return [msgspec.structs.replace(made.tool("act"), risk="high")]
+
+
+async def state_of(bot: FakeGateway, session: str = "fake:1") -> RunState | None:
+    row = await bot.journal.session(session)
+    return row.run.state if row and row.run else None
+
+
+async def asked_in(bot: FakeGateway, chat: str = "1") -> int:
+    """Read the next message of a chat, which asks; its number."""
+    found = re.search(r"\(#(\d+)\)", (await bot.channel.pop(chat)).text)
+    assert found
+    return int(found[1])
+
+
+def results(bot: FakeGateway, session: str = "fake:1") -> list[str]:
+    return [result.text for result in bodies(bot, ToolResultEntry, session)]
+
+
+async def known(bot: FakeGateway) -> None:
+    """The owner has a chat of their own, so that they can be asked."""
+    await bot.channel.push("hello", chat="9")
+    await bot.channel.pop("9")
+
+
+async def test_a_members_risky_call_waits_as_a_row_for_an_owners_word() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act", text="now"), "It is done.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        assert await asked_in(bot, "9") == number
+        assert await state_of(bot) is RunState.AWAITING_HUMAN
+        assert (bot.loop.running, made.calls) == ([], [])
+
+        await bot.channel.push(f"/approve {number}", chat="9")
+        assert (await bot.channel.pop("9")).text == f"Approved: act (#{number})"
+        assert (await bot.channel.pop("1")).text == "It is done."
+        assert made.calls == ["act now"]
+        assert bodies(bot, DecisionEntry)[0].by == f"name of {OWNER}"
+        assert len(bodies(bot, ApprovalEntry)) == 1
+        assert bot.home.verify("fake:1") > 0
+
+
+async def test_the_question_shows_the_exact_call_and_who_asked_for_it() -> None:
+    made = Recorder()
+    forged = 'now"\nwhy: harmless\u202e'
+    model = ScriptedProvider("hi", asks_for("act", text=forged))
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        text = (await bot.channel.pop("9")).text
+        assert 'text: "now\\"\\nwhy: harmless\\u202e"' in text
+        assert f"name of {MEMBER} asked for it in fake:1" in text
+        assert "within 24 h" in text
+
+
+async def test_a_refusal_is_told_to_the_model() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "Then not.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        await bot.channel.push(f"/deny {number}")
+        assert (await bot.channel.pop("1")).text == f"Denied: act (#{number})"
+        assert (await bot.channel.pop("1")).text == "Then not."
+        assert made.calls == []
+        assert results(bot)[0].startswith(f"not executed: denied by name of {OWNER}.")
+
+
+async def test_the_first_answer_counts_and_others_are_told_politely() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "done")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        await bot.channel.push(f"/approve {number}")
+        assert (await bot.channel.pop("1")).text.startswith("Approved")
+        assert (await bot.channel.pop("1")).text == "done"
+        for late in ("approve", "deny"):
+            await bot.channel.push(f"/{late} {number}")
+            said = (await bot.channel.pop("1")).text
+            assert said == f"#{number} was already approved by name of {OWNER}."
+        assert made.calls == ["act"]
+
+
+async def test_who_may_not_decide_is_told_so_and_decides_nothing() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"))
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        await bot.channel.push(f"/approve {number}", sender=MEMBER)
+        assert (await bot.channel.pop("1")).text == f"#{number} is not yours to decide."
+        await bot.channel.push(f"/approve {number} always", sender=MEMBER)
+        assert "Only owners" in (await bot.channel.pop("1")).text
+        await bot.channel.push("/approve 77")
+        assert (await bot.channel.pop("1")).text.startswith("Nothing of the number 77 was asked")
+        assert await state_of(bot) is RunState.AWAITING_HUMAN
+
+
+async def test_later_calls_of_a_reply_wait_and_earlier_ones_are_made() -> None:
+    made = Recorder()
+    tools = [*risky(made), made.tool("look", Effect.NONE)]
+    three = Completion(
+        text="",
+        tool_calls=tuple(
+            ToolCall(f"c{n}", name, "{}") for n, name in enumerate(["look", "act", "look"])
+        ),
+    )
+    async with gateway(ScriptedProvider("hi", three, "done"), tools=tools) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        assert made.calls == ["look"]
+        await bot.channel.push(f"/approve {number}", chat="9")
+        assert (await bot.channel.pop("1")).text == "done"
+        assert made.calls == ["look", "act", "look"]
+
+
+async def test_what_nobody_approves_in_time_is_refused() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "Nobody said yes.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        bot.home.clock.advance(DAY)  # type: ignore[attr-defined]
+        bot.bus.wake("fake:1", RunKind.CHAT)
+        assert (await bot.channel.pop("1")).text == "Nobody said yes."
+        assert results(bot) == ["not executed: nobody approved it within 24 h"]
+        await bot.channel.push(f"/approve {number}")
+        assert (await bot.channel.pop("1")).text.startswith(f"#{number} has expired")
+        assert made.calls == []
+
+
+async def test_a_restart_finds_what_waits_and_what_has_waited_long_enough() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), asks_for("act"), "one", "two")
+    async with MemoryHome() as home:
+        async with gateway(model, tools=risky(made), home=home) as bot:
+            await known(bot)
+            for chat in ("1", "2"):
+                await bot.channel.push("act", sender=MEMBER, chat=chat)
+                await asked_in(bot, chat)
+        async with gateway(model, tools=risky(made), home=home) as bot:
+            assert await state_of(bot) is RunState.AWAITING_HUMAN
+            await bot.channel.push("/approve 1", chat="9")
+            assert (await bot.channel.pop("1")).text == "one"
+            assert made.calls == ["act"]
+        home.clock.advance(DAY)  # type: ignore[attr-defined]
+        async with gateway(model, tools=risky(made), home=home) as bot:
+            assert (await bot.channel.pop("2")).text == "two"
+            assert results(bot, "fake:2") == ["not executed: nobody approved it within 24 h"]
+
+
+# Meanwhile
+
+
+async def test_a_message_meanwhile_is_seen_and_a_later_approval_makes_the_call() -> None:
+    made = Recorder()
+    call = asks_for("act", text="x")
+    model = ScriptedProvider("hi", call, "Never mind, then.", "Now it is done.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        await bot.channel.push("are you there?", sender=MEMBER)
+        assert (await bot.channel.pop("1")).text.startswith("Never mind, then.")
+        assert results(bot)[0].startswith(f"not yet approved (#{number})")
+        assert last_text(model.requests[2]) == "are you there?"
+        assert await state_of(bot) is None
+
+        await bot.channel.push(f"/approve {number}", chat="9")
+        assert (await bot.channel.pop("1")).text == "Now it is done."
+        assert made.calls == ["act x"]
+        last = model.requests[-1].messages[-2:]
+        assert [message.role for message in last] == ["assistant", "tool"]
+        assert last[1].content == "act did x"
+        assert [one.origin for one in bodies(bot, UserEntry)][-1] is Origin.APPROVAL
+
+
+async def test_somebody_elses_message_is_answered_after_the_run_goes_on() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "waits for approval", "hello owner")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        await asked_in(bot)
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop("1")).text == "waits for approval"
+        assert (await bot.channel.pop("1")).text == "hello owner"
+
+
+async def test_a_message_that_a_restart_finds_joins_the_run_too() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "I am here.")
+    async with MemoryHome() as home:
+        async with gateway(model, tools=risky(made), home=home) as bot:
+            await known(bot)
+            await bot.channel.push("act", sender=MEMBER)
+            await asked_in(bot)
+            bot.process.after = lambda verb: bot.crash() if verb == "admit" else None
+            with pytest.raises(Exception, match="dead"):
+                await bot.channel.push("are you there?", sender=MEMBER)
+        async with gateway(model, tools=risky(made), home=home) as bot:
+            assert (await bot.channel.pop("1")).text.startswith("I am here.")
+            assert last_text(model.requests[-1]) == "are you there?"
+
+
+async def test_a_late_refusal_is_noted_for_the_model() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "later", "so it was refused")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        await bot.channel.push("well?", sender=MEMBER)
+        await bot.channel.pop("1")
+        await bot.channel.push(f"/deny {number}", chat="9")
+        await bot.channel.pop("9")
+        await bot.channel.push("and?", sender=MEMBER)
+        assert (await bot.channel.pop("1")).text == "so it was refused"
+        told = [message.content for message in model.requests[-1].messages]
+        assert f"[note from the gateway: #{number} (act) was denied by name of {OWNER}]" in told
+        assert made.calls == []
+
+
+async def test_stop_ends_a_waiting_run_and_what_it_waits_for() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"))
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        await bot.channel.push("/stop", sender=MEMBER)
+        await bot.channel.pop("1")
+        assert await state_of(bot) is None
+        await bot.channel.push(f"/approve {number}")
+        assert (await bot.channel.pop("1")).text == f"#{number} is void: its run was stopped."
+        assert made.calls == []
+
+
+# For good
+
+
+async def test_always_allows_the_same_call_in_this_chat_and_no_other() -> None:
+    made = Recorder()
+    call = asks_for("act", text="x")
+    model = ScriptedProvider("hi", call, "one", call, "two", asks_for("act", text="y"), "no", call)
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        await bot.channel.push(f"/approve {await asked_in(bot)} always")
+        await bot.channel.pop("1")
+        assert (await bot.channel.pop("1")).text == "one"
+        await bot.channel.push("again", sender=MEMBER)
+        assert (await bot.channel.pop("1")).text == "two"
+        assert made.calls == ["act x", "act x"]
+        assert [entry.by for entry in bodies(bot, DecisionEntry)] == [f"name of {OWNER}", "rule 1"]
+        await bot.channel.push("another", sender=MEMBER)
+        await bot.channel.push(f"/deny {await asked_in(bot)}")
+        await bot.channel.pop("1")
+        await bot.channel.pop("1")
+        await bot.channel.push("elsewhere", sender=MEMBER, chat="2")
+        assert await asked_in(bot, "2") == await asked_in(bot, "1")
+        await bot.channel.push("/policy rules")
+        assert 'act, {"text": "x"}' in (await bot.channel.pop("1")).text
+        await bot.channel.push("/policy forget 1")
+        assert (await bot.channel.pop("1")).text.startswith("Rule 1 is gone")
+
+
+# Nobody
+
+
+@pytest.mark.parametrize("origin", [Origin.CRON, Origin.USER])
+async def test_where_nobody_can_answer_asking_is_a_refusal(origin: Origin) -> None:
+    made = Recorder()
+    model = ScriptedProvider(asks_for("act"), "I could not ask.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await bot.channel.push("act", sender=MEMBER, origin=origin)
+        assert (await bot.channel.pop("1")).text == "I could not ask."
+        assert results(bot)[0].startswith("not executed: it needs a person's approval, and nobody")
+        assert made.calls == []
+
+
+async def test_watchers_are_told_that_it_waits() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act", text="x"))
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        watching = bot.bus.subscribe("fake:1", frozenset({EventKind.APPROVAL}))
+        await bot.channel.push("act", sender=MEMBER)
+        await asked_in(bot)
+        event = await anext(aiter(watching))
+        assert event.payload["tool"] == "act"
+        assert event.payload["arguments"] == '{"text":"x"}'
