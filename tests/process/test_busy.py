@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot.session.entries import ReplyEntry, UserEntry
 from tests.doubles.openai_server import Answer, Body, Fault
-from tests.process.harness import World
+from tests.process.harness import PATIENCE, World
 
 
 def echo_of_the_new(body: Body) -> Answer:
@@ -45,7 +45,7 @@ async def test_an_interrupting_message_ends_the_run_and_keeps_what_was_said(worl
     world.model.fail_with(Fault(hang_after=2, answer=Answer(chunks=("as far", " as it went"))))
     gateway = await world.start()
     world.telegram.say(1, "tell me something long")
-    await world.asked()
+    await world.telegram.until(lambda: any("as far" in text for text in world.texts(1)), PATIENCE)
     seen: list[Body] = []
 
     def script(body: Body) -> None:
@@ -53,7 +53,8 @@ async def test_an_interrupting_message_ends_the_run_and_keeps_what_was_said(worl
 
     world.model.script = script
     world.telegram.say(1, "say:instead")
-    await world.said(1, "instead")
+    await world.telegram.until(lambda: world.texts(1)[1:] == ["instead"], PATIENCE)
+    await world.telegram.until(lambda: world.texts(1)[0].endswith("[stopped]"), PATIENCE)
     assert await gateway.stop() == 0
     partial = [b for b in world.entries("telegram:1") if isinstance(b, ReplyEntry) and b.partial]
     assert len(partial) == 1
