@@ -3,11 +3,11 @@ that belong together."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from nanobot.session.entries import ReplyEntry, UserEntry
 from tests.doubles.openai_server import Answer, Body, Fault
 from tests.process.harness import PATIENCE, World
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(8) + (9).to_bytes(4, "big") * 2
 
 
 def echo_of_the_new(body: Body) -> Answer:
@@ -66,22 +66,18 @@ async def test_an_interrupting_message_ends_the_run_and_keeps_what_was_said(worl
 
 async def test_an_album_is_one_message_whatever_comes_between_its_parts(world: World) -> None:
     gateway = await world.start()
-    world.model.script = echo_of_the_new
+    world.model.script = lambda body: Answer("seen")
     for number in (1, 2, 3):
-        photo: dict[str, Any] = {
-            "photo": [
-                {"file_id": f"p{number}", "file_unique_id": f"u{number}", "width": 9, "height": 9}
-            ],
-            "caption": f"picture {number}",
-            "media_group_id": "album-7",
-        }
-        world.telegram.say(1, "", **photo)
+        file = world.telegram.extras.put_file(PNG + bytes([number]))
+        photo = {"file_id": file, "file_unique_id": f"u{number}", "width": 9, "height": 9}
+        fields = {"caption": f"picture {number}", "media_group_id": "album-7"}
+        world.telegram.say(1, "", photo=[photo], **fields)
         world.telegram.say(2, f"other chat {number}")
     await world.answered(1, 1)
     await world.answered(2, 1)
-    (answer,) = world.texts(1)
-    assert [f"picture {number}" in answer for number in (1, 2, 3)] == [True] * 3
     assert await gateway.stop() == 0
+    assert world.texts(1) == ["seen"]
     taken = [body for body in world.entries("telegram:1") if isinstance(body, UserEntry)]
-    assert len(taken) == 3
-    assert len(world.texts(1)) == 1
+    assert [f"picture {number}" in one.text for number, one in enumerate(taken, 1)] == [True] * 3
+    assert [len(one.attachments) for one in taken] == [1, 1, 1]
+    assert all(one.attachments[0].path and not one.attachments[0].error for one in taken)
