@@ -3,6 +3,8 @@ that belong together."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from nanobot.session.entries import ReplyEntry, UserEntry
 from tests.doubles.openai_server import Answer, Body, Fault
 from tests.process.harness import PATIENCE, World
@@ -70,7 +72,7 @@ async def test_an_album_is_one_message_whatever_comes_between_its_parts(world: W
     for number in (1, 2, 3):
         file = world.telegram.extras.put_file(PNG + bytes([number]))
         photo = {"file_id": file, "file_unique_id": f"u{number}", "width": 9, "height": 9}
-        fields = {"caption": f"picture {number}", "media_group_id": "album-7"}
+        fields: dict[str, Any] = {"caption": f"picture {number}", "media_group_id": "album-7"}
         world.telegram.say(1, "", photo=[photo], **fields)
         world.telegram.say(2, f"other chat {number}")
     await world.answered(1, 1)
