@@ -173,7 +173,7 @@ class Gateway:
             await self._open(stack, command)
             await self.loop.recover()
             control, terminal = self._terminal()
-            await stack.enter_async_context(control.serving(self.programs))
+            await stack.enter_async_context(control.serving(self.programs, self.received))
             await stack.enter_async_context(self._background.serving())
             async with asyncio.TaskGroup() as tasks:
                 agent = tasks.create_task(self.loop.run(), name="agent")

@@ -13,7 +13,6 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import msgspec
 from loguru import logger
@@ -22,138 +21,62 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.bus.events import (
     Address,
-    Choice,
+    Attachment,
     InboundMessage,
-    OutboundKind,
-    RunEvent,
     RunTerms,
     Sender,
 )
-from nanobot.errors import NanobotError, StoreUnwritable
+from nanobot.errors import NanobotError, StoreUnwritable, UsageError
 from nanobot.intake import ChannelIntake
+from nanobot.lines import (
+    LINE_LIMIT,
+    Abort,
+    Aborted,
+    Answer,
+    Answered,
+    Ask,
+    Attach,
+    Call,
+    Event,
+    Hello,
+    Message,
+    Refusal,
+    Request,
+    Result,
+    Say,
+    Taken,
+    WasShown,
+    line,
+)
 from nanobot.ports import Clock
-from nanobot.programs import Programs, RunInput, RunResult
+from nanobot.programs import Programs, RunResult
+from nanobot.received import Received
 from nanobot.terminal import NAME, Shown, Terminal
 
-LINE_LIMIT = 16 * 1024 * 1024
-"""Bytes of one line: a message of a million characters, every one escaped, still fits."""
+__all__ = [
+    "LINE_LIMIT",
+    "Abort",
+    "Aborted",
+    "Answer",
+    "Answered",
+    "Ask",
+    "Attach",
+    "Call",
+    "Control",
+    "Event",
+    "Hello",
+    "Message",
+    "Refusal",
+    "Request",
+    "Result",
+    "Say",
+    "Taken",
+    "WasShown",
+    "line",
+]
+
 _SHOW_SECONDS = 600.0
-
-
-class Attach(msgspec.Struct, frozen=True, tag="attach", tag_field="op"):
-    """Talk in this session from now on: its events, and the messages of chat `cli:NAME`."""
-
-    session: str
-    name: str = ""
-
-
-class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
-    """A message. The same `key` is taken only once. `attended`: somebody is there to be asked
-    whether something may be done."""
-
-    text: str
-    key: str
-    attended: bool = True
-
-
-class WasShown(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):
-    """The message with this key was shown to the person."""
-
-    key: str
-
-
-class Call(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
-    """Perform an operation (see nanobot.operations). `key` comes back with what it gave."""
-
-    name: str
-    arguments: dict[str, Any] = {}
-    key: str = ""
-
-
-class Ask(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
-    """Ask for a run as a program does (see nanobot.programs): its events come, then `answered`."""
-
-    input: RunInput
-
-
-class Abort(msgspec.Struct, frozen=True, tag="abort", tag_field="op"):
-    """End a run that a program asked for."""
-
-    run_id: str
-
-
-class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="op"):
-    """Attached. `model` is a line on who answers, or on what is wrong."""
-
-    pid: int
-    session: str
-    model: str
-
-
-class Taken(msgspec.Struct, frozen=True, tag="taken", tag_field="op"):
-    """The message is on disk. `answered`: its answer is a message of its own, not of a run."""
-
-    key: str
-    inbound_id: int
-    answered: bool
-    stopped: bool
-
-
-class Event(msgspec.Struct, frozen=True, tag="event", tag_field="op"):
-    """Something happened in the session's run."""
-
-    event: RunEvent
-
-
-class Message(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
-    """Something to show, and then to say so. `choices` are answers the person may give."""
-
-    key: str
-    kind: OutboundKind
-    text: str
-    choices: tuple[Choice, ...] = ()
-
-
-class Result(msgspec.Struct, frozen=True, tag="result", tag_field="op"):
-    """What an operation gave."""
-
-    name: str
-    result: msgspec.Raw
-    key: str = ""
-
-
-class Answered(msgspec.Struct, frozen=True, tag="answered", tag_field="op"):
-    """A program's run has ended."""
-
-    result: RunResult
-
-
-class Aborted(msgspec.Struct, frozen=True, tag="aborted", tag_field="op"):
-    """Whether this ended the run; if not, it had ended before."""
-
-    run_id: str
-    ended: bool
-
-
-class Refusal(msgspec.Struct, frozen=True, tag="refused", tag_field="op"):
-    """The request was not understood, or could not be done. `key`: the message it was about.
-    `code` is what a command that asked for it exits with, `error` the kind of error it is."""
-
-    text: str
-    key: str = ""
-    code: int = 1
-    error: str = ""
-
-
-Request: TypeAlias = Attach | Say | WasShown | Call | Ask | Abort
-Answer: TypeAlias = Hello | Taken | Event | Message | Result | Answered | Aborted | Refusal
-
 _requests = msgspec.json.Decoder(Request)
-
-
-def line(answer: Request | Answer) -> bytes:
-    """One object as it goes over the socket."""
-    return msgspec.json.encode(answer) + b"\n"
 
 
 class _Attached:
@@ -220,12 +143,16 @@ class Control:
         self._clock = clock
         self._describe = describe
         self._programs: Programs | None = None
+        self._received: Received | None = None
 
     @asynccontextmanager
-    async def serving(self, programs: Programs | None = None) -> AsyncIterator[None]:
-        """The socket is open within, also to `programs`. Raises StoreUnwritable when it cannot be
-        made."""
+    async def serving(
+        self, programs: Programs | None = None, received: Received | None = None
+    ) -> AsyncIterator[None]:
+        """The socket is open within, also to `programs`, and to pictures if there is a place for
+        them. Raises StoreUnwritable when it cannot be made."""
         self._programs = programs
+        self._received = received
         self._path.unlink(missing_ok=True)
         before = os.umask(0o177)
         try:
@@ -370,13 +297,20 @@ class Control:
             terms=None if said.attended else RunTerms(unattended=True),
         )
         try:
+            images = tuple([await self._image(path) for path in said.images])
+            message = msgspec.structs.replace(message, attachments=images)
             (taken,) = await self._intake.take([message], session=attached.session)
         except NanobotError as error:
-            attached.write(Refusal(str(error), said.key))
+            attached.write(Refusal(str(error), said.key, error.exit_code))
             return
         stopped = taken.stopped is not None
         answered = taken.owes is not None
         attached.write(Taken(said.key, taken.inbound_id, answered, stopped))
+
+    async def _image(self, path: str) -> Attachment:
+        if self._received is None:
+            raise UsageError("this nanobot takes no pictures")
+        return await self._received.image(path, self._clock.now())
 
 
 async def _read(reader: asyncio.StreamReader) -> bytes:

@@ -8,7 +8,15 @@ import msgspec
 from loguru import logger
 
 from nanobot.bus.core import Bus
-from nanobot.bus.events import Address, InboundMessage, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.bus.events import (
+    Address,
+    Attachment,
+    InboundMessage,
+    OutboundKind,
+    OutboundMessage,
+    Role,
+    Sender,
+)
 from nanobot.bus.gate import MAX_TEXT, Gate, SessionPolicy, clean, session_key
 from nanobot.journal import Admission, Admitted
 from nanobot.operations import Asked, Operations, notice
@@ -64,7 +72,13 @@ class ChannelIntake:
 
     async def _admission(self, message: InboundMessage, session: str) -> Admission | None:
         sender = Sender(message.sender.id, clean(message.sender.name))
-        cleaned = msgspec.structs.replace(message, text=clean(message.text), sender=sender)
+        cleaned = msgspec.structs.replace(
+            message,
+            text=clean(message.text),
+            sender=sender,
+            quote=clean(message.quote)[:MAX_TEXT],
+            attachments=tuple(map(_named_cleanly, message.attachments)),
+        )
         heard = self._gate.groups.heard(cleaned)
         if heard is None or not (heard.addressed or self._orders(heard.text)):
             return None
@@ -161,6 +175,10 @@ class ChannelIntake:
             kind=OutboundKind.NOTICE,
             key=f"stranger:{address.channel}:{sender.id}:{day}",
         )
+
+
+def _named_cleanly(file: Attachment) -> Attachment:
+    return msgspec.structs.replace(file, name=clean(file.name), mime=clean(file.mime))
 
 
 def _too_long(length: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
+import os
 import re
+import stat
 import unicodedata
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -14,8 +16,8 @@ import msgspec
 
 from nanobot.blobs import Blobs
 from nanobot.bus.events import Attachment
-from nanobot.errors import NanobotError, StoreUnwritable, ToolError
-from nanobot.images import look, too_large
+from nanobot.errors import NanobotError, StoreUnwritable, ToolError, UsageError
+from nanobot.images import MAX_BYTES, look, too_large
 from nanobot.tools.roots import Roots
 
 FOLDER = "received"
@@ -65,6 +67,21 @@ class Received:
             return msgspec.structs.replace(known, error=said)
         return await self._with_words(msgspec.structs.replace(known, path=path), content)
 
+    async def image(self, path: str, at: float) -> Attachment:
+        """A picture of this machine, by its absolute path, kept like one that was sent.
+
+        Raises UsageError naming the file and the remedy."""
+        content = await asyncio.to_thread(_read, path)
+        found = look(content)
+        if found is None:
+            raise UsageError(
+                f"{path} is not a picture that models take (JPEG, PNG, GIF or WebP); "
+                "copy any other file into the workspace and name it there"
+            )
+        if why := too_large(found, len(content)):
+            raise UsageError(f"{path} is too large: {why}; send a smaller copy")
+        return await self.keep(Attachment("image", name=PurePosixPath(path).name), content, at)
+
     async def _with_words(self, file: Attachment, content: bytes) -> Attachment:
         """With what is said in it, where that is wanted and can be found out."""
         if file.kind != "audio" or self._transcriber is None or not file.blob:
@@ -95,6 +112,24 @@ class Received:
                 return False
             with open(descriptor, "rb", closefd=False) as file:
                 return file.read() == content
+
+
+def _read(path: str) -> bytes:
+    if not path.startswith("/"):
+        raise UsageError("which picture? Write /image PATH, and what you want to say of it")
+    try:
+        # Not waiting for a writer, should it be a pipe.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise UsageError(f"{path} is not a file; name a picture")
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(4 * MAX_BYTES)
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path} cannot be read ({why}); check the name") from error
 
 
 def _recognized(attachment: Attachment, content: bytes) -> Attachment:

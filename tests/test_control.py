@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from nanobot.blobs import Blobs
 from nanobot.bus.gate import Gate
 from nanobot.control import LINE_LIMIT, Control
 from nanobot.delivery import REPEAT_LINE
@@ -20,10 +21,14 @@ from nanobot.errors import StoreUnwritable
 from nanobot.host import ChannelHost
 from nanobot.intake import ChannelIntake
 from nanobot.operations import Operations
+from nanobot.providers.base import ImagePart, ModelProfile
+from nanobot.received import Received
 from nanobot.session.entries import UserEntry
 from nanobot.terminal import NAME, Terminal
-from nanobot.testing import FakeGateway, Held, ScriptedProvider, gateway
+from nanobot.testing import FakeGateway, Held, Options, ScriptedProvider, gateway
+from nanobot.tools.roots import Roots
 from tests.agent.tooling import bodies
+from tests.pictures import png
 
 
 class Client:
@@ -97,14 +102,16 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def serving(path: Path, provider: ScriptedProvider | None = None) -> AsyncIterator[World]:
-    async with gateway(provider) as bot:
+    folder = path.parent
+    received = Received(Blobs(folder / "blobs"), Roots(folder / "workspace"))
+    async with gateway(provider, options=Options(received=received)) as bot:
         terminal, clock = Terminal(), bot.home.clock
         host = ChannelHost(NAME, terminal, bot.bus, clock, random.Random(0))
         gate = Gate(("local",), ())
         intake = ChannelIntake(NAME, gate, bot.bus, Operations(bot), "chat", host.alive)
         control = Control(path, bot.bus, terminal, intake, clock, lambda: "scripted answers")
         world = World(bot, path)
-        async with control.serving(), asyncio.TaskGroup() as tasks:
+        async with control.serving(None, received), asyncio.TaskGroup() as tasks:
             hosting = tasks.create_task(host.run(intake))
             try:
                 yield world
@@ -339,3 +346,47 @@ async def test_a_store_that_fails_is_told_and_nothing_was_taken(path: Path) -> N
         world.bot.process.before = lambda verb: None
         await client.ask("say", text="hi", key="k1")
         assert await client.shown() == "echo: hi"
+
+
+async def test_a_picture_by_its_path_is_shown_to_the_model(path: Path) -> None:
+    seeing = ScriptedProvider(model=ModelProfile(name="m", provider="p", images=True))
+    picture = path.parent / "cat.png"
+    picture.write_bytes(png())
+    async with serving(path, seeing) as world:
+        client = await world.connect("cli:direct")
+        await client.ask("say", text="what is it?", key="k", images=[str(picture)])
+        await client.read("taken")
+        await client.shown()
+        (request,) = seeing.requests
+        content = request.messages[-1].content
+    assert not isinstance(content, str)
+    (image,) = [part for part in content if isinstance(part, ImagePart)]
+    assert (image.mime, bool(image.data)) == ("image/png", True)
+
+
+async def test_a_picture_that_cannot_be_shown_is_refused_and_nothing_is_taken(path: Path) -> None:
+    folder = path.parent
+    (folder / "large.png").write_bytes(png(9_000, 9_000))
+    (folder / "page.png").write_text("<html>")
+    os.mkfifo(folder / "pipe.png")
+    wrong = {
+        "": "/image PATH",
+        "cat.png": "/image PATH",
+        str(folder / "gone.png"): "No such file",
+        str(folder): "is not a file",
+        str(folder / "pipe.png"): "is not a file",
+        str(folder / "page.png"): "is not a picture",
+        str(folder / "large.png"): "send a smaller copy",
+        f"{folder}/nul\0.png": "cannot be read",
+    }
+    async with serving(path) as world:
+        client = await world.connect("cli:direct")
+        for name, said in wrong.items():
+            await client.ask("say", text="look", key="k", images=[name])
+            refused = await client.read()
+            assert (refused["op"], refused["key"], refused["code"]) == ("refused", "k", 2)
+            assert said in refused["text"]
+            assert name in refused["text"] or "PATH" in said
+        assert world.bot.home.entries("cli:direct") == []
+        await client.ask("say", text="without one", key="k")
+        assert (await client.read("taken"))["key"] == "k"

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nanobot.blobs import Blobs
@@ -316,3 +317,15 @@ async def test_a_model_without_eyes_is_told_so(tmp_path: Path, channel: FilesCha
         text, images = asked(bot.provider.requests[0])
     assert images == []
     assert "you cannot see pictures]" in text
+
+
+async def test_names_that_no_store_takes_cost_no_message(
+    tmp_path: Path, channel: FilesChannel
+) -> None:
+    file = Attachment("document", ref="photo", name="\ud800\x00.txt", mime="text/\udfff")
+    message = msgspec.structs.replace(part_of_album("1", file), group_id=None, quote="\ud83d half")
+    async with serving(tmp_path, channel) as bot:
+        await bot.intake.admit([message])
+        await channel.pop()
+        text, _ = asked(bot.provider.requests[0])
+    assert '[in reply to: "half"]' in text

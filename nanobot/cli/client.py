@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.cli.images import typed
 from nanobot.control import LINE_LIMIT, Answer, Attach, Hello, Refusal, Request, Say, WasShown, line
 from nanobot.errors import Disconnected, NanobotError
 
@@ -38,9 +39,17 @@ class Client:
             return answer
         raise NanobotError(answer.text if isinstance(answer, Refusal) else "not understood")
 
-    def say(self, text: str, key: str, *, attended: bool = True) -> None:
-        """Send a message; it is taken once per key. `attended`: somebody is there to be asked."""
-        self._send(Say(text, key, attended))
+    def say(
+        self, text: str, key: str, *, images: tuple[str, ...] = (), attended: bool = True
+    ) -> None:
+        """Send a message, with the pictures at these paths; it is taken once per key. `attended`:
+        somebody is there to be asked."""
+        self._send(Say(text, key, attended, images))
+
+    def say_typed(self, text: str, key: str) -> None:
+        """Send a message as it was typed, with the pictures that it names."""
+        said = typed(text)
+        self.say(said.text, key, images=said.images)
 
     def was_shown(self, key: str) -> None:
         """The person has seen the message."""

@@ -10,6 +10,7 @@ import typer
 from nanobot import __version__
 from nanobot.cli import admin, faces
 from nanobot.cli.exits import errors
+from nanobot.errors import UsageError
 from nanobot.operations import OPERATIONS
 
 app = typer.Typer(
@@ -43,16 +44,23 @@ def agent(
     message: Annotated[
         str | None, typer.Option("--message", "-m", help="Say this, print the answer, end.")
     ] = None,
+    image: Annotated[
+        list[str] | None,
+        typer.Option("--image", help="With -m: a picture that goes with it; may come again."),
+    ] = None,
     session: Annotated[str, typer.Option(help="The session to talk in.")] = "cli:direct",
     json: Annotated[bool, typer.Option("--json", help="Print one event a line.")] = False,
 ) -> None:
     """Talk to the assistant: one message, standard input from a pipe, or a conversation."""
-    from nanobot.cli.talk import talk  # noqa: PLC0415 - loads the whole of nanobot
+    from nanobot.cli.talk import Once, talk  # noqa: PLC0415 - loads the whole of nanobot
 
     with errors():
         if message is None and not sys.stdin.isatty():
             message = sys.stdin.buffer.read().decode("utf-8", "replace")
-        code = talk(context.obj, message, session, json=json)
+        if message is None and image:
+            raise UsageError("--image goes with -m TEXT; in a conversation write /image PATH")
+        once = None if message is None else Once(message, tuple(image or ()))
+        code = talk(context.obj, once, session, json=json)
     raise typer.Exit(code)
 
 

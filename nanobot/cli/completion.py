@@ -53,6 +53,7 @@ class _Local(msgspec.Struct, frozen=True):
 
 
 LOCAL: tuple[Command, ...] = (
+    _Local("image", "/image PATH", "shows me a picture, with what you write behind it"),
     _Local("quit", "/quit", "leaves this terminal (Ctrl-D does, too)"),
     _Local("exit", "/exit", "the same"),
 )

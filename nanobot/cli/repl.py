@@ -123,7 +123,7 @@ class Repl:
         key = f"{self._prefix}-{self._count}"
         self._transcript.say(key, text, silent=silent)
         if self._client is not None:
-            self._client.say(text, key)
+            self._client.say_typed(text, key)
         self._editor.refresh()
         return key
 
@@ -133,7 +133,7 @@ class Repl:
         while True:
             self._client = client
             for key, text in self._transcript.unsent.items():
-                client.say(text, key)
+                client.say_typed(text, key)
             try:
                 async for answer in client.answers():
                     self._see(answer)

@@ -18,6 +18,7 @@ from nanobot import __version__
 from nanobot.app import Gateway
 from nanobot.bus.events import EventKind
 from nanobot.cli.client import Client
+from nanobot.cli.images import absolute
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.screen import JsonScreen, PlainScreen, Screen
 from nanobot.config import Config, load
@@ -29,10 +30,17 @@ _DRAIN_SECONDS = 2.0
 _MODEL_SECONDS = 1.0
 
 
-def talk(environ: Mapping[str, str], message: str | None, session: str, *, json: bool) -> int:
+class Once(msgspec.Struct, frozen=True):
+    """One thing to say, with the pictures at these paths."""
+
+    text: str
+    images: tuple[str, ...] = ()
+
+
+def talk(environ: Mapping[str, str], message: Once | None, session: str, *, json: bool) -> int:
     """Run the command; returns its exit code."""
     to_stderr(environ, "ERROR" if message is None else "WARNING")
-    if message is not None and not message.strip():
+    if message is not None and not (message.text.strip() or message.images):
         raise UsageError("there is nothing to say: the message is empty")
     plain = json or message is not None or not _on_a_terminal(environ)
     config = load(environ)
@@ -51,7 +59,7 @@ def talk(environ: Mapping[str, str], message: str | None, session: str, *, json:
 
 
 async def _talk(
-    config: Config, environ: Mapping[str, str], message: str | None, session: str, screen: Screen
+    config: Config, environ: Mapping[str, str], message: Once | None, session: str, screen: Screen
 ) -> int:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(
@@ -139,9 +147,12 @@ class Conversation:
         self._prefix = f"{getpass.getuser()}-{os.getpid()}-{os.urandom(6).hex()}"
         self.busy = False
 
-    async def once(self, text: str) -> int:
+    async def once(self, said: Once) -> int:
         """Say one thing and show its answer; returns the exit code."""
-        wanted = Wanted(self._say(text, attended=False))
+        key = self._key()
+        images = tuple(absolute(path) for path in said.images)
+        self._client.say(said.text, key, images=images, attended=False)
+        wanted = Wanted(key)
         async for answer in self._client.answers():
             wanted.see(answer)
             self._show(answer, mine=wanted.is_mine(answer))
@@ -172,11 +183,12 @@ class Conversation:
             raise KeyboardInterrupt
         self._say("/stop")
 
-    def _say(self, text: str, *, attended: bool = True) -> str:
+    def _say(self, text: str) -> None:
+        self._client.say_typed(text, self._key())
+
+    def _key(self) -> str:
         self._count += 1
-        key = f"{self._prefix}-{self._count}"
-        self._client.say(text, key, attended=attended)
-        return key
+        return f"{self._prefix}-{self._count}"
 
     async def _keep_showing(self) -> None:
         async for answer in self._client.answers():
