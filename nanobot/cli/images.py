@@ -40,7 +40,7 @@ def absolute(path: str) -> str:
     """The path as another process understands it."""
     if path.startswith("file://"):
         path = unquote(urlsplit(path).path)
-    with suppress(RuntimeError):  # ~somebody who does not exist
+    with suppress(RuntimeError, ValueError):  # ~somebody who does not exist, or could not
         path = str(Path(path).expanduser().absolute())
     return path.encode("utf-8", "replace").decode()
 
@@ -63,7 +63,7 @@ def _dropped(line: str) -> str:
     begins = path.startswith(("/", "~/", "./", "../", "file:///"))
     if not begins or Path(path).suffix.lower() not in _SUFFIXES:
         return ""
-    with suppress(OSError, ValueError):  # too long for a name, or with what no name has
+    with suppress(OSError, ValueError):  # too long for a name, or with what no name holds
         found = absolute(path)
         return found if Path(found).is_file() else ""
     return ""
