@@ -195,9 +195,9 @@ class Gateway:
         config = self.config.agent
         busy = Busy(mode=config.when_busy, collect_seconds=config.collect_seconds)
         self.bus = Bus(store.journal, config.lane_limit, busy)
-        self.records: Records = SqlRecords(store.database, store.writer)
-        self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)
         self.blobs = Blobs(self.config.home / "blobs")
+        self.records: Records = SqlRecords(store.database, store.writer, self.blobs)
+        self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)
         roots = Roots(self.config.workspace, hidden=(self.config.home, self.config.file))
         scribe = self.roster.scribe(config.transcription_model)
         self.received = Received(self.blobs, roots, scribe)

@@ -9,6 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.approvals import Approval, RuleView
+from nanobot.blobs import Blobs
 from nanobot.bus.events import Address, InboundMessage
 from nanobot.database import schema
 from nanobot.database.sqlite import Database
@@ -23,7 +24,7 @@ from nanobot.records import (
     SessionView,
     ToolCallView,
 )
-from nanobot.repositories import approving, erasing, reads
+from nanobot.repositories import approving, erasing, reads, references
 from nanobot.store import outbox, runs
 from nanobot.store.unit import Writer
 
@@ -40,11 +41,13 @@ _ALL = 1_000_000_000
 
 
 class SqlRecords:
-    """See records.Records: the same code for SQLite and PostgreSQL."""
+    """See records.Records: the same code for SQLite and PostgreSQL. `blobs` are the files that its
+    rows name."""
 
-    def __init__(self, database: Database, writer: Writer) -> None:
+    def __init__(self, database: Database, writer: Writer, blobs: Blobs | None = None) -> None:
         self._database = database
         self._writer = writer
+        self._blobs = blobs
 
     async def _do(self, work: Callable[[sa.Connection], T], verb: str = "") -> T:
         return await self._database.transact(work, verb)
@@ -71,9 +74,12 @@ class SqlRecords:
         return await self._do(lambda c: c.execute(seen).rowcount == 1, "mark_read")
 
     async def delete(self, key: str) -> int:
-        """Remove a session for good; nothing of it stays in the database's files."""
-        count = await self._do(lambda c: _delete(c, key), "delete")
+        """Remove a session for good; nothing of it stays in the database's files, nor do files
+        that came or went with it alone. What lies in the workspace stays."""
+        count, files = await self._do(lambda c: _delete(c, key), "delete")
         await self._database.scrub()
+        if self._blobs is not None:
+            await self._blobs.remove(files)
         return count
 
     async def chats(self, channel: str) -> list[Address]:
@@ -177,7 +183,7 @@ def _bytes(head: str) -> bytes:
         raise UsageError(f"{head[:80]!r} is not a head: 64 hexadecimal digits are") from None
 
 
-def _delete(connection: sa.Connection, key: str) -> int:
+def _delete(connection: sa.Connection, key: str) -> tuple[int, list[str]]:
     """See Records.delete. Rows of the inbox stay, emptied: they are how a repeat is known."""
     row = connection.execute(sa.select(_s).where(_s.c.key == key).with_for_update()).first()
     if row is None:
@@ -186,6 +192,7 @@ def _delete(connection: sa.Connection, key: str) -> int:
     run_id = connection.scalar(live)
     if run_id is not None:
         raise UsageError(f"run {run_id} is alive in {key}: cancel it first")
+    files = references.of_session(connection, key)
     _empty_inbox(connection, key)
     owed = sa.select(_o.c.id).where(_o.c.session_key == key)
     connection.execute(sa.delete(_p).where(_p.c.outbound_id.in_(owed)))
@@ -195,7 +202,7 @@ def _delete(connection: sa.Connection, key: str) -> int:
         connection.execute(sa.delete(asked).where(asked.c.session_key == key))
     connection.execute(sa.delete(_e).where(_e.c.session_key == key))
     connection.execute(sa.delete(_s).where(_s.c.key == key))
-    return int(row.head_seq)
+    return int(row.head_seq), references.unnamed(connection, files)
 
 
 def _empty_inbox(connection: sa.Connection, key: str) -> None:
