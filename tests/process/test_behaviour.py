@@ -318,8 +318,10 @@ async def test_a_long_answer_comes_whole_and_in_order(shared: World, chat: int) 
     assert " ".join(shared.texts(chat)).split() == words.split()
 
 
-async def test_an_edited_message_is_a_message_of_its_own(shared: World, chat: int) -> None:
+async def test_an_edit_of_what_was_answered_is_not_answered_again(shared: World, chat: int) -> None:
     update = shared.telegram.say(chat, "say:one")
     await shared.said(chat, "one")
     shared.telegram.edit(chat, update["message"]["message_id"], "say:two")
-    await shared.said(chat, "one", "two")
+    shared.telegram.say(chat, "say:three")
+    await shared.said(chat, "one", "three")
+    assert "say:two" not in str(shared.model.requests[-1]["messages"])
