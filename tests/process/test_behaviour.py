@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -203,12 +204,23 @@ async def test_a_model_nobody_knows_is_refused_and_nothing_changes(
     await shared.said(chat, refused, "as before")
 
 
-async def test_members_talk_but_run_no_commands_and_change_no_model(shared: World) -> None:
+async def test_members_change_no_model_and_run_a_command_only_if_an_owner_agrees(
+    shared: World, chat: int
+) -> None:
+    shared.telegram.say(chat, "say:an owner is here")
+    await shared.said(chat, "an owner is here")
     shared.telegram.say(MEMBER_CHAT, "/model test/other")
     await shared.said(MEMBER_CHAT, "Only owners change the model.")
     command = json.dumps({"command": "echo x > member"})
     shared.telegram.say(MEMBER_CHAT, f"tool:exec:{command}\nsay:talked")
-    await shared.said(MEMBER_CHAT, "Only owners change the model.", "talked")
+    _, asked = await shared.answered(MEMBER_CHAT, 2)
+    assert "an owner has to agree" in asked
+    number = re.search(r"/deny (\d+)", asked)
+    assert number
+    shared.telegram.say(MEMBER_CHAT, f"/approve {number[1]}")
+    assert "not yours to decide" in (await shared.answered(MEMBER_CHAT, 3))[2]
+    shared.telegram.say(chat, f"/deny {number[1]}")
+    assert (await shared.answered(MEMBER_CHAT, 4))[3] == "talked"
     assert not (shared.workspace / "member").exists()
 
 
