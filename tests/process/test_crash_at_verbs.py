@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 
-from nanobot.session.entries import ModelCallEntry, ReplyEntry, ToolResultEntry
+from nanobot.session.entries import ModelCallEntry, ReplyEntry, ToolResultEntry, UserEntry
 from nanobot.store.journal import VERBS
 from tests.doubles.openai_server import Body
 from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 
 # Nothing in this version posts unasked; giving a run back needs an order to stop; only programs
 # that embed nanobot take messages out themselves or abort a run by its id. Previews take time, and
-# have tests of their own. Nobody sends a file here (tests/test_fetching.py and
-# tests/store/test_crash_points.py kill there).
-ELSEWHERE = {"post", "release", "take_inbound", "abort", "preview", "fetched"}
+# have tests of their own.
+ELSEWHERE = {"post", "release", "take_inbound", "abort", "preview"}
 REACHED = [verb for verb in VERBS if verb not in ELSEWHERE]
 
-PLAIN, TOOLS, ORDER, STEER, TROUBLE, BLOCKED = 1, 2, 3, 4, 5, 6
+PLAIN, TOOLS, ORDER, STEER, TROUBLE, BLOCKED, FILE = 1, 2, 3, 4, 5, 6, 7
 APPEND = json.dumps({"command": "echo x >> effects"})
 
 
@@ -35,6 +34,8 @@ def talk(world: World) -> None:
     world.telegram.fail("sendMessage", chat=TROUBLE, status=502, times=1)
     world.telegram.say(BLOCKED, "say:nobody hears this")
     world.telegram.block(BLOCKED)
+    paper = {"file_id": world.telegram.extras.put_file(b"a page"), "file_name": "page.txt"}
+    world.telegram.say(FILE, caption="say:read", document=paper | {"file_unique_id": "u"})
 
 
 def steer(world: World) -> None:
@@ -50,8 +51,16 @@ def steer(world: World) -> None:
 
 def check(world: World) -> None:
     """Nothing lost, nothing done twice, and a message twice only where it says so itself."""
-    told = {chat: without_repeats(world.texts(chat)) for chat in (PLAIN, TOOLS, TROUBLE, BLOCKED)}
-    assert told == {PLAIN: ["plain"], TOOLS: ["tools"], TROUBLE: ["late"], BLOCKED: []}
+    told = {
+        chat: without_repeats(world.texts(chat)) for chat in (PLAIN, TOOLS, TROUBLE, BLOCKED, FILE)
+    }
+    assert told == {
+        PLAIN: ["plain"],
+        TOOLS: ["tools"],
+        TROUBLE: ["late"],
+        BLOCKED: [],
+        FILE: ["read"],
+    }
     order = without_repeats(world.texts(ORDER))
     assert [text.partition(".")[0] for text in order] == ["first", "New conversation", "second"]
     assert without_repeats(world.texts(STEER)) in (
@@ -72,6 +81,15 @@ def check_effects(world: World) -> None:
     (told,) = [result.text for result in results if result.name == "exec"]
     assert done <= 1
     assert done == 1 or "outcome unknown" in told
+
+
+def check_files(world: World) -> None:
+    """A file is in the workspace once, however often it was fetched."""
+    (message,) = [b for b in world.entries(f"telegram:{FILE}") if isinstance(b, UserEntry)]
+    (file,) = message.attachments
+    found = [path for path in (world.workspace / "received").rglob("*") if path.is_file()]
+    assert found == [world.workspace / file.path]
+    assert found[0].read_bytes() == b"a page"
 
 
 def check_calls(world: World) -> None:
@@ -102,11 +120,12 @@ async def crash_and_go_on(world: World, point: str, *, surely: bool) -> None:
 
     check(world)
     check_effects(world)
+    check_files(world)
     check_calls(world)
 
 
 def all_said(world: World) -> bool:
-    counts = {PLAIN: 1, TOOLS: 1, ORDER: 3, TROUBLE: 1}
+    counts = {PLAIN: 1, TOOLS: 1, ORDER: 3, TROUBLE: 1, FILE: 1}
     steered = any("more" in text for text in world.texts(STEER))
     return steered and all(len(world.texts(chat)) >= count for chat, count in counts.items())
 
