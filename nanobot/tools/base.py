@@ -71,7 +71,8 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     where no rule names the tool; unset, it is high for effects on the world and low otherwise.
     `uncontained` says why a call would not stay within the sandbox, None if it does. `question`
     makes of a call what a person is asked, whose answer is the result. `elsewhere`: whether a call
-    says something in another chat.
+    says something in another chat. `danger`: what is dangerous about a call in itself, as it ends a
+    sentence that begins with "because"; empty if nothing is known to be.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     uncontained: Callable[[], Awaitable[str | None]] | None = None
     question: Callable[[Args], Question] | None = None
     elsewhere: Callable[[Args, CallContext], bool] | None = None
+    danger: Callable[[Args], str] | None = None
 
 
 AnyTool = Tool[Any]

@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
 from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.dangers import dangers
 from nanobot.tools.process import Running
 from nanobot.tools.result import MAX_RESULT_CHARS, clean, shorten
 from nanobot.tools.sandbox import Outcome, Sandbox
@@ -77,6 +78,11 @@ class _Shell:
             raise ToolDenied("nothing can run in the background here")
         number = await self._background.start(args.command, context, network=network, bare=bare)
         return f"Started in the background as #{number}. You are told when it ends."
+
+    @staticmethod
+    def danger(args: Exec) -> str:
+        """What the command line would do that nobody should do unasked."""
+        return " and ".join(found.why for found in dangers(args.command))
 
     async def uncontained(self) -> str | None:
         """Why a command needs a person's word because of where it runs; None if it does not, or
@@ -158,4 +164,5 @@ def exec_tool(
         timeout=MAX_SECONDS + _GRACE_SECONDS,
         rest=_REST,
         uncontained=shell.uncontained,
+        danger=shell.danger,
     )

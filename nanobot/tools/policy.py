@@ -47,7 +47,7 @@ class Verdict(StrEnum):
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     """A call as the policy sees it. `elsewhere`: it says something in another chat than its run's.
     `contained`: what it does stays within a sandbox. `risky`: nothing is known that makes it
-    harmless."""
+    harmless. `danger`: what is dangerous about this very call, if anything."""
 
     tool: str
     arguments: Mapping[str, Any] = {}
@@ -57,6 +57,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool = False
     elsewhere: bool = False
     contained: bool = True
+    danger: str = ""
     risky: bool = False
 
 
@@ -82,6 +83,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool | None = None
     elsewhere: bool | None = None
     contained: bool | None = None
+    dangerous: bool | None = None
     risky: bool | None = None
 
     def matches(self, call: Circumstances) -> bool:
@@ -89,6 +91,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
             (self.tainted, call.tainted),
             (self.elsewhere, call.elsewhere),
             (self.contained, call.contained),
+            (self.dangerous, bool(call.danger)),
             (self.risky, call.risky),
         )
         return (
@@ -107,6 +110,7 @@ _ASK, _ALLOW = Verdict.ASK, Verdict.ALLOW
 
 DEFAULTS: tuple[_Rule, ...] = (
     _Rule(name="guests", roles=_GUEST, verdict=Verdict.DENY, why="guests may use no tools"),
+    _Rule(name="dangerous", dangerous=True, verdict=_ASK, why="it is dangerous"),
     _Rule(
         name="tainted: other chats",
         tools=("message",),
@@ -202,7 +206,8 @@ class Policy:
                 )
         for one in DEFAULTS:
             if one.matches(call):
-                return Judgement(verdict=one.verdict, rule=f"built-in: {one.name}", why=one.why)
+                why = call.danger if one.dangerous else one.why
+                return Judgement(verdict=one.verdict, rule=f"built-in: {one.name}", why=why)
         return Judgement(verdict=Verdict.DENY, rule="built-in: nothing else", why="no rule says so")
 
 

@@ -126,6 +126,7 @@ class ToolRegistry:
             tainted=context.tainted,
             elsewhere=tool.elsewhere is not None and tool.elsewhere(args, context),
             contained=contained,
+            danger="" if tool.danger is None else tool.danger(args),
             risky=risk == "high",
         )
         judged = self.policy.judge(call)
