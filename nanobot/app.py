@@ -50,8 +50,11 @@ from nanobot.session.entries import ReplyEntry
 from nanobot.store.opening import Store, open_store
 from nanobot.system import RandomIds, SystemClock, local_zone
 from nanobot.terminal import NAME, Terminal
+from nanobot.tools.ask import ask_tool
 from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.files import file_tools
+from nanobot.tools.message import message_tool
+from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.process import process_tool
 from nanobot.tools.redact import Redactor, secrets_of
@@ -150,6 +153,7 @@ class Gateway:
 
     async def _open(self, stack: AsyncExitStack, command: str) -> None:
         workspace.prepare(self.config.workspace)
+        logger.configure(patcher=self._redact.patch)
         store = open_store(
             self.config.home,
             self.config.database_url,
@@ -254,8 +258,14 @@ class Gateway:
         )
         tools.register(exec_tool(sandbox, folder, terms, self._background))
         tools.register(process_tool(self._background))
-        for tool in web_tools(self.config.tools.web):
+        channels = {name for name, one in self.config.channels.items() if one.enabled}
+        for tool in (
+            *web_tools(self.config.tools.web),
+            ask_tool(),
+            message_tool({NAME, *channels}),
+        ):
             tools.register(tool)
+        register_installed(tools)
         return tools
 
     def _terminal(self) -> tuple[Control, Terminal]:

@@ -238,7 +238,7 @@ def _asking(approval: Approval, *, elsewhere: bool) -> str:
     return (
         f"May I do this? (#{approval.id})\n\n{fence}\n{call}\n{fence}\n\n"
         f"{who} asked for it{place}. I ask because {approval.why}. Without an answer within "
-        f"{_long(approval)} it is refused. `/approve {approval.id}` or `/deny {approval.id}`"
+        f"{_long(approval)} it is refused."
     )
 
 

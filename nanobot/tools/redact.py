@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -29,9 +30,16 @@ class Redactor:
         """The text without them."""
         return text if self._pattern is None else self._pattern.sub(_MASK, text)
 
-    def patch(self, record: Mapping[str, Any]) -> None:
-        """For loguru's `configure(patcher=...)`: the message of a log line without them."""
-        record["message"] = self(record["message"])  # type: ignore[index]
+    def patch(self, record: Any) -> None:
+        """For loguru's `configure(patcher=...)`: a log line, with its trace, without them."""
+        record["message"] = self(record["message"])
+        failure = record["exception"]
+        if failure is None or failure.value is None:
+            return
+        trace = "".join(traceback.format_exception(failure.value))
+        if self(trace) != trace:
+            record["message"] += f"\n{self(trace)}"
+            record["exception"] = None
 
 
 def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:

@@ -115,6 +115,10 @@ class ToolRegistry:
             args = parse_arguments(tool.args, arguments)
         except ToolArgumentsError:
             return _LEFT_TO_EXECUTE
+        try:
+            elsewhere = tool.elsewhere is not None and tool.elsewhere(args, context)
+        except ToolError:
+            return _LEFT_TO_EXECUTE
         contained = tool.uncontained is None or await tool.uncontained() is None
         risk = tool.risk or ("high" if tool.effect is Effect.WORLD else "low")
         call = Circumstances(
@@ -124,7 +128,7 @@ class ToolRegistry:
             channel=context.address.channel,
             chat=context.address.chat_id,
             tainted=context.tainted,
-            elsewhere=tool.elsewhere is not None and tool.elsewhere(args, context),
+            elsewhere=elsewhere,
             contained=contained,
             danger="" if tool.danger is None else tool.danger(args),
             risky=risk == "high",

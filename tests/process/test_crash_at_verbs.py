@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -18,14 +19,22 @@ from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 ELSEWHERE = {"post", "release", "take_inbound", "abort", "preview"}
 REACHED = [verb for verb in VERBS if verb not in ELSEWHERE]
 
-PLAIN, TOOLS, ORDER, STEER, TROUBLE, BLOCKED, FILE = 1, 2, 3, 4, 5, 6, 7
+PLAIN, TOOLS, ORDER, STEER, TROUBLE, BLOCKED, FILE, ASK = 1, 2, 3, 4, 5, 6, 7, 8
+ASKING = f"""
+[[policy.rules]]
+tool = "exec"
+chats = ["{ASK}"]
+verdict = "ask"
+"""
 APPEND = json.dumps({"command": "echo x >> effects"})
+APPROVED = json.dumps({"command": "echo x >> approved"})
 
 
 def talk(world: World) -> None:
     """What people say: nobody waits for an answer, and all of it waits for the start."""
     world.telegram.say(PLAIN, "say:plain")
     world.telegram.say(TOOLS, f"tool:list_dir:{{}}\ntool:exec:{APPEND}\nsay:tools")
+    world.telegram.say(ASK, f"tool:exec:{APPROVED}\nsay:so be it")
     world.telegram.say(ORDER, "say:first")
     world.telegram.say(ORDER, "/new")
     world.telegram.say(ORDER, "say:second")
@@ -49,6 +58,12 @@ def steer(world: World) -> None:
     world.model.script = script
 
 
+async def approve(world: World) -> None:
+    """Press the button, once it is there."""
+    await world.telegram.until(lambda: bool(world.texts(ASK)), PATIENCE)
+    world.telegram.press(world.telegram.messages(ASK)[0], "Approve")
+
+
 def check(world: World) -> None:
     """Nothing lost, nothing done twice, and a message twice only where it says so itself."""
     told = {
@@ -68,6 +83,10 @@ def check(world: World) -> None:
         ["more"],
         ["slow", "more"],
     )
+    asked, decided, answer = without_repeats(world.texts(ASK))
+    assert asked.startswith("May I do this? (#1)")
+    assert decided.startswith("Approved: exec (#1)") or "was already approved" in decided
+    assert answer == "so be it"
     dead = world.rows("SELECT chat_id, state FROM outbound WHERE state != 'sent'")
     assert dead == [(str(BLOCKED), "dead")]
     world.verify()
@@ -75,12 +94,13 @@ def check(world: World) -> None:
 
 def check_effects(world: World) -> None:
     """The command ran once; never if the log says that its outcome is unknown, and never twice."""
-    file = world.workspace / "effects"
-    done = file.read_text().count("x") if file.exists() else 0
-    results = [b for b in world.entries(f"telegram:{TOOLS}") if isinstance(b, ToolResultEntry)]
-    (told,) = [result.text for result in results if result.name == "exec"]
-    assert done <= 1
-    assert done == 1 or "outcome unknown" in told
+    for name, chat in (("effects", TOOLS), ("approved", ASK)):
+        file = world.workspace / name
+        done = file.read_text().count("x") if file.exists() else 0
+        results = [b for b in world.entries(f"telegram:{chat}") if isinstance(b, ToolResultEntry)]
+        (told,) = [result.text for result in results if result.name == "exec"]
+        assert done <= 1
+        assert done == 1 or "outcome unknown" in told
 
 
 def check_files(world: World) -> None:
@@ -106,16 +126,18 @@ def check_calls(world: World) -> None:
 
 async def crash_and_go_on(world: World, point: str, *, surely: bool) -> None:
     """Crash there, start again, and look at everything. Not every verb comes a second time."""
+    world.configure(more=ASKING)
     talk(world)
     steer(world)
     crashing = await world.launch(crash_at=point)
-    if surely:
-        await crashing.died()
-    else:
-        await world.eventually(lambda: not crashing.running or all_said(world))
-        await crashing.kill()
-
-    gateway = await world.start()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(approve(world))
+        if surely:
+            await crashing.died()
+        else:
+            await world.eventually(lambda: not crashing.running or all_said(world))
+            await crashing.kill()
+        gateway = await world.start()
     await world.telegram.until(lambda: all_said(world), PATIENCE)
     await world.telegram.until(lambda: not world.telegram.pending)
     assert await gateway.stop() == 0
@@ -127,7 +149,7 @@ async def crash_and_go_on(world: World, point: str, *, surely: bool) -> None:
 
 
 def all_said(world: World) -> bool:
-    counts = {PLAIN: 1, TOOLS: 1, ORDER: 3, TROUBLE: 1, FILE: 1}
+    counts = {PLAIN: 1, TOOLS: 1, ORDER: 3, TROUBLE: 1, FILE: 1, ASK: 3}
     steered = any("more" in text for text in world.texts(STEER))
     return steered and all(len(world.texts(chat)) >= count for chat, count in counts.items())
 

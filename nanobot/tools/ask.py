@@ -1,0 +1,44 @@
+"""The tool that asks the person: the run waits for the answer as a row."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from nanobot.errors import ToolDenied
+from nanobot.tools.base import CallContext, Effect, Question, Tool
+
+MAX_CHOICES = 8
+
+
+class AskUser(msgspec.Struct, frozen=True):
+    """Arguments of ask_user."""
+
+    question: Annotated[
+        str, msgspec.Meta(min_length=1, max_length=3_000, description="What to ask")
+    ]
+    choices: Annotated[
+        tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=200)], ...],
+        msgspec.Meta(max_length=MAX_CHOICES, description="Answers to choose from, if any"),
+    ] = ()
+
+
+async def _nobody(_: AskUser, __: CallContext) -> str:
+    """Reached only where the policy of a program lets calls through unjudged."""
+    raise ToolDenied("nobody can be asked here")
+
+
+def ask_tool() -> Tool[AskUser]:
+    """ask_user. The result is what the person asked says next, or the choice they press."""
+    return Tool(
+        name="ask_user",
+        description=(
+            "Ask the person you work for and wait for the answer, however long it takes. "
+            "Only for what you cannot find out and must not guess."
+        ),
+        args=AskUser,
+        run=_nobody,
+        effect=Effect.STORE,
+        question=lambda args: Question(args.question, args.choices),
+    )

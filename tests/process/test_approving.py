@@ -1,0 +1,76 @@
+"""Approvals end to end: asked in one chat, given in another, across a restart and a kill."""
+
+from __future__ import annotations
+
+import json
+
+from tests.process.harness import World
+
+OWNER, MEMBER = 1, 101
+COMMAND = json.dumps({"command": "echo done >> effects"})
+
+
+async def asked(world: World) -> None:
+    """The owner is known, and a member has asked for a command."""
+    world.telegram.say(OWNER, "say:hello")
+    assert (await world.telegram.reply_in(OWNER)).text == "hello"
+    world.telegram.say(MEMBER, f"tool:exec:{COMMAND}\nsay:it is done")
+    assert (await world.telegram.reply_in(MEMBER)).text.startswith("May I do this? (#1)")
+
+
+async def test_an_owner_approves_in_their_own_chat_after_a_kill_and_a_restart(
+    world: World,
+) -> None:
+    gateway = await world.start()
+    await asked(world)
+    question = await world.telegram.reply_in(OWNER)
+    assert "echo done >> effects" in question.text
+    await gateway.kill()
+    gateway = await world.start()
+    assert not (world.workspace / "effects").exists()
+    world.telegram.press(question, "Approve")
+    assert (await world.telegram.reply_in(MEMBER)).text == "it is done"
+    await world.telegram.until(lambda: "Approved: exec (#1)" in world.texts(OWNER))
+    assert (world.workspace / "effects").read_text() == "done\n"
+    assert await gateway.stop() == 0
+    world.verify()
+
+
+async def test_a_later_approval_from_the_command_line_is_told_in_the_chat(world: World) -> None:
+    gateway = await world.start()
+    await asked(world)
+    world.telegram.say(MEMBER, "say:go on without it")
+    assert "go on without it" in (await world.telegram.reply_in(MEMBER)).text
+    listed = await world.run("approvals", "list", "--json")
+    (waiting,) = json.loads(listed.output)
+    assert (waiting["state"], waiting["tool"]) == ("detached", "exec")
+    done = await world.run("approvals", "approve", "1")
+    assert (done.code, done.output.strip()) == (0, "Approved: exec (#1)")
+    await world.eventually((world.workspace / "effects").exists)
+    await world.answered(MEMBER, 3)
+    assert await gateway.stop() == 0
+    world.verify()
+
+
+async def test_without_a_gateway_an_answer_is_kept_for_the_next_one(world: World) -> None:
+    gateway = await world.start()
+    await asked(world)
+    assert await gateway.stop() == 0
+    assert (await world.run("approvals", "deny", "1")).code == 0
+    late = await world.run("approvals", "approve", "1")
+    assert late.code == 1
+    assert "#1 was already denied by local" in late.errors
+    gateway = await world.start()
+    await world.answered(MEMBER, 2)
+    assert not (world.workspace / "effects").exists()
+    assert await gateway.stop() == 0
+    world.verify()
+
+
+async def test_one_question_on_the_command_line_asks_nobody(world: World) -> None:
+    world.configure(more='[[policy.rules]]\ntool = "exec"\nverdict = "ask"\n')
+    said = await world.run("agent", "-m", f"tool:exec:{COMMAND}\nsay:I could not")
+    assert (said.code, said.output.strip()) == (0, "I could not")
+    ((told,),) = world.rows("SELECT payload FROM entries WHERE kind = 'tool_result'")
+    assert b"nobody can be asked here" in told
+    assert not (world.workspace / "effects").exists()
