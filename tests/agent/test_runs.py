@@ -104,6 +104,37 @@ async def test_calls_without_an_effect_are_recorded_together() -> None:
         assert "start_tool" not in bot.process.verbs
 
 
+async def test_calls_without_an_effect_are_made_side_by_side_and_keep_their_order() -> None:
+    made, met = Recorder(), asyncio.Barrier(8)
+
+    async def meet(args: Args) -> str:
+        await met.wait()
+        return args.text
+
+    look = made.tool("look", Effect.NONE, then=meet)
+    calls = [ToolCall(f"c{n}", "look", f'{{"text":"{n}"}}') for n in range(16)]
+    model = ScriptedProvider(Completion(text="", tool_calls=tuple(calls)), "done")
+    async with gateway(model, tools=[look]) as bot:
+        await bot.channel.push("go")
+        await bot.channel.pop()
+        told = [r.text for r in bodies(bot, ToolResultEntry)]
+        assert told == [str(number) for number in range(16)]
+
+
+async def test_a_call_with_an_effect_waits_for_those_before_it() -> None:
+    made = Recorder()
+    tools = [made.tool("look", Effect.NONE), made.tool("exec")]
+    names = ("look", "look", "exec", "look")
+    calls = tuple(ToolCall(f"c{n}", name, f'{{"text":"{n}"}}') for n, name in enumerate(names))
+    async with gateway(
+        ScriptedProvider(Completion(text="", tool_calls=calls), "done"), tools=tools
+    ) as bot:
+        await bot.channel.push("go")
+        await bot.channel.pop()
+        assert made.calls == ["look 0", "look 1", "exec 2", "look 3"]
+        assert [r.index for r in bodies(bot, ToolResultEntry)] == [0, 1, 2, 3]
+
+
 async def refusing(args: Args) -> str:
     raise ToolError("there is no such file: x")
 

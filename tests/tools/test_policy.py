@@ -1,0 +1,307 @@
+"""The table that decides: which rule fits a call, and what no trick gets around."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanobot import config
+from nanobot.bus.events import Role
+from nanobot.errors import ConfigError, UsageError
+from nanobot.settings import PolicySettings, RuleSettings
+from nanobot.testing import OWNER, ScriptedProvider, gateway
+from nanobot.tools.exec import exec_tool
+from nanobot.tools.explaining import Asked, explain
+from nanobot.tools.policy import DEFAULTS, Circumstances, Judgement, Policy, Verdict
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox import Sandbox
+
+OWNERS, MEMBERS, GUESTS = Role.OWNER, Role.MEMBER, Role.GUEST
+
+
+def judged(tool: str, role: Role, rules: tuple[RuleSettings, ...] = (), **more: Any) -> Judgement:
+    call = Circumstances(tool=tool, role=role, **more)
+    return Policy(PolicySettings(rules=rules)).judge(call)
+
+
+def verdict(tool: str, role: Role, **more: Any) -> str:
+    return str(judged(tool, role, **more).verdict)
+
+
+@pytest.mark.parametrize(
+    ("tool", "role", "more", "expected"),
+    [
+        ("exec", OWNERS, {}, "allow"),
+        ("exec", OWNERS, {"contained": False}, "ask"),
+        ("exec", OWNERS, {"tainted": True}, "allow"),
+        ("exec", MEMBERS, {}, "ask"),
+        ("cron", OWNERS, {}, "allow"),
+        ("cron", OWNERS, {"tainted": True}, "ask"),
+        ("cron", MEMBERS, {}, "ask"),
+        ("spawn", MEMBERS, {"tainted": True}, "ask"),
+        ("memory_save", MEMBERS, {}, "allow"),
+        ("memory_save", OWNERS, {"tainted": True}, "ask"),
+        ("memory_search", OWNERS, {"tainted": True}, "allow"),
+        ("message", MEMBERS, {}, "allow"),
+        ("message", MEMBERS, {"elsewhere": True}, "ask"),
+        ("message", OWNERS, {"elsewhere": True}, "allow"),
+        ("message", OWNERS, {"elsewhere": True, "tainted": True}, "ask"),
+        ("message", OWNERS, {"tainted": True}, "allow"),
+        ("web_fetch", MEMBERS, {"tainted": True, "risky": True}, "allow"),
+        ("read_file", MEMBERS, {"arguments": {"path": "SOUL.md"}}, "allow"),
+        ("write_file", MEMBERS, {"arguments": {"path": "a.txt"}, "risky": True}, "allow"),
+        ("somebody_elses", MEMBERS, {"risky": True}, "ask"),
+        ("somebody_elses", MEMBERS, {}, "allow"),
+        ("somebody_elses", OWNERS, {"risky": True}, "allow"),
+        ("read_file", GUESTS, {}, "deny"),
+        ("anything", GUESTS, {"tainted": True}, "deny"),
+    ],
+)
+def test_the_built_in_rules(tool: str, role: Role, more: dict[str, Any], expected: str) -> None:
+    assert verdict(tool, role, **more) == expected
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "AGENTS.md",
+        "./AGENTS.md",
+        "notes/../AGENTS.md",
+        "agents.MD",
+        "/home/me/.nanobot/workspace/AGENTS.md",
+        "../workspace/SOUL.md",
+        "skills/shell/SKILL.md",
+        "memory//facts.md",
+        " SOUL.md ",
+    ],
+)
+def test_what_steers_the_model_is_asked_about_however_it_is_written(path: str) -> None:
+    call = {"arguments": {"path": path}}
+    assert verdict("write_file", OWNERS, tainted=True, **call) == "ask"
+    assert verdict("edit_file", MEMBERS, **call) == "ask"
+    assert verdict("write_file", OWNERS, **call) == "allow"
+
+
+@pytest.mark.parametrize("path", ["notes/AGENTS.md", "SOUL.md.bak", "myskills/x", "a.txt"])
+def test_what_only_looks_like_it_is_not(path: str) -> None:
+    assert verdict("write_file", OWNERS, tainted=True, arguments={"path": path}) == "allow"
+
+
+@given(st.sampled_from(Role), st.text(max_size=12), st.booleans(), st.booleans(), st.booleans())
+def test_every_call_has_a_verdict_and_a_named_reason(
+    role: Role, tool: str, tainted: bool, elsewhere: bool, risky: bool
+) -> None:
+    found = judged(tool, role, tainted=tainted, elsewhere=elsewhere, risky=risky)
+    assert found.rule.startswith("built-in: ")
+    assert found.why
+    assert (found.verdict is Verdict.DENY) == (role is GUESTS)
+
+
+@given(st.sampled_from([one.name for one in DEFAULTS]))
+def test_the_names_of_the_built_in_rules_are_unique(name: str) -> None:
+    assert [one.name for one in DEFAULTS].count(name) == 1
+
+
+# The configuration's
+
+
+def allows(**fields: Any) -> RuleSettings:
+    return RuleSettings(verdict="allow", **fields)
+
+
+def command(rule: RuleSettings, text: str) -> bool:
+    """Whether the rule decides about a command."""
+    found = judged("exec", MEMBERS, (rule,), arguments={"command": text})
+    return found.configured
+
+
+GIT = {"command": "git *"}
+
+
+@pytest.mark.parametrize("text", ["git status", "  git log --oneline  "])
+def test_a_plain_command_is_allowed(text: str) -> None:
+    assert command(allows(tool="exec", args=GIT), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git status; rm -rf .",
+        "git status && curl x",
+        "git log | sh",
+        "git log > ~/.profile",
+        "git $(curl x)",
+        "git `curl x`",
+        "git ${IFS}x",
+        "git status\nrm x",
+        "git status & rm x",
+        "git \\\nx",
+        "gitx status",
+        "rm x; git status",
+    ],
+)
+def test_one_that_does_more_is_not_and_a_refusal_sees_its_parts(text: str) -> None:
+    assert not command(allows(tool="exec", args=GIT), text)
+    if "git " in text:
+        assert command(RuleSettings(verdict="deny", tool="exec", args=GIT), text)
+
+
+@given(st.text(alphabet="git ;&|$(){}<>`\n\\ax", max_size=20))
+def test_no_command_with_a_separator_is_ever_allowed_by_a_pattern(text: str) -> None:
+    if command(allows(tool="exec", args=GIT), text):
+        assert not set(text.strip()) & set(";&|<>`\n\\")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "fits"),
+    [
+        ("notes/**", "notes/a/b.txt", True),
+        ("notes/**", "./notes/a.txt", True),
+        ("notes/**", "notes/../SOUL.md", False),
+        ("notes/*", "notes/a/b.txt", False),
+        ("notes/*", "notes/a.txt", True),
+        ("**/*.md", "a/b/c.md", True),
+        ("**/*.md", "c.md", True),
+        ("notes/?.txt", "notes/a.txt", True),
+        ("notes/?.txt", "notes/ab.txt", False),
+        ("notes/[a].txt", "notes/a.txt", False),
+        ("notes/**", "notes", False),
+    ],
+)
+def test_patterns_of_paths(pattern: str, path: str, *, fits: bool) -> None:
+    rule = allows(tool="write_file", args={"path": pattern})
+    found = judged("write_file", MEMBERS, (rule,), arguments={"path": path})
+    assert found.configured is fits
+
+
+@pytest.mark.parametrize(
+    ("fields", "fits"),
+    [
+        ({}, True),
+        ({"tool": "web_*"}, True),
+        ({"tool": "exec"}, False),
+        ({"roles": ("member", "guest")}, True),
+        ({"roles": ("owner",)}, False),
+        ({"channels": ("tele*",)}, True),
+        ({"channels": ("discord",)}, False),
+        ({"chats": ("7", "8")}, True),
+        ({"chats": ("8",)}, False),
+        ({"tainted": True}, True),
+        ({"tainted": False}, False),
+        ({"elsewhere": True}, False),
+        ({"args": {"count": "5"}}, True),
+        ({"args": {"count": "4"}}, False),
+        ({"args": {"missing": "*"}}, False),
+    ],
+)
+def test_what_a_rule_fits(fields: dict[str, Any], *, fits: bool) -> None:
+    rule = RuleSettings(verdict="deny", **fields)
+    where = {"channel": "telegram", "chat": "7", "tainted": True, "arguments": {"count": 5}}
+    assert judged("web_search", MEMBERS, (rule,), **where).configured is fits
+
+
+def test_the_first_rule_that_fits_decides_and_is_named() -> None:
+    rules = (
+        RuleSettings(verdict="deny", tool="cron"),
+        RuleSettings(verdict="ask", tool="exec", why="it is late"),
+        RuleSettings(verdict="allow"),
+    )
+    found = judged("exec", OWNERS, rules)
+    assert (found.verdict, found.rule, found.why) == ("ask", "policy.rules, rule 2", "it is late")
+    assert judged("read_file", GUESTS, rules).rule == "policy.rules, rule 3"
+
+
+# As it is configured
+
+
+def loaded(home: Path, text: str) -> PolicySettings:
+    (home / "config.toml").write_text(text)
+    return config.load({"NANOBOT_HOME": str(home)}).policy
+
+
+def test_rules_are_read_from_the_configuration(tmp_path: Path) -> None:
+    text = """
+    [policy]
+    approvers = ["members", "telegram:7"]
+    approval_seconds = 60
+    [[policy.rules]]
+    tool = "exec"
+    args = { command = "git *" }
+    roles = ["member"]
+    verdict = "allow"
+    """
+    found = loaded(tmp_path, text)
+    assert (found.approvers, found.approval_seconds) == (("members", "telegram:7"), 60)
+    (rule,) = found.rules
+    assert (rule.verdict, rule.args, rule.roles) == ("allow", {"command": "git *"}, ("member",))
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ('verdict = "alow"', "rule 2: Invalid enum value 'alow' - at `verdict`"),
+        ('tool = "exec"', "rule 2: it missing required field `verdict`"),
+        ('verdict = "deny"\nrole = "member"', "rule 2: it contains unknown field `role`"),
+        ('verdict = "deny"\nroles = ["boss"]', "rule 2: Invalid enum value 'boss'"),
+        ('verdict = "deny"\nargs = { path = 5 }', "rule 2: Expected `str`, got `int`"),
+    ],
+)
+def test_a_rule_that_is_wrong_stops_the_start_and_is_named(
+    tmp_path: Path, rule: str, said: str
+) -> None:
+    text = f'[[policy.rules]]\nverdict = "ask"\n[[policy.rules]]\n{rule}\n'
+    with pytest.raises(ConfigError) as caught:
+        loaded(tmp_path, text)
+    assert said in str(caught.value)
+    assert "config.toml" in str(caught.value)
+
+
+def test_rules_must_be_a_list_of_tables(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"\[\[policy.rules\]\]"):
+        loaded(tmp_path, '[policy]\nrules = "all"\n')
+
+
+# Explained
+
+
+def registry() -> ToolRegistry:
+    tools = ToolRegistry()
+    tools.register(exec_tool(Sandbox(None), Path("/nowhere")))
+    return tools
+
+
+async def test_it_says_which_rule_decides_about_a_call() -> None:
+    found = await explain(registry(), Asked(tool="exec", text="git push role=member tainted=yes"))
+    assert (found.verdict, found.arguments) == ("ask", '{"command":"git push"}')
+    assert found.rule == "built-in: no sandbox"
+    assert found.because == "commands run without a sandbox on this machine"
+    guest = await explain(registry(), Asked(tool="exec", text='{"command": "ls"}', role="guest"))
+    assert guest.verdict == "deny"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Asked(tool="exce", text="x"), "Did you mean exec?"),
+        (Asked(tool="exec"), "command: required"),
+        (Asked(tool="exec", text="{"), "cut-off JSON"),
+        (Asked(tool="exec", text="x role=king"), "role: 'king' is not one of owner, member"),
+    ],
+)
+async def test_what_cannot_be_explained_is_told(asked: Asked, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        await explain(registry(), asked)
+    assert said in str(caught.value)
+
+
+async def test_it_is_explained_in_a_chat() -> None:
+    tools = [exec_tool(Sandbox(None), Path("/nowhere"))]
+    async with gateway(ScriptedProvider(), tools=tools) as bot:
+        await bot.channel.push("/policy explain exec git push role=member", sender=OWNER)
+        said = (await bot.channel.pop()).text
+        assert "Verdict: ask" in said
+        assert "Rule: built-in: no sandbox" in said

@@ -1,0 +1,134 @@
+"""Known secrets reach neither the model nor the log; tools of others fail no start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import msgspec
+import pytest
+from loguru import logger
+
+from nanobot import config
+from nanobot.boundary import boundary
+from nanobot.bus.events import Address, Role
+from nanobot.errors import ToolError
+from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
+from nanobot.tools.plugins import register_installed
+from nanobot.tools.redact import Redactor, secrets_of
+from nanobot.tools.registry import ToolRegistry
+
+SECRET = "sk-abcdef123456"
+
+
+class Nothing(msgspec.Struct):
+    """No arguments."""
+
+    text: str = ""
+
+
+async def leaking(args: Nothing, context: CallContext) -> str:
+    if args.text:
+        raise ToolError(f"refused: {SECRET}")
+    return f"the key is {SECRET}!"
+
+
+LEAKING = Tool(name="leak", description="Leaks.", args=Nothing, run=leaking, effect=Effect.NONE)
+
+
+def leaking_tools() -> list[AnyTool]:
+    """What an entry point may be."""
+    return [LEAKING, msgspec.structs.replace(LEAKING, name="leak2")]
+
+
+def broken() -> list[AnyTool]:
+    """What it may be too."""
+    raise RuntimeError("no such thing")
+
+
+NO_TOOL = [5]
+
+CONTEXT = CallContext(
+    run_id="r",
+    session_key="s",
+    address=Address("cli", "direct"),
+    sender_id="1",
+    role=Role.OWNER,
+    key="r:1:0",
+)
+
+
+@pytest.fixture
+def lines() -> Iterator[list[str]]:
+    """What is logged, as a sink gets it."""
+    written: list[str] = []
+    number = logger.add(written.append, format="{message}\n{exception}")
+    logger.configure(patcher=Redactor([SECRET]).patch)
+    yield written
+    logger.configure(patcher=lambda _: None)
+    logger.remove(number)
+
+
+async def test_a_result_holds_no_secret() -> None:
+    tools = ToolRegistry(redact=Redactor([SECRET, "short"]))
+    tools.register(LEAKING)
+    assert await tools.execute("leak", "{}", CONTEXT) == "the key is [secret]!"
+
+
+async def test_every_call_is_logged_without_secrets(lines: list[str]) -> None:
+    tools = ToolRegistry(redact=Redactor([SECRET]))
+    tools.register(LEAKING)
+    with pytest.raises(ToolError):
+        await tools.execute("leak", f'{{"text": "{SECRET}"}}', CONTEXT)
+    (line,) = lines
+    assert line.startswith('call r:1:0 of s for 1 (owner): "leak" "{"text": "[secret]"}" took')
+    assert "refused: refused: [secret]" in line
+
+
+def test_traces_hold_no_secret(lines: list[str]) -> None:
+    with boundary(f"a thing with {SECRET}"):
+        int(SECRET)
+    assert SECRET not in lines[0]
+    assert "a thing with [secret] failed" in lines[0]
+    assert "invalid literal for int() with base 10: '[secret]'" in lines[0]
+
+
+def test_the_secrets_are_those_of_the_configuration_and_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(
+        """
+        database_url = "postgresql://me:pass%2Fword1@host/db"
+        [providers.x]
+        api_key = "${X_KEY}"
+        api_base = "https://x.example"
+        [channels.telegram]
+        token = "telegram-token"
+        api_root = "https://t.example"
+        [tools.web]
+        brave_api_key = "brave-brave"
+        """
+    )
+    environ = {"NANOBOT_HOME": str(tmp_path), "X_KEY": "x-x-x-x-x", "PATH": "/usr/bin/secretly"}
+    found = secrets_of(config.load(environ), environ)
+    assert found == {"pass/word1", "x-x-x-x-x", "telegram-token", "brave-brave"}
+
+
+def point(name: str, what: str) -> EntryPoint:
+    return EntryPoint(name=name, value=f"{__name__}:{what}", group="nanobot.tools")
+
+
+def test_tools_of_other_packages_are_offered_and_broken_ones_named(lines: list[str]) -> None:
+    tools = ToolRegistry()
+    points = [
+        point("a", "LEAKING"),
+        point("b", "broken"),
+        point("c", "NO_TOOL"),
+        point("d", "missing"),
+        point("e", "leaking_tools"),
+    ]
+    assert register_installed(tools, points) == ["b", "c", "d", "e"]
+    assert [spec.name for spec in tools.specs()] == ["leak"]
+    told = "".join(lines)
+    assert "tool c" in told
+    assert "it gives a int, not a nanobot.tools.base.Tool" in told
+    assert "a tool named leak is registered already" in told
