@@ -90,6 +90,10 @@ class _Draft:
         return whole.removeprefix(kept)
 
 
+_UNASKED = (OutboundKind.POST, OutboundKind.APPROVAL)
+"""What comes in the middle of a conversation without being its answer."""
+
+
 class Transcript:
     """Follows one conversation. `choices` are the answers proposed by the last message."""
 
@@ -108,6 +112,7 @@ class Transcript:
         self._drawn: set[str] = set()
         self._received: set[str] = set()
         self._trouble = ""
+        self._asks = False
         self._since = 0.0
         self._fresh = True
 
@@ -146,6 +151,8 @@ class Transcript:
             return str(call)
         if self._trouble:
             return self._trouble
+        if self._asks:
+            return "waiting for your answer"
         if self._draft.text.strip():
             return "writing"
         if thought := " ".join(self._draft.thought.split()):
@@ -177,6 +184,7 @@ class Transcript:
         self._runs.clear()
         self._waiting.clear()
         self._unanswered.clear()
+        self._asks = False
         self._fresh = True
 
     def leave(self) -> None:
@@ -231,7 +239,7 @@ class Transcript:
             if head in self._runs:
                 self._finish_draft(message.text)
             else:
-                live = message.kind is OutboundKind.POST and not self._fresh
+                live = message.kind in _UNASKED and not self._fresh
                 if not own and not live:
                     self._paper.earlier()
                 self._paper.answer(message.text)
@@ -245,6 +253,7 @@ class Transcript:
         payload = event.payload
         if event.kind is not EventKind.END and not self._goes_on(event.run_id):
             return
+        self._asks = event.kind is EventKind.APPROVAL
         match event.kind:
             case EventKind.STATUS:
                 self._status(payload)

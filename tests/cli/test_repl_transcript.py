@@ -258,6 +258,17 @@ def test_choices_are_offered_once_and_until_something_is_said(talk: Talk) -> Non
     assert not talk.transcript.choices
 
 
+def test_a_question_within_a_run_is_shown_as_it_comes_and_waited_for(talk: Talk) -> None:
+    talk.begins()
+    talk.event(EventKind.STATUS, state="waiting")
+    talk.event(EventKind.APPROVAL, question=False, choices=[], tool="exec")
+    talk.message("approval:1:cli:direct", "May I?", OutboundKind.APPROVAL, WHICH)
+    assert talk.kept == ["May I?", "? this | that"]
+    assert talk.transcript.status().startswith("waiting for your answer")
+    talk.begins()
+    assert talk.transcript.status().startswith("thinking")
+
+
 def test_a_refusal_ends_the_wait_for_its_message(talk: Talk) -> None:
     talk.say("k", "hello")
     talk.transcript.see(Refusal("the disk is full", "k"))
