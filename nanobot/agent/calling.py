@@ -195,7 +195,7 @@ class Caller:
             text=text,
             ok=ok,
             ms=ms,
-            tainted=pending.refusal is None and self._tools.taints(name),
+            tainted=made.tainted or (pending.refusal is None and self._tools.taints(name)),
         )
         done.results.append(result)
         done.messages += made.messages
@@ -255,6 +255,7 @@ def _context(turn: Turn, pending: step.PendingCall) -> CallContext:
         sender_id=turn.run.sender_id,
         role=turn.run.role,
         key=_key(turn, pending),
+        private=turn.private,
         tainted=turn.tainted,
         approved=pending.approved,
     )

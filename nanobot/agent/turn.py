@@ -8,7 +8,15 @@ from nanobot.agent.states import RunState
 from nanobot.agent.step import Limits, own
 from nanobot.approvals import Approval, Parked
 from nanobot.bus.core import Bus
-from nanobot.bus.events import Address, EventKind, OutboundKind, OutboundMessage, RunEvent, RunTerms
+from nanobot.bus.events import (
+    Address,
+    EventKind,
+    Origin,
+    OutboundKind,
+    OutboundMessage,
+    RunEvent,
+    RunTerms,
+)
 from nanobot.journal import Claim, RunUsage
 from nanobot.ports import Clock
 from nanobot.session.entries import (
@@ -109,6 +117,13 @@ class Turn:
         if self.terms.history is None:
             return self.log
         return [entry for entry in self.log if entry.run_id == self.run.id]
+
+    @property
+    def private(self) -> bool:
+        """Whether one person alone reads here. Unless somebody spoke here, nobody knows: no."""
+        said = [entry.body for entry in self.log if isinstance(entry.body, UserEntry)]
+        spoken = any(body.origin in (Origin.USER, Origin.API) for body in said)
+        return spoken and not any(body.group for body in said)
 
     @property
     def tainted(self) -> bool:

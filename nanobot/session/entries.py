@@ -21,8 +21,8 @@ GENESIS = b"\0" * 32
 
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
     """One message taken into the log. `sent_at` and `zone` tell the model the time; `quote` is what
-    it answers; `edited`: it replaces what the person said before; `tainted`: it brings content from
-    outside."""
+    it answers; `edited`: it replaces what the person said before; `group`: several people read
+    there; `tainted`: it brings content from outside."""
 
     text: str
     address: Address
@@ -39,6 +39,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     attachments: tuple[Attachment, ...] = ()
     origin: Origin = Origin.USER
     steered: bool = False
+    group: bool = False
     tainted: bool = False
     terms: RunTerms | None = None
 

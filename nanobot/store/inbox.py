@@ -189,6 +189,7 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
         attachments=message.attachments,
         origin=message.origin,
         steered=steered,
+        group=message.group,
         tainted=message.tainted
         or message.origin in (Origin.EVENT, Origin.WEBHOOK)
         or bool(message.attachments and one.role is not Role.OWNER),

@@ -25,9 +25,10 @@ class Effect(StrEnum):
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True):
-    """For whom a call runs. `key` is the call's identity: run, model call, index. `tainted`: the
-    run has seen what came from outside, which may be what asks for this call. `approved`: a person
-    has agreed to exactly this call, or a rule of the configuration allows it."""
+    """For whom a call runs. `key` is the call's identity: run, model call, index. `private`:
+    one person alone reads in this chat. `tainted`: the run has seen what came from outside, which
+    may be what asks for this call. `approved`: a person has agreed to exactly this call, or a rule
+    of the configuration allows it."""
 
     run_id: str
     session_key: str
@@ -35,6 +36,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     sender_id: str
     role: Role
     key: str
+    private: bool = False
     tainted: bool = False
     approved: bool = False
 
@@ -51,10 +53,11 @@ class Question(msgspec.Struct, frozen=True):
 
 class Queued(msgspec.Struct, frozen=True):
     """The result of a call of effect `store`: its text, and the messages to chats that are
-    committed with it."""
+    committed with it. `tainted`: this one result is content from outside."""
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
+    tainted: bool = False
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):

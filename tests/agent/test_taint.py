@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from nanobot.bus.events import Attachment, Origin
+from nanobot.providers.base import ToolCall
 from nanobot.session.entries import ToolResultEntry, UserEntry
 from nanobot.testing import MEMBER, OWNER, ScriptedProvider, asks_for, gateway
-from nanobot.tools.base import Effect
-from tests.agent.tooling import Recorder, bodies
+from nanobot.tools.base import CallContext, Effect, Queued, Tool
+from tests.agent.tooling import Args, Recorder, bodies
 
 
 async def test_a_result_from_outside_taints_the_calls_after_it() -> None:
@@ -22,6 +23,25 @@ async def test_a_result_from_outside_taints_the_calls_after_it() -> None:
         await bot.channel.pop()
         assert [result.tainted for result in bodies(bot, ToolResultEntry)] == [False, True, False]
         assert [context.tainted for context in made.contexts] == [False, False, True]
+
+
+async def test_one_result_may_be_from_outside_where_others_of_its_tool_are_not() -> None:
+    made = Recorder()
+    found = Queued("found", tainted=True)
+
+    async def run(args: Args, context: CallContext) -> Queued:
+        return found if args.text else Queued("nothing")
+
+    search = Tool(name="find", description="Finds.", args=Args, run=run, effect=Effect.NONE)
+    look = made.tool("look", Effect.NONE)
+    some = ToolCall("1", "find", '{"text": "x"}')
+    model = ScriptedProvider(
+        asks_for("find"), asks_for("look"), asks_for(some), asks_for("look"), "done"
+    )
+    async with gateway(model, tools=[search, look]) as bot:
+        await bot.channel.push("go")
+        await bot.channel.pop()
+    assert [context.tainted for context in made.contexts] == [False, True]
 
 
 async def test_a_later_run_that_still_sees_it_is_tainted_until_a_new_conversation() -> None:
