@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from nanobot.bus.events import Attachment, Origin
-from nanobot.providers.base import ToolCall
 from nanobot.session.entries import ToolResultEntry, UserEntry
 from nanobot.testing import MEMBER, OWNER, ScriptedProvider, asks_for, gateway
 from nanobot.tools.base import CallContext, Effect, Queued, Tool
@@ -34,10 +33,8 @@ async def test_one_result_may_be_from_outside_where_others_of_its_tool_are_not()
 
     search = Tool(name="find", description="Finds.", args=Args, run=run, effect=Effect.NONE)
     look = made.tool("look", Effect.NONE)
-    some = ToolCall("1", "find", '{"text": "x"}')
-    model = ScriptedProvider(
-        asks_for("find"), asks_for("look"), asks_for(some), asks_for("look"), "done"
-    )
+    some = asks_for("find", "", text="x")
+    model = ScriptedProvider(asks_for("find"), asks_for("look"), some, asks_for("look"), "done")
     async with gateway(model, tools=[search, look]) as bot:
         await bot.channel.push("go")
         await bot.channel.pop()
