@@ -75,7 +75,7 @@ def test_the_readmes_configuration_loads_without_a_warning(tmp_path: Path) -> No
     (tmp_path / "config.toml").write_text(textwrap.dedent(example[0]))
     found = config.load({"NANOBOT_HOME": str(tmp_path), "TELEGRAM_TOKEN": "t"})
     assert found.warnings == ()
-    assert found.channels["telegram"].owners == ("123456789",)
+    assert found.channels["telegram"].pairing
 
 
 def test_the_readmes_commands_exist() -> None:
