@@ -103,11 +103,11 @@ def _reached(connection: sa.Connection, asked: Approval) -> list[Address]:
         .order_by(_i.c.id.desc())
         .limit(_LOOKED_AT)
     )
-    chats: dict[Sender, Address] = {}
+    chats: dict[tuple[str, str], Address] = {}
     for (body,) in connection.execute(query):
         said = msgspec.json.decode(body, type=InboundMessage)
         if not said.group:
-            chats.setdefault(Sender(f"{said.address.channel}:{said.sender.id}"), said.address)
+            chats.setdefault((said.address.channel, said.sender.id), said.address)
     others = list(dict.fromkeys(chats.values()))[:_MOST_ASKED]
     if asked.address in others:
         return [asked.address]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from nanobot.bus.events import Address, Role
@@ -9,7 +11,9 @@ from nanobot.errors import ToolArgumentsError, UsageError
 from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
-from nanobot.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from nanobot.tools.registry import ToolRegistry
 
 _OPTIONS = ("role", "channel", "chat", "tainted")
 _ROLES = tuple(str(role) for role in Role)
