@@ -215,7 +215,7 @@ async def test_members_change_no_model_and_run_a_command_only_if_an_owner_agrees
     shared.telegram.say(MEMBER_CHAT, f"tool:exec:{command}\nsay:talked")
     _, asked = await shared.answered(MEMBER_CHAT, 2)
     assert "an owner has to agree" in asked
-    number = re.search(r"/deny (\d+)", asked)
+    number = re.search(r"\(#(\d+)\)", asked)
     assert number
     shared.telegram.say(MEMBER_CHAT, f"/approve {number[1]}")
     assert "not yours to decide" in (await shared.answered(MEMBER_CHAT, 3))[2]
