@@ -12,7 +12,7 @@ from typing import Literal
 
 from loguru import logger
 
-from nanobot import __version__, workspace
+from nanobot import __version__, personas, workspace
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller, Retries
 from nanobot.agent.errands import Errands
@@ -23,6 +23,7 @@ from nanobot.agent.step import Limits
 from nanobot.background import Background
 from nanobot.blobs import Blobs
 from nanobot.boundary import boundary
+from nanobot.briefing import Briefing
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Role
 from nanobot.bus.gate import Gate
@@ -47,6 +48,7 @@ from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.seeing import Seeing
 from nanobot.session.entries import ReplyEntry
+from nanobot.skills import Skills
 from nanobot.store.opening import Store, open_store
 from nanobot.system import RandomIds, SystemClock, local_zone
 from nanobot.terminal import NAME, Terminal
@@ -61,6 +63,7 @@ from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
 from nanobot.tools.sandbox import Sandbox, find_bwrap
+from nanobot.tools.skill import skill_tool
 from nanobot.tools.web import web_tools
 
 _CHANNELS_READY_SECONDS = 10.0
@@ -96,6 +99,7 @@ class Gateway:
         self._began = self._clock.monotonic()
         self._rng = random.Random()  # noqa: S311 - jitter, nothing secret
         self._redact = Redactor(secrets_of(config, environ))
+        self.skills = Skills(config.workspace, environ)
         self.hosts: list[ChannelHost] = []
         self.roster = Roster(
             config.agent.model, config.providers, environ, config.home, self._clock
@@ -154,6 +158,7 @@ class Gateway:
     async def _open(self, stack: AsyncExitStack, command: str) -> None:
         workspace.prepare(self.config.workspace)
         logger.configure(patcher=self._redact.patch)
+        personas.check(self.config.agent.persona, self.config.workspace)
         store = open_store(
             self.config.home,
             self.config.database_url,
@@ -219,7 +224,10 @@ class Gateway:
             steer=config.when_busy == "steer",
             zone=local_zone(self._environ),
         )
-        persona = Persona(self.config.workspace)
+        briefing = Briefing(
+            self.config.workspace, name=config.name, persona=config.persona, skills=self.skills
+        )
+        persona = Persona(self.config.workspace, briefing)
         seeing = Seeing(self.roster, self.blobs)
         asker = Asker(self.bus, seeing, tools, persona, self._clock, settings)
         retries = Retries(count=config.tool_retries, delay=config.tool_retry_delay)
@@ -266,6 +274,7 @@ class Gateway:
         ):
             tools.register(tool)
         register_installed(tools)
+        tools.register(skill_tool(self.skills))
         return tools
 
     def _terminal(self) -> tuple[Control, Terminal]:

@@ -35,6 +35,7 @@ from nanobot.settings import (
     ChatSettings,
     Config,
     ExecSettings,
+    LifecycleSettings,
     PolicySettings,
     ProviderSettings,
     Settings,
@@ -65,7 +66,7 @@ V = TypeVar("V")
 
 _PREFIX = "NANOBOT_"
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
-_TABLES = ("agent", "providers", "channels", "web", "tools", "policy")
+_TABLES = ("agent", "providers", "channels", "web", "tools", "policy", "lifecycle")
 # How many parts a variable's name has below each table (1 for the keys above all tables).
 _DEPTH = {"providers": 3, "channels": 3, "tools": 3} | dict.fromkeys(
     ("database_url", "workspace", "drain_seconds"), 1
@@ -74,13 +75,10 @@ _CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key !=
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The terminal's own channel; its user is the owner, and no platform may pose as that.
 _RESERVED = frozenset({"cli"})
-_LATER = frozenset(
-    {
-        *("agent." + key for key in ("triage", "decision", "recall", "recall_top_k", "remember")),
-        *("agent." + key for key in ("max_cognition_rounds", "persona")),
-        *("memory", "heartbeat", "lifecycle", "budgets", "mcp", "hooks", "events"),
-    }
-)
+_LATER = frozenset(("memory", "heartbeat", "budgets", "mcp", "hooks", "events")) | {
+    "agent." + key
+    for key in ("triage", "decision", "recall", "recall_top_k", "remember", "max_cognition_rounds")
+}
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -167,7 +165,7 @@ class _Reader:
     def config(self, tree: dict[str, Any]) -> Config:
         tables = {name: tree.pop(name, {}) for name in _TABLES}
         top = self._or(Top(), lambda: self._table(Top, tree, ""))
-        web = self._or(WebSettings(), lambda: self._table(WebSettings, tables["web"], "web"))
+        web = self._plain(WebSettings, tables, "web")
         if web.enabled:
             self._warnings.append(f"{self._file}: web.enabled: the web page is not served yet.")
         return Config(
@@ -181,16 +179,18 @@ class _Reader:
                 lambda: self._workspace(tree.get("workspace"), top.workspace),
             ),
             drain_seconds=top.drain_seconds,
-            agent=self._or(
-                AgentSettings(), lambda: self._table(AgentSettings, tables["agent"], "agent")
-            ),
+            agent=self._plain(AgentSettings, tables, "agent"),
             providers=self._each(tables["providers"], "providers", self._provider),
             channels=self._each(tables["channels"], "channels", self._channel),
             web=web,
             tools=self._or(ToolsSettings(), lambda: self._tools(tables["tools"])),
             policy=self._or(PolicySettings(), lambda: self._policy(tables["policy"])),
+            lifecycle=self._plain(LifecycleSettings, tables, "lifecycle"),
             warnings=tuple(self._warnings),
         )
+
+    def _plain(self, kind: type[T], tables: Mapping[str, Any], name: str) -> T:
+        return self._or(kind(), lambda: self._table(kind, tables[name], name))
 
     def overlay(self, tree: dict[str, Any]) -> None:
         """Put what the environment says over what the file says. An empty variable is not set."""
@@ -394,5 +394,6 @@ class _Reader:
 def _every_key() -> list[str]:
     tables = {"agent": AgentSettings, "web": WebSettings, "tools.exec": ExecSettings}
     tables |= {"tools.web": WebToolSettings, "policy": PolicySettings}
+    tables["lifecycle"] = LifecycleSettings
     nested = [f"{path}.{key}" for path, kind in tables.items() for key in kind.__struct_fields__]
     return [*Top.__struct_fields__, *nested]

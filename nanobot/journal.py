@@ -76,10 +76,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """A system prompt with its tools, stored once under the digest of its bytes."""
+    """A system prompt (`parts`: their names and lengths) with its tools, stored by its digest."""
 
     system: str
     tools: tuple[ToolSpec, ...]
+    parts: tuple[tuple[str, int], ...] = ()
 
 
 class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,8 +195,7 @@ class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One part: pending, sending (an effect may have happened), sent (with its receipt), or a
-    preview (standing there, if it has one)."""
+    """One part: pending, sending (perhaps applied), sent (with a receipt) or a standing preview."""
 
     idx: int
     part: OutboundPart

@@ -29,9 +29,11 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class AgentSettings(Settings, frozen=True, kw_only=True):
-    """`[agent]`: the model, and the limits of a run."""
+    """`[agent]`: who answers, and the limits of a run."""
 
     model: str = "auto"
+    name: Annotated[str, Meta(min_length=1, max_length=64)] = "nanobot"
+    persona: Annotated[str, Meta(min_length=1, max_length=64)] = "default"
     fallback_models: tuple[str, ...] = ()
     temperature: Annotated[float, Meta(ge=0, le=2)] = 0.7
     max_tokens: LargeCount = 4096
@@ -147,6 +149,15 @@ class ToolsSettings(Settings, frozen=True, kw_only=True):
     web: WebToolSettings = WebToolSettings()
 
 
+class LifecycleSettings(Settings, frozen=True, kw_only=True):
+    """`[lifecycle]`: what the model does when the gateway starts and stops."""
+
+    enabled: bool = True
+    boot_seconds: Duration = 120.0
+    shutdown_seconds: Duration = 30.0
+    wait_for_boot: bool = False
+
+
 class Top(Settings, frozen=True, kw_only=True):
     """The keys above all tables."""
 
@@ -217,4 +228,5 @@ class Config(Settings, frozen=True, kw_only=True):
     web: WebSettings = WebSettings()
     tools: ToolsSettings = ToolsSettings()
     policy: PolicySettings = PolicySettings()
+    lifecycle: LifecycleSettings = LifecycleSettings()
     warnings: tuple[str, ...] = ()

@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 
 from nanobot import assets
 from nanobot.errors import ConfigError
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def read(root: Path, path: str, limit: int) -> str:
+    """At most `limit` characters of a text file below `root`, `path` being written with `/`.
+
+    No link is followed below `root`: the model may make some there, and what is read for the prompt
+    is read without its walls. Raises OSError, also for what is no regular file.
+    """
+    *folders, name = path.split("/")
+    descriptor = os.open(root, _FOLDER)
+    try:
+        for folder in folders:
+            inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        opened = os.open(name, _FILE, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+    with os.fdopen(opened, encoding="utf-8", errors="replace") as file:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise OSError(f"{path} is no regular file")
+        return file.read(limit)
+
+
+def clipped(root: Path, path: str, limit: int) -> str:
+    """The file without white space at its ends, "" if there is none; a longer one is cut with a
+    note that says so."""
+    try:
+        text = read(root, path, limit + 1).strip()
+    except OSError:
+        return ""
+    if len(text) > limit:
+        name = path.rpartition("/")[2]
+        return f"{text[:limit]}\n[... {name} goes on; only its beginning is read ...]"
+    return text
 
 
 def prepare(path: Path) -> None:

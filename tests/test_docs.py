@@ -25,6 +25,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "tools.exec": settings.ExecSettings,
     "tools.web": settings.WebToolSettings,
     "policy": settings.PolicySettings,
+    "lifecycle": settings.LifecycleSettings,
     "Top level": config.Top,
 }
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \|", re.MULTILINE)

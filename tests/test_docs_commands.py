@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from typer.main import get_command
 
-from nanobot import approvals, pairing, records
+from nanobot import approvals, pairing, records, skills
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 
@@ -24,6 +24,7 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "tool call": records.ToolCallView,
     "log": records.AuditView,
     "pairing": pairing.PairingView,
+    "skill": skills.SkillView,
     "approval": approvals.Approval,
     "rule": approvals.RuleView,
 }

@@ -15,7 +15,14 @@ from nanobot.errors import ConfigError, NanobotError
 def test_a_new_workspace_holds_the_template(tmp_path: Path) -> None:
     home = tmp_path / "not" / "there" / "workspace"
     workspace.prepare(home)
-    assert sorted(f.name for f in home.iterdir()) == ["AGENTS.md", "SOUL.md", "USER.md"]
+    assert sorted(f.name for f in home.iterdir()) == [
+        "AGENTS.md",
+        "BOOT.md.example",
+        "SHUTDOWN.md.example",
+        "SOUL.md",
+        "TOOLS.md",
+        "USER.md",
+    ]
     assert (home / "SOUL.md").read_text() == (assets.workspace_template() / "SOUL.md").read_text()
     assert [f.name for f in home.parent.iterdir()] == ["workspace"]
 

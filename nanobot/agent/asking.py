@@ -185,7 +185,7 @@ class Asker:
             (spec for spec in specs if turn.may_call(spec.name)),
             key=lambda spec: _place(spec.name, terms.tool_order),
         )
-        made = self._persona.snapshot(profile, tuple(offered))
+        made = self._persona.snapshot(profile, tuple(offered), private=turn.with_owner)
         if terms.system_prompt is None:
             return made
         return msgspec.structs.replace(made, system=terms.system_prompt)
@@ -276,7 +276,7 @@ def _failures(turn: Turn) -> list[str]:
 
 def _flavour(turn: Turn, profile: ModelProfile) -> str:
     """A prompt made for the terms of one run serves no other."""
-    terms, common = turn.terms, flavour(profile)
+    terms, common = turn.terms, flavour(profile, turn.run.role, private=turn.with_owner)
     if terms.system_prompt is None and terms.tools is None and not terms.tool_order:
         return common
     own = msgspec.json.encode((terms.system_prompt, terms.tools, terms.tool_order))

@@ -33,6 +33,7 @@ from nanobot.errors import UsageError
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.manager import SessionManager
 from nanobot.settings import ExecSettings
+from nanobot.skills import Skills
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import CallContext
 from nanobot.tools.exec import Terms, exec_tool
@@ -40,6 +41,7 @@ from nanobot.tools.files import file_tools
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
 from nanobot.tools.sandbox import Sandbox, find_bwrap
+from nanobot.tools.skill import skill_tool
 
 _DRAIN_SECONDS = 30.0
 _ME = Sender("local", "you")
@@ -240,6 +242,7 @@ def default_tools(workspace: Path, exec_: ExecSettings, *, everywhere: bool) -> 
     tools = ToolRegistry()
     for tool in file_tools(Roots(workspace, hidden=hidden, everywhere=everywhere)):
         tools.register(tool)
+    tools.register(skill_tool(Skills(workspace, environ)))
     bwrap = None if exec_.sandbox == "off" else find_bwrap()
     sandbox = Sandbox(bwrap, hidden=hidden, environment=environ)
     tools.register(

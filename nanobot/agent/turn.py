@@ -14,6 +14,7 @@ from nanobot.bus.events import (
     Origin,
     OutboundKind,
     OutboundMessage,
+    Role,
     RunEvent,
     RunTerms,
 )
@@ -122,8 +123,14 @@ class Turn:
     def private(self) -> bool:
         """Whether one person alone reads here. Unless somebody spoke here, nobody knows: no."""
         said = [entry.body for entry in self.log if isinstance(entry.body, UserEntry)]
-        spoken = any(body.origin in (Origin.USER, Origin.API) for body in said)
+        spoken = any(body.origin in (Origin.USER, Origin.API, Origin.LIFECYCLE) for body in said)
         return spoken and not any(body.group for body in said)
+
+    @property
+    def with_owner(self) -> bool:
+        """Whether an owner alone reads here, and owners said all that the model sees."""
+        said = (entry.body for entry in self.seen if isinstance(entry.body, UserEntry))
+        return self.private and all(body.role is Role.OWNER for body in said)
 
     @property
     def tainted(self) -> bool:

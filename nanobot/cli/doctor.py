@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from nanobot import workspace
+from nanobot import personas, workspace
 from nanobot.app import open_channel
 from nanobot.cli.calling import asked
 from nanobot.cli.logs import to_stderr
@@ -24,6 +24,7 @@ from nanobot.config import Config, survey
 from nanobot.errors import ChannelError, ConfigError, ModelError, NanobotError
 from nanobot.providers.models import KNOWN_PROVIDERS
 from nanobot.repositories.inspecting import inspect
+from nanobot.skills import Skills
 from nanobot.system import local_zone
 from nanobot.tools.sandbox import REMEDY, Sandbox, find_bwrap
 
@@ -107,7 +108,7 @@ async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Men
         yield one
     if config is None:
         return
-    for thing in (*_home(config), *_machine(config, environ)):
+    for thing in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
         yield thing
     yield await _served(config)
     yield _store(config)
@@ -149,12 +150,27 @@ def _unusable(config: Config, known: list[str]) -> list[str]:
                 open_channel(name, channel)
             except ConfigError as error:
                 wrong.append(str(error))
+    try:
+        personas.check(config.agent.persona, config.workspace)
+    except ConfigError as error:
+        wrong.append(str(error))
     models = (config.agent.model, *config.agent.fallback_models)
     for label in models:
         name, slash, _ = label.partition("/")
         if slash and name not in {*config.providers, *KNOWN_PROVIDERS, "embedded"}:
             wrong.append(f'agent.model: there is no provider "{name}" for "{label}"')
     return wrong
+
+
+def _skills(config: Config, environ: Mapping[str, str]) -> list[Finding]:
+    """Those of the workspace that cannot be used. What a shipped one lacks, `skills list` says."""
+    return [
+        Finding(about="skills", level="warning", text=f"{one.path}: {one.wrong}")
+        if one.wrong
+        else Finding(about="skills", level="warning", text=f"{one.path} needs {one.lacking[0]}")
+        for one in Skills(config.workspace, environ).all()
+        if one.source == "workspace" and one.state != "ready"
+    ]
 
 
 # The home and the machine

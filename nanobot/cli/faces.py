@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ _GROUPS = {
     "sessions": "Conversations: what was said, and the log behind it.",
     "runs": "What the assistant did for each message, and what it does now.",
     "outbox": "Messages to chats, and how their delivery stands.",
+    "skills": "Pages on how to do things, for the model to open.",
     "tools": "What the model may do, and what it did.",
     "pair": "People: who asks to be let in, and who was.",
     "approvals": "What waits for somebody's word.",
@@ -51,6 +53,8 @@ def _command(operation: Operation) -> Callable[..., None]:
             if operation.confirm and not given.pop("yes"):
                 _ask(operation)
             named = {one.name: given[one.name] for one in operation.parameters}
+            if "path" in named:  # whoever performs it may stand in another folder
+                named["path"] = str(Path(named["path"]).expanduser().absolute())
             operation.converted(named, strict=True)
             perform(context.obj, operation, named, json=as_json)
 

@@ -7,6 +7,14 @@ from nanobot.operations.operation import Operation
 from nanobot.operations.pairing import PAIRING
 from nanobot.operations.runs import STORED
 from nanobot.operations.sessions import SESSIONS
+from nanobot.operations.skills import SKILLS
 from nanobot.operations.talking import TALKING
 
-OPERATIONS: tuple[Operation, ...] = (*TALKING, *APPROVING, *SESSIONS, *STORED, *PAIRING)
+OPERATIONS: tuple[Operation, ...] = (
+    *TALKING,
+    *APPROVING,
+    *SESSIONS,
+    *STORED,
+    *PAIRING,
+    *SKILLS,
+)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nanobot.providers.base import ModelProfile
     from nanobot.records import Records
     from nanobot.session.entries import ReplyEntry
+    from nanobot.skills import Skills
     from nanobot.tools.registry import ToolRegistry
 
 TERMINAL = "cli"
@@ -96,6 +97,11 @@ class Engine(Protocol):
     @property
     def tools(self) -> ToolRegistry:
         """What the model may do."""
+        ...
+
+    @property
+    def skills(self) -> Skills:
+        """Pages on how to do things."""
         ...
 
     def running(self) -> list[Run]:

@@ -12,6 +12,7 @@ from nanobot.agent.states import RunState, as_people_see
 from nanobot.approvals import Approval
 from nanobot.pairing import PairingView
 from nanobot.records import OutboxView, RunView, SessionView, ToolCallView
+from nanobot.skills import SkillView
 
 # What a list shows of each row; everything else is in its `show` and in JSON.
 _SHOWN: dict[type, tuple[str, ...]] = {
@@ -20,6 +21,7 @@ _SHOWN: dict[type, tuple[str, ...]] = {
     RunView: ("id", "session_key", "state", "created_at", "error"),
     OutboxView: ("id", "address", "state", "created_at", "text", "error"),
     PairingView: ("who", "name", "state", "role", "code", "asked_at"),
+    SkillView: ("name", "state", "source", "always", "description", "why"),
     ToolCallView: ("at", "name", "ok", "arguments", "text"),
 }
 _HEADINGS = {

@@ -38,6 +38,7 @@ from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.seeing import Seeing
 from nanobot.session.entries import Entry, ReplyEntry
+from nanobot.skills import Skills
 from nanobot.store import log
 from nanobot.store.journal import SqlJournal
 from nanobot.store.unit import Writer
@@ -167,6 +168,7 @@ class FakeGateway:
         self.provider, self.channel = provider, channel
         self.journal, self.records = process.journal, process.records
         self.pairing = Pairing(process.pairings, home.clock)
+        self.skills = Skills(Path("/nonexistent"))
         self.bus = Bus(self.journal, options.lane_limit)
         self.tools = registry = ToolRegistry()
         for tool in tools:

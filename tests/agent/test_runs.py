@@ -310,10 +310,12 @@ class BrokenPersona(Persona):
         super().__init__(Path("/nonexistent"))
         self.broken = True
 
-    def snapshot(self, profile: ModelProfile, tools: tuple[ToolSpec, ...]) -> Snapshot:
+    def snapshot(
+        self, profile: ModelProfile, tools: tuple[ToolSpec, ...], *, private: bool = True
+    ) -> Snapshot:
         if self.broken:
             raise ZeroDivisionError
-        return super().snapshot(profile, tools)
+        return super().snapshot(profile, tools, private=private)
 
 
 async def test_a_persona_that_fails_ends_only_that_run() -> None:

@@ -1,0 +1,71 @@
+"""The tool that opens a skill."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import msgspec
+
+from nanobot.errors import NanobotError, ToolError
+from nanobot.skills import Skills
+from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.result import MAX_RESULT_CHARS, quoted
+
+_ROOM = MAX_RESULT_CHARS - 200
+
+
+class OpenSkill(msgspec.Struct, frozen=True):
+    """Arguments of skill."""
+
+    name: Annotated[str, msgspec.Meta(max_length=64, description="Its name, as in the list")]
+    file: Annotated[
+        str, msgspec.Meta(max_length=500, description="Another file of it that its page names")
+    ] = ""
+    offset: Annotated[int, msgspec.Meta(ge=0, description="Go on behind so many characters")] = 0
+
+
+def _page(text: str, offset: int) -> str:
+    """As much as one result holds, up to the end of a line."""
+    rest = text[offset:]
+    if len(rest) <= _ROOM:
+        return rest
+    end = rest.rfind("\n", 0, _ROOM) + 1 or _ROOM
+    return f"{rest[:end]}\n[it goes on: read the rest with offset={offset + end}]"
+
+
+def skill_tool(skills: Skills) -> Tool[OpenSkill]:
+    """skill, for owners and members: the page of one, or another file of its folder."""
+
+    def read(args: OpenSkill) -> str:
+        try:
+            found = skills.named(args.name)
+        except NanobotError as error:
+            raise ToolError(str(error)) from error
+        if found.wrong:
+            raise ToolError(f"the skill {found.name} cannot be read: {found.wrong}")
+        if args.file:
+            return _page(skills.file(found, args.file), args.offset)
+        notes = [f"This machine lacks {'; '.join(found.lacking)}."] if found.lacking else []
+        if found.files:
+            notes.append(f"More of it, for skill(name, file): {', '.join(found.files)}.")
+        if found.source == "workspace":
+            notes.append(f"It lies in the workspace: skills/{found.name}/.")
+        return _page("\n".join([found.body, *(["", *notes] if notes else [])]), args.offset)
+
+    async def run(args: OpenSkill, _: CallContext) -> str:
+        try:
+            return await asyncio.to_thread(read, args)
+        except OSError as error:
+            raise ToolError(f"{quoted(args.name)} cannot be read: {error.strerror}") from error
+
+    return Tool(
+        name="skill",
+        description=(
+            "Open a skill: a page that says how to do one kind of work well here. Open it before "
+            "you begin such work."
+        ),
+        args=OpenSkill,
+        run=run,
+        effect=Effect.NONE,
+    )
