@@ -36,7 +36,6 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     reply_to: str | None = None
     quote: str = ""
     edited: bool = False
-    group: bool = False
     attachments: tuple[Attachment, ...] = ()
     origin: Origin = Origin.USER
     steered: bool = False

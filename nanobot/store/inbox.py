@@ -186,7 +186,6 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
         reply_to=message.reply_to,
         quote=message.quote,
         edited=message.edit_of is not None,
-        group=message.group,
         attachments=message.attachments,
         origin=message.origin,
         steered=steered,
