@@ -128,7 +128,7 @@ async def test_a_model_of_another_kind_gets_a_prompt_of_its_own() -> None:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "hi"
         prompts = bodies(bot, PromptEntry)
-        assert [prompt.flavour for prompt in prompts] == ["full+tools", "short"]
+        assert [prompt.flavour for prompt in prompts] == ["owner+private+tools", "short"]
         assert small.requests[0].tools == ()
         calls = bodies(bot, ModelCallEntry)
         assert [call.prompt for call in calls] == [prompt.digest for prompt in prompts]
