@@ -106,7 +106,8 @@ class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ends: its last entries, its terminal state, and what it owes to whom."""
+    """How a run ends: its last entries, its terminal state, and what it owes to whom. The model
+    sees the log from here on (`new_window`) or again from an earlier entry on (`window_from`)."""
 
     state: RunState
     bodies: tuple[Body, ...] = ()
@@ -114,6 +115,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     usage: RunUsage = RunUsage()
     error: str | None = None
     new_window: bool = False
+    window_from: int | None = None
 
 
 class Busy(msgspec.Struct, frozen=True, kw_only=True):

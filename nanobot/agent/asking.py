@@ -11,7 +11,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent import step
-from nanobot.agent.context import Room, context, plan_window
+from nanobot.agent.compaction import Compaction, latest
+from nanobot.agent.context import Room, context, plan_window, summary_tokens
 from nanobot.agent.persona import Persona, digest, flavour
 from nanobot.agent.turn import Turn
 from nanobot.bus.core import Bus
@@ -40,7 +41,14 @@ from nanobot.providers.base import (
     TextDelta,
     ToolCall,
 )
-from nanobot.session.entries import ModelCallEntry, NoteEntry, PromptEntry, ReplyEntry, UserEntry
+from nanobot.session.entries import (
+    ModelCallEntry,
+    NoteEntry,
+    PromptEntry,
+    ReplyEntry,
+    SummaryEntry,
+    UserEntry,
+)
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.result import clean
 
@@ -88,6 +96,7 @@ class Asker:
         self._persona = persona
         self._clock = clock
         self._settings = settings
+        self._compaction = Compaction(bus.journal, clock)
         self._snapshots: dict[str, Snapshot] = {}
 
     async def call(self, turn: Turn, wanted: step.CallModel) -> None:
@@ -111,12 +120,21 @@ class Asker:
             calls = len(reply.tool_calls)
             turn.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls)
 
+    async def compact(self, turn: Turn) -> SummaryEntry | None:
+        """Sum up everything before this run; None if there is nothing, or the model cannot. Raises
+        ModelError or ConfigError when there is no model."""
+        before = latest(turn.log)
+        provider, profile = await self._models.pick(turn.model)
+        await self._compaction.summarise(turn, provider, profile, turn.log[-1].seq)
+        made = latest(turn.log)
+        return None if made is before else made
+
     async def _one_model(self, turn: Turn, wanted: step.CallModel) -> ReplyEntry:
         """Ask the model whose turn it is: the session's, or the first that has not failed yet."""
         failed, others = len(_failures(turn)), self._settings.fallback_models
         label = others[min(failed, len(others)) - 1] if failed and others else turn.model
         provider, profile = await self._models.pick(label)
-        snapshot, call = await self._start_model(turn, wanted, profile)
+        snapshot, call = await self._start_model(turn, wanted, provider, profile)
         turn.begin_call(call.call)
         request = ModelRequest(
             model=profile.name,
@@ -142,21 +160,25 @@ class Asker:
         turn.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
     async def _start_model(
-        self, turn: Turn, wanted: step.CallModel, profile: ModelProfile
+        self, turn: Turn, wanted: step.CallModel, provider: LLMProvider, profile: ModelProfile
     ) -> tuple[Snapshot, ModelCallEntry]:
         kept = None
         if turn.prompt is not None and turn.flavour == _flavour(turn, profile):
             kept = await self._snapshot(turn.prompt)
         snapshot = kept or self._fresh(turn, profile)
         max_tokens = min(self._settings.max_tokens, max(profile.context_tokens // 4, 64))
+        summary = latest(turn.seen)
         room = Room(
             profile=profile,
-            fixed=len(msgspec.json.encode(snapshot)) // 3,
+            fixed=len(msgspec.json.encode(snapshot)) // 3 + summary_tokens(summary),
             max_tokens=max_tokens,
             max_history=self._settings.max_history,
         )
-        window = plan_window(turn.seen, turn.window_from, room, overflowed=wanted.overflowed)
+        begin = turn.window_from if summary is None else max(turn.window_from, summary.upto + 1)
+        window = plan_window(turn.seen, begin, room, overflowed=wanted.overflowed)
         if window.start != turn.window_from:
+            if turn.terms.history is None:
+                await self._compaction.summarise(turn, provider, profile, window.start - 1)
             kept, snapshot = None, self._fresh(turn, profile)
         name = turn.prompt if kept is not None and turn.prompt else digest(snapshot)
         call = ModelCallEntry(

@@ -24,8 +24,10 @@ from nanobot.session.entries import (
     NoteEntry,
     PostEntry,
     ReplyEntry,
+    SummaryEntry,
     ToolResultEntry,
     UserEntry,
+    order,
 )
 
 FULL = 0.8
@@ -166,7 +168,7 @@ def context(
 
     What others than the run wrote into the log while it went on is shown at the next one: the run
     itself never saw it, and it must not come between a call and its result."""
-    messages: list[ChatMessage] = []
+    messages = _summary(entries, call.window_from)
     meanwhile: list[ChatMessage] = []
     open_calls: dict[tuple[int, int], ToolCall] = {}
     run_id = ""
@@ -199,6 +201,20 @@ def context(
     system = ChatMessage(role="system", content=snapshot.system)
     fixed = len(msgspec.json.encode(snapshot)) // 3
     return (system, *_fit(messages, fixed, call))
+
+
+def summary_tokens(summary: SummaryEntry | None) -> int:
+    """About how many tokens a summary takes."""
+    return 0 if summary is None else estimate_tokens(summary.text) + _HEADER_TOKENS
+
+
+def _summary(entries: Sequence[Entry], start: int) -> list[ChatMessage]:
+    """What stands for the entries before the window, if they were summed up."""
+    for entry in reversed(entries):
+        if isinstance(entry.body, SummaryEntry) and entry.body.upto == start - 1:
+            text = f"[summary of what was said before, by the gateway: {entry.body.text}]"
+            return [ChatMessage(role="user", content=text)]
+    return []
 
 
 def _unasked(body: Body | None) -> bool:
@@ -239,7 +255,7 @@ def _tokens(message: ChatMessage) -> int:
 def _message(entry: Entry, profile: ModelProfile, pictures: frozenset[int]) -> ChatMessage | None:
     """How one entry reads to the model; None for what it never sees."""
     body = entry.body
-    if isinstance(body, UserEntry):
+    if isinstance(body, UserEntry) and not order(body.text):
         return _user(entry.seq, body, profile, pictures)
     if isinstance(body, ReplyEntry):
         return _reply(entry, body, profile)

@@ -10,6 +10,7 @@ import msgspec
 from nanobot.agent import step
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller
+from nanobot.agent.compaction import UNDONE, latest
 from nanobot.agent.states import RunState
 from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
@@ -18,7 +19,7 @@ from nanobot.bus.events import EventKind, OutboundKind
 from nanobot.errors import ConfigError, ModelError, StoreError
 from nanobot.journal import Claim, Ending
 from nanobot.ports import Clock
-from nanobot.session.entries import NoteEntry
+from nanobot.session.entries import NoteEntry, order
 
 MAX_UNCLEAN_ENDS = 3
 
@@ -52,7 +53,7 @@ class Driver:
         )
         if turn.run.attempts > MAX_UNCLEAN_ENDS:
             return await self._fail(turn, *_gave_up())
-        if _is_new(turn):
+        if _order(turn) == "/new":
             return await self._start_afresh(turn)
         lost: StoreError | None = None
         with boundary(f"run {turn.run.id}") as caught:
@@ -73,6 +74,8 @@ class Driver:
             return await self._fail(turn, type(error).__name__, f"I could not answer: {error}")
 
     async def _act(self, turn: Turn) -> bool:
+        if _order(turn) == "/compact":
+            return await self._compact(turn)
         limits = turn.limits(self.settings.limits)
         while True:
             match step.next_step(turn.run.id, turn.entries, limits):
@@ -113,7 +116,23 @@ class Driver:
         """/new: the log goes on, the model sees none of what came before."""
         turn.unrecorded.append(NoteEntry(what="new", text="a new conversation"))
         text = "New conversation. I no longer see what we said before (it is kept in the log)."
-        return await self._end(turn, RunState.COMPLETED, text, OutboundKind.NOTICE, new_window=True)
+        return await self._end(turn, RunState.COMPLETED, text, OutboundKind.NOTICE, window=0)
+
+    async def _compact(self, turn: Turn) -> bool:
+        """/compact: what was said before is summed up now; `/compact undo` shows it again."""
+        text, window = "There is nothing to sum up, or this model cannot.", None
+        if turn.asked()[0].text.split()[1:] == ["undo"]:
+            summary = latest(turn.log)
+            text = "There is no summary to take back."
+            if summary is not None:
+                text, window = (
+                    "I see everything again that the summary covered.",
+                    summary.covers_from,
+                )
+                turn.unrecorded.append(NoteEntry(what=UNDONE, text="the summary was taken back"))
+        elif (made := await self._asker.compact(turn)) is not None:
+            text = f"I go on with this summary (`/compact undo` takes it back):\n\n{made.text}"
+        return await self._end(turn, RunState.COMPLETED, text, OutboundKind.NOTICE, window=window)
 
     async def _end(
         self,
@@ -123,7 +142,7 @@ class Driver:
         kind: OutboundKind,
         error: str | None = None,
         *,
-        new_window: bool = False,
+        window: int | None = None,
     ) -> bool:
         owed = (turn.outbound(text, kind),) if text else ()
         ending = Ending(
@@ -132,7 +151,8 @@ class Driver:
             outbound=owed,
             usage=turn.usage(),
             error=error,
-            new_window=new_window,
+            new_window=window == 0,
+            window_from=window or None,
         )
         more = await self._journal.finish(turn.lane, turn.run, ending)
         if owed:
@@ -148,9 +168,10 @@ _LIMIT_LINES = {
 }
 
 
-def _is_new(turn: Turn) -> bool:
+def _order(turn: Turn) -> str:
+    """The command that the run is about; empty for ordinary messages."""
     asked = turn.asked()
-    return bool(asked) and asked[0].text.split(maxsplit=1)[:1] == ["/new"]
+    return order(asked[0].text) if asked else ""
 
 
 def _gave_up() -> tuple[str, str]:

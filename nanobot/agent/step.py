@@ -18,6 +18,7 @@ from nanobot.session.entries import (
     ModelCallEntry,
     NoteEntry,
     ReplyEntry,
+    SummaryEntry,
     ToolResultEntry,
     ToolStartedEntry,
     UserEntry,
@@ -100,7 +101,7 @@ Step: TypeAlias = CallModel | RunTools | AskHuman | Finish | Stop
 
 def elapsed_ms(bodies: Sequence[Body]) -> int:
     """The time a run took so far: the sum of its recorded steps."""
-    timed = ReplyEntry | ToolResultEntry | NoteEntry
+    timed = ReplyEntry | ToolResultEntry | NoteEntry | SummaryEntry
     return sum(body.ms for body in bodies if isinstance(body, timed))
 
 

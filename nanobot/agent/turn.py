@@ -25,6 +25,7 @@ from nanobot.session.entries import (
     Entry,
     ModelCallEntry,
     ReplyEntry,
+    SummaryEntry,
     ToolResultEntry,
     UserEntry,
 )
@@ -89,7 +90,7 @@ class Turn:
         for body in self.bodies:
             if isinstance(body, ModelCallEntry):
                 calls += 1
-            elif isinstance(body, ReplyEntry):
+            elif isinstance(body, ReplyEntry | SummaryEntry):
                 usage = usage.plus(body.usage)
                 ms += body.ms
             elif isinstance(body, ToolResultEntry):

@@ -86,6 +86,17 @@ async def _admitted(operations: Operations, admission: Admission) -> Admitted:
     return taken
 
 
+class _Compact(_InSession, frozen=True, kw_only=True):
+    undo: Annotated[bool, Meta(description="Show again what the last summary covers.")] = False
+
+
+async def _compact(operations: Operations, caller: Caller, asked: _Compact) -> Sent:
+    key = os.urandom(12).hex()
+    text = "/compact undo" if asked.undo else "/compact"
+    taken = await _admitted(operations, _said(operations, caller, asked.session, text, key))
+    return Sent(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=True)
+
+
 async def _new(operations: Operations, caller: Caller, asked: _InSession) -> Sent:
     key = os.urandom(12).hex()
     admission = _said(operations, caller, asked.session, "/new", key)
@@ -252,6 +263,15 @@ TALKING: tuple[Operation, ...] = (
         returns=Sent,
         role=Role.GUEST,
         command="sessions new",
+        in_lane=True,
+    ),
+    Operation(
+        name="compact",
+        help="sums up what was said so far, to go on with less (`/compact undo` takes it back)",
+        run=_compact,
+        arguments=_Compact,
+        returns=Sent,
+        command="sessions compact",
         in_lane=True,
     ),
     Operation(

@@ -44,6 +44,12 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     terms: RunTerms | None = None
 
 
+def order(text: str) -> str:
+    """The command within a lane that a message is: /new or /compact; empty for ordinary ones."""
+    first = text.split(maxsplit=1)[:1]
+    return first[0] if first in (["/new"], ["/compact"]) else ""
+
+
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):
     """From here on, model calls use the snapshot with this digest (system prompt and tools)."""
 
@@ -139,6 +145,16 @@ class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post"):
     key: str
 
 
+class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omit_defaults=True):
+    """What entries `covers_from` to `upto` say in short; the model sees it in their place."""
+
+    text: str
+    covers_from: int
+    upto: int
+    usage: Usage | None = None
+    ms: int = 0
+
+
 class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
     """The payload of entry `seq` was erased on request."""
 
@@ -158,6 +174,7 @@ Body: TypeAlias = (
     | CancelEntry
     | NoteEntry
     | PostEntry
+    | SummaryEntry
     | ErasedEntry
 )
 

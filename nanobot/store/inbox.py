@@ -12,7 +12,7 @@ from nanobot.arrivals import FETCHING_SECONDS, Unfetched
 from nanobot.bus.events import Attachment, InboundMessage, Origin, Role
 from nanobot.database import schema
 from nanobot.database.hot import hot
-from nanobot.session.entries import UserEntry
+from nanobot.session.entries import UserEntry, order
 from nanobot.store.unit import Writer
 
 _i = schema.inbound
@@ -59,10 +59,8 @@ class Pending(msgspec.Struct, frozen=True):
 
     @property
     def command(self) -> bool:
-        """A command that keeps its place in the lane (/new): taken alone."""
-        return self.message.origin is Origin.USER and self.message.text.split(maxsplit=1)[:1] == [
-            "/new"
-        ]
+        """A command that keeps its place in the lane: taken alone."""
+        return self.message.origin is Origin.USER and bool(order(self.message.text))
 
 
 def kind_for(origin: Origin) -> RunKind:

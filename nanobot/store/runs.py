@@ -162,6 +162,9 @@ def _end(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending
         previews.close(connection, writer, run.id, run.reply_key, ending.bodies)
     if ending.new_window:
         connection.execute(_NEW_WINDOW, {"k": lane.session_key})
+    if ending.window_from is not None:
+        widened = {"k": lane.session_key, "p": None, "f": None, "w": ending.window_from}
+        connection.execute(_PROMPT, widened)
 
 
 def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | None:
