@@ -7,7 +7,7 @@ import json
 
 from nanobot.session.entries import ToolResultEntry
 from tests.doubles.openai_server import Answer, Fault
-from tests.process.harness import World, without_repeats
+from tests.process.harness import PATIENCE, World, without_repeats
 
 
 def restless(world: World) -> None:
@@ -87,14 +87,17 @@ async def test_queued_messages_do_not_steer(world: World) -> None:
     world.verify()
 
 
-async def test_without_a_sandbox_commands_are_denied_with_the_remedy(world: World) -> None:
+async def test_without_a_sandbox_a_command_waits_for_a_person_s_word(world: World) -> None:
     world.configure(more='[tools.exec]\nsandbox = "off"')
     gateway = await world.start()
     command = json.dumps({"command": "echo x >> effects"})
     world.telegram.say(1, f"tool:exec:{command}\nsay:told")
-    await world.said(1, "told")
+    (asked,) = await world.answered(1)
+    assert "without a sandbox" in asked
+    assert not (world.workspace / "effects").exists()
+    world.telegram.say(1, "/approve 1")
+    await world.telegram.until(lambda: world.texts(1)[-1] == "told", PATIENCE)
+    assert (world.workspace / "effects").read_text() == "x\n"
     assert await gateway.stop() == 0
     (result,) = [b for b in world.entries("telegram:1") if isinstance(b, ToolResultEntry)]
-    assert not result.ok
-    assert "commands run only in a sandbox" in result.text
-    assert not (world.workspace / "effects").exists()
+    assert result.ok
