@@ -26,7 +26,7 @@ from nanobot.errors import (
     Refused,
     StoreError,
 )
-from nanobot.journal import OutboundRow, PartRow
+from nanobot.outgoing import OutboundRow, PartRow
 from nanobot.pacing import Patience
 from nanobot.ports import Clock, OutboundPart
 from nanobot.sending import Sender

@@ -11,7 +11,8 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.events import OutboundMessage
 from nanobot.errors import DeliveryError, OutcomeUnknown, StoreError
-from nanobot.journal import Journal, OutboundRow
+from nanobot.journal import Journal
+from nanobot.outgoing import OutboundRow
 from nanobot.ports import Clock, OutboundPart
 from nanobot.sending import Sender
 from nanobot.work import Work, Working

@@ -19,7 +19,7 @@ from nanobot.errors import (
     Refused,
     StoreUnwritable,
 )
-from nanobot.journal import OutboundRow
+from nanobot.outgoing import OutboundRow
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.session.entries import NoteEntry
 from nanobot.store import outbox

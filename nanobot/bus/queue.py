@@ -11,7 +11,8 @@ from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, InboundMessage, OutboundMessage, Role
 from nanobot.bus.gate import MAX_TEXT, clean, session_key
 from nanobot.errors import Fenced, UsageError
-from nanobot.journal import Admission, Consumed, Journal, OutboundRow
+from nanobot.journal import Admission, Consumed, Journal
+from nanobot.outgoing import OutboundRow
 from nanobot.ports import OutboundPart
 from nanobot.store.opening import Store, in_memory
 from nanobot.system import RandomIds, SystemClock

@@ -12,7 +12,8 @@ from nanobot.agent.states import RunKind, RunState
 from nanobot.bus.events import Address
 from nanobot.database import schema
 from nanobot.errors import StoreCorrupt
-from nanobot.journal import OutboundRow, RunUsage
+from nanobot.journal import RunUsage
+from nanobot.outgoing import OutboundRow
 from nanobot.records import (
     AuditView,
     Counts,

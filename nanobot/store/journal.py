@@ -23,13 +23,13 @@ from nanobot.journal import (
     Consumed,
     Ending,
     Lane,
-    OutboundRow,
     Outcome,
     Ready,
     Run,
     SessionRow,
     Snapshot,
 )
+from nanobot.outgoing import OutboundRow
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, Entry
 from nanobot.store import (

@@ -13,7 +13,7 @@ from nanobot.database import schema
 from nanobot.database.dialect import insert_or_turn
 from nanobot.database.hot import hot
 from nanobot.errors import Fenced
-from nanobot.journal import OutboundRow, PartRow
+from nanobot.outgoing import OutboundRow, PartRow
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import NoteEntry, PostEntry
 from nanobot.store import log

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.bus.events import OutboundMessage
 from nanobot.database import schema
 from nanobot.database.dialect import insert_ignore
-from nanobot.journal import OutboundRow
+from nanobot.outgoing import OutboundRow
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, ReplyEntry
 from nanobot.store import outbox

@@ -15,7 +15,8 @@ from nanobot.agent.states import RunState
 from nanobot.approvals import Answer
 from nanobot.bus.events import Attachment
 from nanobot.errors import NanobotError
-from nanobot.journal import Ending, OutboundRow
+from nanobot.journal import Ending
+from nanobot.outgoing import OutboundRow
 from nanobot.ports import OutboundPart
 from nanobot.store.journal import SqlJournal
 from nanobot.store.opening import Store, open_store

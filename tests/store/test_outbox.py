@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.bus.events import Address
 from nanobot.errors import Fenced
-from nanobot.journal import OutboundRow
+from nanobot.outgoing import OutboundRow
 from nanobot.session.entries import NoteEntry, PostEntry
 from nanobot.store import outbox
 from nanobot.store.journal import SqlJournal

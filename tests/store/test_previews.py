@@ -9,7 +9,8 @@ import pytest
 
 from nanobot.agent.states import RunState
 from nanobot.bus.events import OutboundMessage
-from nanobot.journal import Claim, Ending, OutboundRow
+from nanobot.journal import Claim, Ending
+from nanobot.outgoing import OutboundRow
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.journal import SqlJournal
