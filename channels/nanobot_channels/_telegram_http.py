@@ -7,6 +7,7 @@ the processor on a small call, and folds error statuses and broken connections i
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -179,11 +180,13 @@ class AiohttpRequest(BaseRequest):
     def parse_json_payload(payload: bytes) -> Any:
         """The body as JSON; lenient about its encoding, as PTB is. Raises TelegramError."""
         try:
-            return msgspec.json.decode(payload)
-        except RecursionError as error:
+            try:
+                return msgspec.json.decode(payload)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return json.loads(payload.decode("utf-8", "replace"))
+        except (ValueError, RecursionError) as error:
+            # PTB's own method would write the body and three tracebacks to the error stream.
             raise TelegramError("Invalid server response") from error
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return BaseRequest.parse_json_payload(payload)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._closed:

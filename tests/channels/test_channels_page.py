@@ -1,0 +1,108 @@
+"""The page about all channels says what the adapters can do."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot.delivery import REPEAT_LINE
+from nanobot.ports import (
+    Capabilities,
+    Commanding,
+    Editing,
+    Fetching,
+    Filing,
+    Rate,
+    Reacting,
+    SelfChecking,
+)
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "channels.md").read_text("utf-8")
+SETTINGS: dict[str, dict[str, object]] = {
+    "telegram": {"token": "123456:loopback"},
+    "discord": {"token": "loopback"},
+    "slack": {"bot_token": "xoxb-1-loopback", "app_token": "xapp-1-loopback"},
+    "udp": {"token": "long enough"},
+}
+ABLE: dict[str, type] = {
+    "Answers are shown while they are written": Editing,
+    "Files from you": Fetching,
+    "Files to you": Filing,
+    "Reactions, with `marks = true`": Reacting,
+    "Commands in the platform's menu": Commanding,
+    "`nanobot doctor` tries the account": SelfChecking,
+}
+
+
+def entry_points() -> dict[str, str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    found: dict[str, str] = project["entry-points"]["nanobot.channels"]
+    return found
+
+
+def table() -> dict[str, list[str]]:
+    rows = re.findall(r"^\| ([^|-].*?) \| (.*) \|$", PAGE, re.MULTILINE)
+    return {name: cells.split(" | ") for name, cells in rows}
+
+
+def column(kind: str) -> dict[str, str]:
+    """What the page says of one kind of channel."""
+    place = table()["`type`"].index(f"`{kind}`")
+    return {name: cells[place] for name, cells in table().items()}
+
+
+async def opened(kind: str) -> Any:
+    module, _, function = entry_points()[kind].partition(":")
+    channel = getattr(import_module(module), function)(kind, SETTINGS[kind])
+    await channel.close()
+    return channel
+
+
+def test_the_page_has_every_channel_there_is() -> None:
+    assert set(table()["`type`"]) == {f"`{kind}`" for kind in entry_points()}
+
+
+def test_the_page_leads_to_every_page_about_channels() -> None:
+    pages = {f"channels/{page.name}" for page in (ROOT / "docs" / "channels").glob("*.md")}
+    assert set(re.findall(r"\((channels/\w+\.md)\)", PAGE)) == pages
+    assert "(docs/channels.md)" in (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+async def test_what_works_is_what_the_adapter_can_do(kind: str) -> None:
+    channel, said = await opened(kind), column(kind)
+    for row, protocol in ABLE.items():
+        assert said[row].startswith("yes") is isinstance(channel, protocol), row
+    able: Capabilities = channel.capabilities
+    assert said["Buttons"].startswith("yes") is able.buttons
+    assert said['"Typing"'].startswith("yes") is able.typing
+    assert said["An answer that may be lost is looked up"].startswith("yes") is able.reconciles
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+async def test_rates_and_heartbeats_are_those_of_the_adapter(kind: str) -> None:
+    able: Capabilities = (await opened(kind)).capabilities
+    said = column(kind)
+    assert said["Sends to a chat, once it complained"] == shown(able.chat_rate)
+    assert said["Sends in all, once it complained"] == shown(able.bot_rate)
+    heard = said["Silence of the platform is noticed by"]
+    if able.heartbeat is None:
+        assert "heartbeat" not in heard
+    else:
+        assert heard == f"{able.heartbeat:g} s heartbeat"
+
+
+def shown(rate: Rate | None) -> str:
+    return "at once" if rate is None else f"{rate.count} in {rate.seconds:g} s"
+
+
+def test_the_line_of_a_repeat_is_quoted() -> None:
+    quoted = re.search(r'line "\((.+?) \.\.\.\)"', PAGE)
+    assert quoted
+    assert REPEAT_LINE.startswith(f"({quoted[1]}")

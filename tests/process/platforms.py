@@ -1,0 +1,337 @@
+"""Three platforms for one gateway: what people do there, what they see, and what goes wrong."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any, NamedTuple
+
+from tests.doubles.discord_server import ME, DiscordServer
+from tests.doubles.slack_rules import Room, shown_text
+from tests.doubles.slack_server import SlackServer
+from tests.doubles.telegram_server import TelegramServer
+
+Act = Callable[[], Awaitable[None]]
+
+_CONFLICT = "Conflict: terminated by other getUpdates request"
+_RECENT = 16
+_PAUSE = 1
+"""Seconds that a platform asks for when it complains."""
+
+
+class Trouble(NamedTuple):
+    """What goes wrong, by a name."""
+
+    name: str
+    act: Act
+
+
+class Platform(ABC):
+    """A platform with some private chats. `troubles` spoil a request or an event, `breaks` a
+    connection; each of them is one of a kind that platforms are known for."""
+
+    name: str
+    certain = True
+    """Whether a lost answer can be looked up, so that nothing need ever be repeated."""
+
+    def __init__(self, rng: Random, chats: list[str]) -> None:
+        self.rng = rng
+        self.chats = chats
+        self.troubles: list[Trouble] = []
+        self.breaks: list[Trouble] = []
+
+    @abstractmethod
+    async def say(self, chat: str, text: str) -> None: ...
+
+    @abstractmethod
+    def shown(self, chat: str) -> list[str]:
+        """What the bot said there."""
+
+    @abstractmethod
+    def recent(self, chat: str) -> list[str]:
+        """The last of it."""
+
+    @abstractmethod
+    async def until(self, holds: Callable[[], bool], timeout: float) -> None: ...
+
+    @abstractmethod
+    async def connected(self) -> None:
+        """Wait until what is said will arrive."""
+
+    @abstractmethod
+    async def left(self) -> None:
+        """The gateway is dead."""
+
+    def _trouble(self, act: Act) -> Trouble:
+        return Trouble(f"{self.name}: {act.__name__.strip('_')}", act)
+
+    def _once(self, what: str, fail: Callable[[], Callable[[], bool]]) -> Trouble:
+        """One call goes wrong; `fail` arranges that, and returns what tells whether it has. While
+        one waits for its call, there is no second."""
+        spent: list[Callable[[], bool]] = [lambda: True]
+
+        async def act() -> None:
+            if spent[0]():
+                spent[0] = fail()
+
+        return Trouble(f"{self.name}: {what}", act)
+
+    @abstractmethod
+    def calm(self) -> None:
+        """Nothing goes wrong any more."""
+
+    @abstractmethod
+    def table(self) -> str:
+        """The platform in config.toml."""
+
+
+class OnTelegram(Platform):
+    name = "telegram"
+    certain = False
+
+    def __init__(self, server: TelegramServer, rng: Random, chats: int) -> None:
+        super().__init__(rng, [str(number) for number in range(1, chats + 1)])
+        self._server = server
+        self._last: dict[str, Any] = {}
+        self.troubles = [self._trouble(self._again)]
+        self.breaks = [self._spoil("getUpdates", status=409, description=_CONFLICT)]
+        for fault in (
+            {"status": 429, "retry_after": _PAUSE},
+            {"status": 502},
+            {"drop": "before"},
+            {"drop": "after"},
+            {"body": b"<html>"},
+        ):
+            self.troubles.append(self._spoil("sendMessage", **fault))
+        for fault in ({"status": 500}, {"drop": "before"}, {"drop": "after"}, {"body": b"{"}):
+            self.troubles.append(self._spoil("getUpdates", **fault))
+        self.troubles.append(self._spoil("editMessageText", drop="after"))
+        self.troubles.append(self._spoil("editMessageText", status=500))
+
+    async def say(self, chat: str, text: str) -> None:
+        self._last = self._server.say(int(chat), text)
+
+    def shown(self, chat: str) -> list[str]:
+        return [message.text for message in self._server.messages(int(chat))]
+
+    def recent(self, chat: str) -> list[str]:
+        return self.shown(chat)[-_RECENT:]
+
+    async def until(self, holds: Callable[[], bool], timeout: float) -> None:
+        await self._server.until(holds, timeout)
+
+    async def connected(self) -> None:
+        """Whatever is said is kept for whoever asks."""
+
+    async def left(self) -> None:
+        """Nothing to be seen of that."""
+
+    def calm(self) -> None:
+        self._server.heal()
+
+    def table(self) -> str:
+        return ""  # every world has it
+
+    async def _again(self) -> None:
+        """An update comes twice."""
+        self._server.push(message=self._last["message"])
+
+    def _spoil(self, method: str, **fault: Any) -> Trouble:
+        def fail() -> Callable[[], bool]:
+            made = self._server.fail(method, times=1, **fault)
+            return lambda: made.hits > 0
+
+        return self._once(f"{method} {fault}", fail)
+
+
+class OnDiscord(Platform):
+    name = "discord"
+
+    def __init__(self, server: DiscordServer, rng: Random, chats: int) -> None:
+        super().__init__(rng, [str(601 + number) for number in range(chats)])
+        self._server = server
+        server.channels |= {chat: {"id": chat, "type": 1} for chat in self.chats}
+        self._last: dict[str, Any] = {}
+        self.troubles = [self._trouble(self._again)]
+        for fault in (
+            {"status": 429, "retry_after": _PAUSE},
+            {"status": 503},
+            {"drop": "before"},
+            {"drop": "after"},
+        ):
+            self.troubles.append(self._spoil("POST /channels/{channel}/messages", **fault))
+        self.troubles.append(
+            self._spoil("GET /channels/{channel}/messages", status=429, retry_after=_PAUSE)
+        )
+        self.troubles.append(
+            self._spoil("PATCH /channels/{channel}/messages/{message}", drop="after")
+        )
+        breaks = (self._cut, self._close, self._op7, self._resume, self._forget)
+        self.breaks = [self._trouble(act) for act in breaks]
+
+    async def say(self, chat: str, text: str) -> None:
+        self._server.now = time.time()
+        self._last = await self._server.say(chat, text)
+
+    def shown(self, chat: str) -> list[str]:
+        return [message["content"] for message in self._server.mine(chat)]
+
+    def recent(self, chat: str) -> list[str]:
+        latest = self._server.history.get(chat, [])[-_RECENT:]
+        return [message["content"] for message in latest if message["author"]["id"] == ME]
+
+    async def until(self, holds: Callable[[], bool], timeout: float) -> None:
+        await self._server.until(holds, timeout)
+
+    async def connected(self) -> None:
+        await self._server.until(lambda: bool(self._server.sessions))
+
+    async def left(self) -> None:
+        """Its session can be forgotten."""
+        self._server.sessions.clear()
+
+    def calm(self) -> None:
+        self._server.heal()
+
+    def table(self) -> str:
+        return f"""
+[channels.discord]
+token = "{self._server.token}"
+api_root = "{self._server.api_root}"
+owners = ["7"]
+backfill_messages = 1000
+"""
+
+    def _spoil(self, route: str, **fault: Any) -> Trouble:
+        def fail() -> Callable[[], bool]:
+            made = self._server.fail(route, **fault)
+            return lambda: made.hits > 0
+
+        return self._once(f"{route} {fault}", fail)
+
+    async def _again(self) -> None:
+        """An event comes twice."""
+        await self._server.announce("MESSAGE_CREATE", self._last)
+
+    async def _cut(self) -> None:
+        if self._server.connections:
+            self._server.cut()
+
+    async def _close(self) -> None:
+        if self._server.connections:
+            await self._server.end(4000)
+
+    async def _op7(self) -> None:
+        if self._server.connections:
+            await self._server.ask_to_reconnect()
+
+    async def _resume(self) -> None:
+        if self._server.connections:
+            await self._server.invalidate(resumable=True)
+
+    async def _forget(self) -> None:
+        """The session is gone: it cannot be resumed."""
+        if self._server.connections:
+            await self._server.invalidate(resumable=False)
+
+
+class DenseSlack(SlackServer):
+    """Its time is the world's: thousands of messages are not hours."""
+
+    _tick = itertools.count(1)
+
+    def timestamp(self) -> str:
+        return f"{int(time.time())}.{next(self._tick):06}"
+
+
+class OnSlack(Platform):
+    name = "slack"
+
+    def __init__(self, server: DenseSlack, rng: Random, chats: int) -> None:
+        super().__init__(rng, [f"D{number}" for number in range(1, chats + 1)])
+        self._server = server
+        server.rooms |= {chat: Room() for chat in self.chats}
+        self._last: dict[str, Any] = {}
+        self.troubles = [self._trouble(self._again), self._trouble(self._deaf)]
+        for fault in (
+            {"status": 429, "error": "ratelimited", "retry_after": _PAUSE},
+            {"status": 503},
+            {"drop": "before"},
+            {"drop": "after"},
+            {"error": "internal_error"},
+        ):
+            self.troubles.append(self._spoil("chat.postMessage", **fault))
+        self.troubles.append(self._spoil("chat.update", drop="after"))
+        self.troubles.append(
+            self._spoil("conversations.history", status=429, error="x", retry_after=_PAUSE)
+        )
+        self.breaks = [self._trouble(act) for act in (self._cut, self._refresh, self._lost)]
+
+    async def say(self, chat: str, text: str) -> None:
+        self._last = self._server.say(chat, text) | {"channel": chat, "channel_type": "im"}
+
+    def shown(self, chat: str) -> list[str]:
+        return [shown_text(message["blocks"]) for message in self._server.sent(chat)]
+
+    def recent(self, chat: str) -> list[str]:
+        room = self._server.rooms[chat].messages[-_RECENT:]
+        return [shown_text(message["blocks"]) for message in room if message.get("bot_id")]
+
+    async def until(self, holds: Callable[[], bool], timeout: float) -> None:
+        await self._server.until(holds, timeout)
+
+    async def connected(self) -> None:
+        await self._server.connected()
+
+    async def left(self) -> None:
+        """Every other time Slack has given up on what it could not deliver."""
+        await self._server.until(lambda: not self._server.connections)
+        if self.rng.random() < 0.5:
+            self._server.give_up()
+
+    def calm(self) -> None:
+        self._server.mend()
+        self._server.deaf = 0
+        self._server.redeliver()
+
+    def table(self) -> str:
+        return f"""
+[channels.slack]
+bot_token = "{self._server.bot_token}"
+app_token = "{self._server.app_token}"
+api_root = "{self._server.api_root}"
+owners = ["U1"]
+backfill_messages = 1000
+"""
+
+    def _spoil(self, method: str, **fault: Any) -> Trouble:
+        def fail() -> Callable[[], bool]:
+            made = self._server.fail(method, times=1, **fault)
+            return lambda: made.times == 0
+
+        return self._once(f"{method} {fault}", fail)
+
+    async def _again(self) -> None:
+        """An event comes again, in an envelope of its own."""
+        self._server.event(self._last)
+
+    async def _deaf(self) -> None:
+        """Acknowledgements get lost, and Slack delivers again."""
+        self._server.redeliver()
+        self._server.deaf = 3
+
+    async def _cut(self) -> None:
+        self._server.cut()
+
+    async def _refresh(self) -> None:
+        if self._server.connections:
+            await self._server.disconnect()
+
+    async def _lost(self) -> None:
+        """The line breaks, and Slack gives up before it is back."""
+        self._server.cut()
+        await self._server.until(lambda: not self._server.connections)
+        self._server.give_up()
