@@ -15,6 +15,20 @@ RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
 OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
 OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
 
+# The full text of memories, kept in step by the database itself. A memory's text never changes.
+MEMORIES_FTS = (
+    "CREATE VIRTUAL TABLE memories_fts USING fts5(terms, content='memories', content_rowid='id', "
+    "tokenize='unicode61 remove_diacritics 0 categories ''L* N* Co M*''')",
+    "CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN "
+    "INSERT INTO memories_fts (rowid, terms) VALUES (new.id, new.terms); END",
+    "CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN "
+    "INSERT INTO memories_fts (memories_fts, rowid, terms) VALUES ('delete', old.id, old.terms); "
+    "END",
+)
+MEMORIES_TSV = (
+    "CREATE INDEX memories_terms ON memories USING gin (to_tsvector('simple'::regconfig, terms))"
+)
+
 _Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 meta = sa.Table(
@@ -229,3 +243,35 @@ rules = sa.Table(
     sa.Column("by", sa.Text, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
 )
+
+# What is remembered beyond conversations. Active ones follow the files of the workspace; `terms`
+# are the words they are found by, which the full-text index below holds.
+memories = sa.Table(
+    "memories",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("provenance", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+    sa.Column("model", sa.Text),
+    sa.Column("embedding", sa.LargeBinary),
+    sa.UniqueConstraint("scope", "digest", name="memories_once"),
+    # An id that a person was shown must never come to mean another memory.
+    sqlite_autoincrement=True,
+)
+
+
+def _also(dialect: str, sql: str, event: str = "after_create") -> None:
+    sa.event.listen(memories, event, sa.DDL(sql).execute_if(dialect=dialect))  # type: ignore[no-untyped-call]
+
+
+for _sql in MEMORIES_FTS:
+    _also("sqlite", _sql)
+_also("sqlite", "DROP TABLE IF EXISTS memories_fts", "before_drop")
+_also("postgresql", MEMORIES_TSV)

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.database import schema
 from nanobot.database.postgres import PostgresDatabase
 from nanobot.database.sqlite import SqliteDatabase, Work
+from nanobot.repositories.memories import SqlMemories
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.session.entries import Body, Entry
@@ -58,6 +59,10 @@ class Home:
     def pairings(self) -> SqlPairings:
         """Who asked to be let in, and who was."""
         return SqlPairings(self.database, Writer(self.clock, self.ids, "doorkeeper"))
+
+    def memories(self) -> SqlMemories:
+        """What is remembered."""
+        return SqlMemories(self.database, Writer(self.clock, self.ids, "archivist"))
 
     def doomed(self) -> SqlJournal:
         """A process whose lanes others may take at once, as if it had been killed."""

@@ -184,6 +184,46 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("by", sa.Text, nullable=False),
         sa.Column("created_at", sa.Double, nullable=False),
     )
+    _memories(big)
+
+
+def _memories(big: sa.types.TypeEngine[int]) -> None:
+    op.create_table(
+        "memories",
+        sa.Column("id", big, primary_key=True, autoincrement=True),
+        sa.Column("scope", sa.Text, nullable=False),
+        sa.Column("digest", sa.LargeBinary, nullable=False),
+        sa.Column("text", sa.Text, nullable=False),
+        sa.Column("terms", sa.Text, nullable=False),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("provenance", sa.LargeBinary, nullable=False),
+        sa.Column("created_at", sa.Double, nullable=False),
+        sa.Column("updated_at", sa.Double, nullable=False),
+        sa.Column("model", sa.Text),
+        sa.Column("embedding", sa.LargeBinary),
+        sa.UniqueConstraint("scope", "digest", name="memories_once"),
+        sqlite_autoincrement=True,
+    )
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute(
+            "CREATE INDEX memories_terms ON memories "
+            "USING gin (to_tsvector('simple'::regconfig, terms))"
+        )
+        return
+    op.execute(
+        "CREATE VIRTUAL TABLE memories_fts USING fts5(terms, content='memories', "
+        "content_rowid='id', tokenize='unicode61 remove_diacritics 0 categories ''L* N* Co M*''')"
+    )
+    op.execute(
+        "CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN "
+        "INSERT INTO memories_fts (rowid, terms) VALUES (new.id, new.terms); END"
+    )
+    op.execute(
+        "CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN "
+        "INSERT INTO memories_fts (memories_fts, rowid, terms) "
+        "VALUES ('delete', old.id, old.terms); END"
+    )
 
 
 def _partial(name: str, table: str, columns: list[str], condition: str) -> None:

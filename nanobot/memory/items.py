@@ -1,0 +1,132 @@
+"""The memories within a Markdown file: each list item and each paragraph is one, headings are none.
+
+Lines a memory does not consist of stay as they are, byte for byte, whatever is added or removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import msgspec
+
+_BULLET = re.compile(r"(?: ?[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
+_SKIPPED = re.compile(r"#{1,6}(?:\s|$)|-{3,}$|\*{3,}$|_{3,}$|<!--.*-->\s*$")
+_INDENTED = re.compile(r"(?: {1,2}|\t)")
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_EMPTY_LINES = re.compile(r"\n{3,}")
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One memory of a file, in its lines from `first` up to `end`."""
+
+    text: str
+    first: int
+    end: int
+
+    @property
+    def digest(self) -> bytes:
+        """What it is known by."""
+        return digest_of(self.text)
+
+
+def digest_of(text: str) -> bytes:
+    """What a text is known by."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def normal(text: str) -> str:
+    """The text as a file can hold it: no control characters, no empty lines around it, none of
+    them twice, no spaces at the ends of lines."""
+    text = _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = "\n".join(line.rstrip() for line in text.split("\n"))
+    return _EMPTY_LINES.sub("\n\n", lines.strip()).strip()
+
+
+def written(text: str) -> str:
+    """A normal text as a list item."""
+    first, *others = text.split("\n")
+    return "\n".join([f"- {first}", *(f"  {line}" if line else "" for line in others)]) + "\n"
+
+
+def items(content: str) -> list[Item]:
+    """The memories of a file, in order."""
+    return _Reader(content.split("\n")).read()
+
+
+def without(content: str, digest: bytes) -> str:
+    """The file without the memories of that digest; an empty line stays between its neighbours."""
+    lines = content.split("\n")
+    for item in reversed(items(content)):
+        if item.digest == digest:
+            first, end = item.first, item.end
+            before = first == 0 or not lines[first - 1].strip()
+            after = end < len(lines) - 1 and not lines[end].strip()
+            del lines[first : end + 1 if before and after else end]
+    return "\n".join(lines)
+
+
+def extended(content: str, text: str, heading: str) -> str:
+    """The file with one memory more at its end. One that is new begins with the heading."""
+    if not content.strip():
+        return f"# {heading}\n\n{written(text)}"
+    lines = content.rstrip().split("\n")
+    newline = "\r\n" if lines[0].endswith("\r") else "\n"
+    found = items(content)
+    # Behind a paragraph or a heading, an item needs an empty line to be one.
+    listed = found and _BULLET.match(lines[found[-1].first])
+    last = found[-1].end if found else 0
+    gap = "" if listed and last >= len(lines) else newline
+    return content.rstrip() + newline + gap + written(text).replace("\n", newline)
+
+
+class _Reader:
+    """Lines on their way to becoming items."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._found: list[Item] = []
+        self._text: list[str] = []
+        self._first = self._end = 0
+        self._listed = False
+
+    def read(self) -> list[Item]:
+        gap = False
+        for number, raw in enumerate(self._lines):
+            line = raw.rstrip()
+            if number == 0:
+                line = line.removeprefix("\ufeff")
+            if not line:
+                gap = True
+                continue
+            bullet = _BULLET.match(line)
+            if _SKIPPED.match(line):
+                self._finish()
+            elif bullet is not None:
+                self._finish()
+                self._begin(number, line[bullet.end() :], listed=True)
+            elif self._continues(line, gap=gap):
+                inner = _INDENTED.sub("", line, count=1) if self._listed else line
+                self._text += ([""] if gap else []) + [inner]
+                self._end = number + 1
+            else:
+                self._finish()
+                self._begin(number, line, listed=False)
+            gap = False
+        self._finish()
+        return self._found
+
+    def _continues(self, line: str, *, gap: bool) -> bool:
+        if not self._text:
+            return False
+        return not gap or (self._listed and line.startswith(("  ", "\t")))
+
+    def _begin(self, number: int, text: str, *, listed: bool) -> None:
+        self._text, self._listed = [text], listed
+        self._first, self._end = number, number + 1
+
+    def _finish(self) -> None:
+        text = normal("\n".join(self._text))
+        if text:
+            self._found.append(Item(text, self._first, self._end))
+        self._text = []

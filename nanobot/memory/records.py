@@ -1,0 +1,101 @@
+"""What the store keeps of memory: rows, their full text and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from nanobot.memory.port import Found, Kind, MemoryView, Provenance, Saved, State
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A memory as a file of its scope has it."""
+
+    text: str
+    digest: bytes
+    terms: str
+    file: str
+    kind: Kind
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory to be kept; with a `file` in its provenance it stands there already."""
+
+    scope: str
+    text: str
+    digest: bytes
+    terms: str
+    state: State
+    kind: Kind
+    provenance: Provenance
+
+
+class Vectors(msgspec.Struct, frozen=True):
+    """The vectors of a scope's active memories, made by one model; `stamp` changes with them."""
+
+    stamp: str
+    ids: tuple[int, ...]
+    vectors: tuple[bytes, ...]
+
+
+class Memories(Protocol):
+    """Each verb is one transaction."""
+
+    async def follow(self, scope: str, lines: Sequence[Line]) -> None:
+        """The active memories of a scope are these lines: new ones come, others go for good.
+        One that was proposed or retracted and stands in a file now is active."""
+        ...
+
+    async def save(self, draft: Draft) -> Saved:
+        """Keep a memory once: what a text says is its identity within its scope. One that was
+        retracted stays so if it is proposed again."""
+        ...
+
+    async def known(self, scope: str, digest: bytes) -> Saved | None:
+        """The memory of that text, if there is one."""
+        ...
+
+    async def settle(self, identity: int, state: State, file: str) -> bool:
+        """A proposed memory gets that state; False if it is not proposed."""
+        ...
+
+    async def remove(self, identity: int) -> bool:
+        """Remove a memory, and every trace of it in the database's files."""
+        ...
+
+    async def one(self, identity: int) -> MemoryView | None:
+        """One memory."""
+        ...
+
+    async def listed(
+        self, *, scopes: Sequence[str] | None, state: str, limit: int
+    ) -> list[MemoryView]:
+        """Memories of these scopes (None: of all), the newest first."""
+        ...
+
+    async def scopes(self) -> list[str]:
+        """Every scope there are memories of."""
+        ...
+
+    async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
+        """The active memories that contain some of the terms, the best first."""
+        ...
+
+    async def vectors(self, scope: str, model: str, stamp: str) -> Vectors | None:
+        """The vectors of a scope; None if they are those of that stamp."""
+        ...
+
+    async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[Found]:
+        """Active memories by id, in that order, with their scores; those gone meanwhile are left
+        out."""
+        ...
+
+    async def without_vector(self, model: str, limit: int) -> list[tuple[int, str]]:
+        """Memories that are not retracted and have no vector of that model, the newest first."""
+        ...
+
+    async def embed(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Keep vectors; those of memories gone meanwhile are dropped."""
+        ...

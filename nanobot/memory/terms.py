@@ -1,0 +1,86 @@
+"""The words a text is found by: the same for what is kept and for what is asked."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+MAX_TERMS = 64
+"""Terms of one query; what comes after them is not looked for."""
+
+# Scripts without spaces between words, and Hangul, whose words end in particles.
+_BIGRAMS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_RUN = re.compile(f"([{_BIGRAMS}]+)|([^{_BIGRAMS}]+)")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_POSSESSIVE = re.compile(r"['’]s?(?!\w)")
+
+# Words that say nothing of what is asked about.
+_EMPTY_WORDS = """
+a about an and are as at be been but by can did do does for from had has have he her his how i if in
+is it its me my of on or our she should so that the their them they this to us was we were what when
+where which who whom whose why will with would you your tell know said
+"""
+_EMPTY_BIGRAMS = """
+什么 怎么 哪里 哪个 哪些 哪天 多少 是谁 是否 有没 没有 为什 时候 的是 了吗 吗的 我的 你的 他的 她的 我们 你们
+他们 请问 一下 几点 是什 么时 在哪 谁是 麼時 什麼 怎麼 哪裡 為什 時候 我們 你們 他們
+"""
+_STOP = frozenset(_EMPTY_WORDS.split())
+_STOP_BIGRAMS = frozenset(_EMPTY_BIGRAMS.split())
+
+
+def terms_of(text: str) -> str:
+    """The terms of a text in order, with spaces between them."""
+    return " ".join(_terms(text))
+
+
+def query_terms(query: str) -> list[str]:
+    """The terms of a question, each once; one that ends in `*` stands for all that begin so."""
+    found = dict.fromkeys(_asked(query))
+    telling = [one for one in found if one not in _STOP and one not in _STOP_BIGRAMS]
+    return (telling or list(found))[:MAX_TERMS]
+
+
+def _terms(text: str) -> Iterator[str]:
+    for word, spaceless in _words(text):
+        if spaceless:
+            yield from (word[at : at + 2] for at in range(len(word)))
+        else:
+            yield _stem(word)
+
+
+def _asked(query: str) -> Iterator[str]:
+    for word, spaceless in _words(query):
+        if not spaceless:
+            yield word if word in _STOP else _stem(word)
+        elif len(word) == 1:
+            yield f"{word}*"
+        else:
+            yield from (word[at : at + 2] for at in range(len(word) - 1))
+
+
+def _words(text: str) -> Iterator[tuple[str, bool]]:
+    """Runs of letters and digits, without accents; whether they have no spaces between words."""
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    plain = _POSSESSIVE.sub(" ", unicodedata.normalize("NFKC", plain).casefold())
+    word = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in plain)
+    for run in word.split():
+        for spaceless, other in _RUN.findall(run):
+            yield spaceless or other, bool(spaceless)
+
+
+def _stem(word: str) -> str:
+    """An English word without its commonest endings; both sides do the same, so it need not be
+    one."""
+    if not word.isascii() or not word.isalpha() or len(word) < 4:
+        return word
+    for ending, instead in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("s", "")):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            if ending == "s" and word.endswith(("ss", "us", "is")):
+                break
+            word = word.removesuffix(ending) + instead
+            break
+    return word.removesuffix("e") if len(word) > 3 else word
