@@ -25,8 +25,8 @@ is it its me my of on or our she should so that the their them they this to us w
 where which who whom whose why will with would you your tell know said
 """
 _EMPTY_BIGRAMS = """
-什么 怎么 哪里 哪个 哪些 哪天 多少 是谁 是否 有没 没有 为什 时候 的是 了吗 吗的 我的 你的 他的 她的 我们 你们
-他们 请问 一下 几点 是什 么时 在哪 谁是 麼時 什麼 怎麼 哪裡 為什 時候 我們 你們 他們
+什么 怎么 哪里 哪个 哪些 哪天 多少 是谁 是否 有没 没有 为什 时候 的是 了吗 吗的 我的 你的 他的 她的
+我们 你们 他们 请问 一下 几点 是什 么时 在哪 谁是 麼時 什麼 怎麼 哪裡 為什 時候 我們 你們 他們
 """
 _STOP = frozenset(_EMPTY_WORDS.split())
 _STOP_BIGRAMS = frozenset(_EMPTY_BIGRAMS.split())

@@ -1,0 +1,191 @@
+"""The files of memory: MEMORY.md and daily notes, which people read and edit as they like.
+
+No link is followed anywhere on the way: through one, a folder of one person could show another's.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from loguru import logger
+
+from nanobot.errors import NanobotError
+from nanobot.memory.port import OWNER
+
+CURATED = "MEMORY.md"
+FOLDER = "memory"
+MAX_BYTES = 4_000_000
+"""Larger files are not memory; they are left alone."""
+
+_LEVELS = ("people", "chats")
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Of a link, which is not followed, either of the last two.
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+
+Stamp: TypeAlias = tuple[int, int, int]
+"""What of a file changes with its content: inode, time, size."""
+
+
+class MemoryFiles:
+    """The Markdown files of every scope, within one workspace. Nothing here waits for the network,
+    but everything for the disk: call it on a thread.
+
+    `exclusive` is entered around every change, so that no tool changes the same file meanwhile;
+    other processes of ours wait too.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        exclusive: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._workspace = workspace
+        self._exclusive = exclusive
+
+    def scopes(self) -> list[str]:
+        """Every scope that has a folder; the owners' always is one."""
+        found = [OWNER]
+        for level in _LEVELS:
+            for channel in self._folders([FOLDER, level]):
+                inner = self._folders([FOLDER, level, channel])
+                found += [f"{level}/{channel}/{name}" for name in inner]
+        return found
+
+    def look(self, scope: str) -> dict[str, Stamp]:
+        """The files of a scope, by their path in the workspace. Raises NanobotError."""
+        return {
+            "/".join([*folder, name]): (status.st_ino, status.st_mtime_ns, status.st_size)
+            for folder in _folders_of(scope)
+            for name, status in self._listed(folder)
+            if stat.S_ISREG(status.st_mode) and _is_of(scope, folder, name)
+        }
+
+    def read(self, file: str) -> str:
+        """A file's text, bytes that are no UTF-8 as lone surrogates; "" for one that is not there.
+        Raises NanobotError for one that cannot be read."""
+        *folder, name = file.split("/")
+        try:
+            with self._opened(folder) as descriptor:
+                return _text(os.open(name, _READ, dir_fd=descriptor), file)
+        except OSError as error:
+            if error.errno in _ABSENT:
+                return ""
+            raise NanobotError(f"{file} cannot be read: {error.strerror}") from error
+
+    def change(self, file: str, made: Callable[[str], str]) -> None:
+        """Put `made` of a file's text in its place, at once or not at all; on the disk when this
+        returns. Raises NanobotError, naming the file."""
+        *folder, name = file.split("/")
+        try:
+            with self._alone(), self._opened(folder, create=True) as descriptor:
+                text, mode = "", 0o644
+                with suppress(FileNotFoundError):
+                    opened = os.open(name, _READ, dir_fd=descriptor)
+                    status = os.fstat(opened)
+                    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+                        os.close(opened)
+                        raise NanobotError(f"{file} is no file of less than {MAX_BYTES:,} bytes")
+                    mode = stat.S_IMODE(status.st_mode) & 0o777
+                    text = _text(opened, file)
+                _replace(descriptor, name, made(text), mode)
+        except OSError as error:
+            raise NanobotError(f"{file} cannot be written: {error.strerror}") from error
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with self._exclusive():
+            workspace = os.open(self._workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(workspace, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(workspace)
+
+    @contextmanager
+    def _opened(self, folder: list[str], *, create: bool = False) -> Iterator[int]:
+        descriptor = os.open(self._workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for name in folder:
+                if create:
+                    with suppress(FileExistsError):
+                        os.mkdir(name, dir_fd=descriptor)
+                inner = os.open(name, _DIRECTORY, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = inner
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _listed(self, folder: list[str]) -> list[tuple[str, os.stat_result]]:
+        """What is in a folder; nothing, if it is not there."""
+        try:
+            with self._opened(folder) as descriptor, os.scandir(descriptor) as entries:
+                found = [(one.name, one.stat(follow_symlinks=False)) for one in entries]
+        except OSError as error:
+            if error.errno in _ABSENT:
+                return []
+            where = "/".join(folder) or str(self._workspace)
+            raise NanobotError(f"{where} cannot be read: {error.strerror}") from error
+        return sorted(found, key=lambda one: one[0])
+
+    def _folders(self, folder: list[str]) -> list[str]:
+        return [name for name, status in self._listed(folder) if stat.S_ISDIR(status.st_mode)]
+
+
+def curated(scope: str) -> str:
+    """The scope's MEMORY.md."""
+    return "/".join([*([] if scope == OWNER else _folders_of(scope)[0]), CURATED])
+
+
+def notes(scope: str, day: str) -> str:
+    """The scope's notes of a day, YYYY-MM-DD."""
+    return "/".join([*_folders_of(scope)[-1], f"{day}.md"])
+
+
+def _folders_of(scope: str) -> list[list[str]]:
+    return [[], [FOLDER]] if scope == OWNER else [[FOLDER, *scope.split("/")]]
+
+
+def _is_of(scope: str, folder: list[str], name: str) -> bool:
+    """In the workspace itself only MEMORY.md is memory; elsewhere every Markdown file."""
+    if scope == OWNER and not folder:
+        return name == CURATED
+    return name.endswith(".md") and not name.startswith(".")
+
+
+def _text(descriptor: int, file: str) -> str:
+    with os.fdopen(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        data = opened.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        logger.warning("{} is over {:,} bytes long: it is not read as memory", file, MAX_BYTES)
+        return ""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _replace(folder: int, name: str, text: str, mode: int) -> None:
+    temporary = f".nanobot-memory-{os.getpid()}.tmp"  # nobody else writes: see _alone
+    with suppress(FileNotFoundError):
+        os.unlink(temporary, dir_fd=folder)
+    descriptor = os.open(temporary, _NEW, mode, dir_fd=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
+    os.fsync(folder)
