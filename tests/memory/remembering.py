@@ -17,10 +17,14 @@ EVE, BOB = "people/telegram/666", "people/telegram/7"
 NOBODY = Provenance()
 
 
-def memory(home: Home, workspace: Path, embedder: Embedder | None = None, **terms: int) -> Memory:
+def memory(
+    home: Home, workspace: Path, embedder: Embedder | None = None, max_file_chars: int = 8_000
+) -> Memory:
     """As a process that starts has it."""
     files = MemoryFiles(workspace)
-    return Memory(files, home.memories(), home.clock, embedder, MemoryTerms(**terms))
+    return Memory(
+        files, home.memories(), home.clock, embedder, MemoryTerms(max_file_chars=max_file_chars)
+    )
 
 
 async def found(memory: Memory, scope: str, query: str) -> list[str]:
