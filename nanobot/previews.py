@@ -80,7 +80,8 @@ class Previews:
 
     async def handed_over(self, key: str) -> None:
         """The message of that key is to be delivered: returns once its preview is left alone."""
-        preview = self._previews.get(key)
+        before_a_question = key.rpartition(":")[0]
+        preview = self._previews.get(key) or self._previews.get(before_a_question)
         if preview is not None:
             preview.over = True
             async with preview.busy:

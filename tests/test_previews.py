@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from nanobot.bus.events import Address, OutboundKind, OutboundMessage
@@ -12,6 +13,7 @@ from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused, StoreUnwr
 from nanobot.host import Hosting
 from nanobot.ports import Capabilities
 from nanobot.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
+from nanobot.providers.base import Completion, ToolCall
 from nanobot.store import outbox
 from nanobot.store.previews import STOPPED_LINE
 from nanobot.testing import (
@@ -162,6 +164,28 @@ async def test_the_tool_at_work_is_shown_where_that_is_wanted() -> None:
         gate.open.set()
         await bot.settle()
         assert seen(bot) == ["Done."]
+
+
+async def test_what_was_said_before_a_question_stays_and_the_answer_comes_behind_it() -> None:
+    held, platform, made = Held("I shall"), FakePlatform(), Recorder()
+    acts = msgspec.structs.replace(made.tool("act"), risk="high", danger=lambda _: "it acts")
+    call = Completion(text="I shall act.", tool_calls=(ToolCall("c", "act", '{"text":"now"}'),))
+    async with (
+        standing() as home,
+        gateway(ScriptedProvider(held, "Done."), platform, tools=[acts], home=home) as bot,
+    ):
+        await asked(bot, held)
+        held.answer(call)
+        await bot.settle()
+        first, question = seen(bot)
+        assert first == "I shall act."
+        assert "May I do this?" in question
+        await bot.channel.push("/approve 1")
+        await bot.settle()
+        assert seen(bot)[:2] == [first, question]
+        assert seen(bot)[-1] == "Done."
+        assert made.calls == ["act now"]
+        assert set(states(bot)) == {"sent"}
 
 
 # What goes wrong

@@ -32,7 +32,7 @@ from nanobot.session.entries import (
     ReplyEntry,
     ToolResultEntry,
 )
-from nanobot.store import admission, inbox, lanes, log, outbox, runs
+from nanobot.store import admission, inbox, lanes, log, outbox, previews, runs
 from nanobot.store.unit import Writer
 
 _a = schema.approvals
@@ -65,10 +65,12 @@ def park(
     runs.transition(connection, run, RunState.AWAITING_HUMAN, progress=True)
     runs.attempted(connection, run, -1)  # its next claim is no unclean end
     lanes.free(connection, lane)
+    aside = previews.set_aside(connection, writer, run, identity)
     asking = [message(asked, to) for to in reached]
     outbox.owe(connection, writer, asked.session_key, run.id, asking)
     more = inbox.any_waiting(connection, asked.session_key)
-    return Parked(entries=entries, owes=tuple(reached), more=more)
+    owes = {*reached, run.address} if aside else reached
+    return Parked(entries=entries, owes=tuple(owes), more=more)
 
 
 def _entries(asked: Approval) -> list[Body]:

@@ -10,10 +10,11 @@ import sqlalchemy as sa
 from nanobot.bus.events import OutboundMessage
 from nanobot.database import schema
 from nanobot.database.dialect import insert_ignore
+from nanobot.journal import Run
 from nanobot.outgoing import OutboundRow
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, ReplyEntry
-from nanobot.store import outbox
+from nanobot.store import log, outbox
 from nanobot.store.unit import Writer
 
 _o = schema.outbound
@@ -53,6 +54,26 @@ def preview(
     if row is None or row.state != "preview":
         return None
     return row if made is not None or row.standing else None
+
+
+def set_aside(connection: sa.Connection, writer: Writer, run: Run, number: int) -> bool:
+    """The run waits for a person (approval `number`): what stands of its answer becomes a message
+    of its own, so that the answer comes behind the question, where people look. False: nothing
+    stands there."""
+    row = outbox.find(connection, run.reply_key)
+    if row is None or row.state != "preview" or row.standing is None:
+        return False
+    key = f"{run.reply_key}:{number}"
+    connection.execute(sa.update(_o).where(_o.c.id == row.id).values(key=key))
+    entries = log.read(connection, run.session_key, run.first_seq)
+    said = [
+        entry.body.text
+        for entry in entries
+        if entry.run_id == run.id and isinstance(entry.body, ReplyEntry) and entry.body.text.strip()
+    ]
+    message = msgspec.structs.replace(row.message, text=(said or [row.message.text])[-1], key=key)
+    outbox.owe(connection, writer, run.session_key, run.id, [message])
+    return True
 
 
 def close(
