@@ -7,12 +7,12 @@ import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib.metadata import entry_points
 from typing import Literal
 
 from loguru import logger
 
 from nanobot import __version__, personas, workspace
+from nanobot.adapters import menu, open_channel
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller, Retries
 from nanobot.agent.errands import Errands
@@ -29,15 +29,17 @@ from nanobot.bus.events import Role
 from nanobot.bus.gate import Gate
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
-from nanobot.errors import ConfigError, NanobotError
+from nanobot.errors import NanobotError
 from nanobot.fetching import Fetcher
+from nanobot.glimpse import Glimpse
 from nanobot.groups import Groups
 from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Busy, Journal, Run
+from nanobot.lifecycle import Lifecycle
 from nanobot.operations import Facts, Operations
 from nanobot.pairing import Pairing
-from nanobot.ports import Channel, Clock, Command, Fetching, Ids
+from nanobot.ports import Channel, Clock, Fetching, Ids
 from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.roster import Roster
@@ -180,6 +182,7 @@ class Gateway:
         """
         async with AsyncExitStack() as stack:
             await self._open(stack, command)
+            await self.lifecycle.tidy(self._ids)
             await self.loop.recover()
             control, terminal = self._terminal()
             await stack.enter_async_context(control.serving(self.programs, self.received))
@@ -187,11 +190,9 @@ class Gateway:
             async with asyncio.TaskGroup() as tasks:
                 agent = tasks.create_task(self.loop.run(), name="agent")
                 hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
-                if self._with_channels:
-                    hosting += self._channels(tasks)
                 starting = [
                     tasks.create_task(self._warm_up(), name="model"),
-                    tasks.create_task(self._announce(ready), name="readiness"),
+                    tasks.create_task(self._begin(tasks, hosting, ready), name="start"),
                 ]
                 try:
                     yield
@@ -230,6 +231,7 @@ class Gateway:
         persona = Persona(self.config.workspace, briefing)
         seeing = Seeing(self.roster, self.blobs)
         asker = Asker(self.bus, seeing, tools, persona, self._clock, settings)
+        self.glimpse = Glimpse(self.bus, asker, seeing, self.records, self._clock)
         retries = Retries(count=config.tool_retries, delay=config.tool_retry_delay)
         caller = Caller(store.journal, tools, self._clock, config.max_run_seconds, retries)
         self.loop = Lanes(
@@ -243,6 +245,8 @@ class Gateway:
                 shared=store.shared,
             ),
         )
+        folder, lifecycle = self.config.workspace, self.config.lifecycle
+        self.lifecycle = Lifecycle(folder, lifecycle, self.loop, self.bus, self._clock)
         self._operations = Operations(self)
         errands = Errands(self.bus, self.loop, self._clock, lambda: False)
         self.programs = Programs(errands, store.journal, self._clock, self._ids)
@@ -335,6 +339,18 @@ class Gateway:
             commands=menu(self._operations, Role.MEMBER if settings.members else Role.OWNER),
         )
 
+    async def _begin(
+        self,
+        tasks: asyncio.TaskGroup,
+        hosting: list[asyncio.Task[None]],
+        ready: Callable[[str], None],
+    ) -> None:
+        """The run of the start, which the channels may have to wait for, then the channels."""
+        await self.lifecycle.boot(self._ids)
+        if self._with_channels:
+            hosting += self._channels(tasks)
+        await self._announce(ready)
+
     async def _warm_up(self) -> None:
         """Have the model ready before the first message; what is wrong is told with the message."""
         with boundary("the model"):
@@ -359,7 +375,11 @@ class Gateway:
         left is given back and resumes at the next start."""
         for host in self.hosts:
             host.stop_intake()
-        if not await self.loop.drain(self.config.drain_seconds):
+        seconds = self.config.drain_seconds
+        async with asyncio.TaskGroup() as tasks:
+            drained = tasks.create_task(self.loop.drain(seconds), name="drain")
+            tasks.create_task(self.lifecycle.shut_down(self._ids, seconds), name="SHUTDOWN.md")
+        if not drained.result():
             logger.warning("{} run(s) go on at the next start", len(self.loop.running))
         agent.cancel()
         for host in self.hosts:
@@ -368,28 +388,3 @@ class Gateway:
             task.cancel()
         for host in self.hosts:
             await host.close()
-
-
-def menu(operations: Operations, role: Role) -> tuple[Command, ...]:
-    """What somebody in this role may write in a chat, for a platform's menu of commands."""
-    return tuple(
-        Command(one.name, one.help, one.usage)
-        for one in operations.listed
-        if one.may(role) and " " not in one.name
-    )
-
-
-def open_channel(name: str, settings: ChannelSettings) -> Channel:
-    """The adapter of a configured channel, found by entry point `nanobot.channels`.
-
-    Raises ConfigError naming the known types.
-    """
-    known = {point.name: point for point in entry_points(group="nanobot.channels")}
-    point = known.get(settings.type)
-    if point is None:
-        raise ConfigError(
-            f"channels.{name}.type: there is no channel type {settings.type!r}; "
-            f"installed are {', '.join(sorted(known)) or 'none'}"
-        )
-    opened: Channel = point.load()(name, settings.settings)
-    return opened

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from typer.main import get_command
 
-from nanobot import approvals, pairing, records, skills
+from nanobot import approvals, glimpse, pairing, records, skills
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 
@@ -25,6 +25,7 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "log": records.AuditView,
     "pairing": pairing.PairingView,
     "skill": skills.SkillView,
+    "context": glimpse.ContextView,
     "approval": approvals.Approval,
     "rule": approvals.RuleView,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from nanobot.app import menu
+from nanobot.adapters import menu
 from nanobot.bus.events import Address, Role
 from nanobot.errors import ChannelDown
 from nanobot.host import Hosting

@@ -159,9 +159,10 @@ class Asker:
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
         turn.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
-    async def _start_model(
-        self, turn: Turn, wanted: step.CallModel, provider: LLMProvider, profile: ModelProfile
-    ) -> tuple[Snapshot, ModelCallEntry]:
+    async def prepare(
+        self, turn: Turn, wanted: step.CallModel, profile: ModelProfile
+    ) -> tuple[Snapshot, ModelCallEntry, bool]:
+        """What a call would be given, and whether its prompt is a new one. Nothing is written."""
         kept = None
         if turn.prompt is not None and turn.flavour == _flavour(turn, profile):
             kept = await self._snapshot(turn.prompt)
@@ -177,27 +178,34 @@ class Asker:
         begin = turn.window_from if summary is None else max(turn.window_from, summary.upto + 1)
         window = plan_window(turn.seen, begin, room, overflowed=wanted.overflowed)
         if window.start != turn.window_from:
-            if turn.terms.history is None:
-                await self._compaction.summarise(turn, provider, profile, window.start - 1)
             kept, snapshot = None, self._fresh(turn, profile)
-        name = turn.prompt if kept is not None and turn.prompt else digest(snapshot)
         call = ModelCallEntry(
             call=wanted.call,
-            prompt=name,
+            prompt=turn.prompt if kept is not None and turn.prompt else digest(snapshot),
             window_from=window.start,
             profile=profile,
             estimate=window.estimate,
             temperature=self._settings.temperature,
             max_tokens=max_tokens,
         )
+        return snapshot, call, kept is None
+
+    async def _start_model(
+        self, turn: Turn, wanted: step.CallModel, provider: LLMProvider, profile: ModelProfile
+    ) -> tuple[Snapshot, ModelCallEntry]:
+        snapshot, call, fresh = await self.prepare(turn, wanted, profile)
+        if call.window_from != turn.window_from and turn.terms.history is None:
+            await self._compaction.summarise(turn, provider, profile, call.window_from - 1)
+            snapshot = self._fresh(turn, profile)  # what was learnt may be in it
+            call = msgspec.structs.replace(call, prompt=digest(snapshot))
         bodies: list[PromptEntry | ModelCallEntry] = [call]
-        if kept is None:
-            bodies.insert(0, PromptEntry(digest=name, flavour=_flavour(turn, profile)))
-        renewed = None if kept is not None else snapshot
+        if fresh:
+            bodies.insert(0, PromptEntry(digest=call.prompt, flavour=_flavour(turn, profile)))
+        renewed = snapshot if fresh else None
         turn.recorded(await self._journal.start_model(turn.lane, turn.run, bodies, renewed))
-        turn.window_from, turn.prompt = window.start, name
+        turn.window_from, turn.prompt = call.window_from, call.prompt
         turn.flavour = _flavour(turn, profile)
-        self._snapshots[name] = snapshot
+        self._snapshots[call.prompt] = snapshot
         return snapshot, call
 
     def _fresh(self, turn: Turn, profile: ModelProfile) -> Snapshot:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from nanobot import personas, workspace
-from nanobot.app import open_channel
+from nanobot.adapters import open_channel
 from nanobot.cli.calling import asked
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.trials import try_channel, try_model

@@ -19,6 +19,7 @@ _GROUPS = {
     "sessions": "Conversations: what was said, and the log behind it.",
     "runs": "What the assistant did for each message, and what it does now.",
     "outbox": "Messages to chats, and how their delivery stands.",
+    "context": "What the model is shown.",
     "skills": "Pages on how to do things, for the model to open.",
     "tools": "What the model may do, and what it did.",
     "pair": "People: who asks to be let in, and who was.",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.app import open_channel
+from nanobot.adapters import open_channel
 from nanobot.bus.events import Address, InboundMessage, Sender
 from nanobot.errors import ChannelDown, ModelUnreachable
 from nanobot.ports import SelfChecking

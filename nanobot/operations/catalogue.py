@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nanobot.operations.approving import APPROVING
+from nanobot.operations.context import CONTEXT
 from nanobot.operations.operation import Operation
 from nanobot.operations.pairing import PAIRING
 from nanobot.operations.runs import STORED
@@ -17,4 +18,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *STORED,
     *PAIRING,
     *SKILLS,
+    *CONTEXT,
 )

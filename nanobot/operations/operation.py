@@ -18,6 +18,7 @@ from nanobot.operations.showing import as_text
 
 if TYPE_CHECKING:
     from nanobot.bus.core import Bus
+    from nanobot.glimpse import Glimpse
     from nanobot.journal import Journal, Run
     from nanobot.operations.desk import Operations
     from nanobot.pairing import Pairing
@@ -97,6 +98,11 @@ class Engine(Protocol):
     @property
     def tools(self) -> ToolRegistry:
         """What the model may do."""
+        ...
+
+    @property
+    def glimpse(self) -> Glimpse:
+        """What models would be shown."""
         ...
 
     @property

@@ -22,6 +22,7 @@ from nanobot.records import (
     OutboxView,
     RunView,
     SessionView,
+    Standing,
     ToolCallView,
 )
 from nanobot.repositories import approving, erasing, reads, references
@@ -81,6 +82,19 @@ class SqlRecords:
         if self._blobs is not None:
             await self._blobs.remove(files)
         return count
+
+    async def standing(self, key: str) -> Standing | None:
+        """What a session's next model call begins with."""
+        query = sa.select(_s.c.window_from, _s.c.prompt, _s.c.flavour).where(_s.c.key == key)
+        row = await self._do(lambda c: c.execute(query).first())
+        if row is None:
+            return None
+        return Standing(window_from=row.window_from, prompt=row.prompt, flavour=row.flavour)
+
+    async def forget_prompts(self) -> int:
+        """Every session gets a new prompt at its next run."""
+        forget = sa.update(_s).where(_s.c.prompt.is_not(None)).values(prompt=None, flavour=None)
+        return await self._do(lambda c: c.execute(forget).rowcount, "forget_prompts")
 
     async def chats(self, channel: str) -> list[Address]:
         """Where a channel's runs were asked for."""

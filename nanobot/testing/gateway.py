@@ -23,6 +23,7 @@ from nanobot.database import migrate
 from nanobot.database.sqlite import SqliteDatabase, Work
 from nanobot.errors import StoreError
 from nanobot.fetching import Fetcher
+from nanobot.glimpse import Glimpse
 from nanobot.groups import Groups
 from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
@@ -181,6 +182,7 @@ class FakeGateway:
             limit = options.max_attachment
             self.fetcher = Fetcher(channel.name, channel, self.bus, clock, received, limit)
         asker = Asker(self.bus, models, registry, options.persona, clock, settings)
+        self.glimpse = Glimpse(self.bus, asker, models, self.records, clock)
         caller = Caller(self.journal, registry, clock, settings.limits.max_run_seconds)
         self.loop = Lanes(
             self.bus,
