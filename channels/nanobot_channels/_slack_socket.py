@@ -153,8 +153,6 @@ class Line:
         connection = await self._open()
         await self.on_gap()
         while (following := await self._read(connection, handler, tasks)) is not None:
-            # A refresh: nothing is lost, since the old one stays until the new one is open.
-            tasks.create_task(self._drain(connection, handler, tasks))
             connection = following
             began = self._clock.monotonic()
         await self._close(connection)
@@ -213,6 +211,9 @@ class Line:
                 if message.get("reason") not in {"warning", "refresh_requested"}:
                     raise self._ended(message)
                 logger.debug("{}: Slack asks for a new connection", self._name)
+                # Nothing is lost, since the old one stays until the new one is open; and what
+                # comes on it meanwhile is read before what comes on the new one.
+                tasks.create_task(self._drain(connection, handler, tasks))
                 return await self._open()
             self._dispatch(message, connection, handler, tasks)
         return None

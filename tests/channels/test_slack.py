@@ -156,6 +156,18 @@ async def test_a_refresh_loses_nothing_and_asks_nothing(reason: str) -> None:
         assert not b.slack.calls_of("conversations.history")
 
 
+async def test_what_comes_while_a_new_connection_is_opened_does_not_wait_for_it() -> None:
+    async with bench() as b:
+        async with b.running(ends=True):
+            b.slack.fail("apps.connections.open", times=1, drop="never")
+            await b.slack.disconnect("refresh_requested", close=False)
+            await b.slack.until(lambda: len(b.slack.calls_of("apps.connections.open")) == 2)
+            b.slack.say("D1", "meanwhile")
+            (message,) = await b.intake.received(1)
+        assert message.text == "meanwhile"
+        assert b.slack.opened == 1
+
+
 async def test_after_a_broken_connection_what_was_missed_is_looked_up() -> None:
     async with bench() as b:
         async with b.running():
