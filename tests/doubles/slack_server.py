@@ -262,6 +262,7 @@ class SlackServer(SlackMethods):
             if fault.drop == "before":
                 return _cut(request)
             if fault.drop == "never":
+                self._wake()
                 await asyncio.Event().wait()
             if fault.status != 200 or fault.error:
                 self._wake()
