@@ -188,18 +188,16 @@ class Delivery:
         self, row: OutboundRow, parts: list[OutboundPart], first: int
     ) -> OutboundRow | None:
         """Send the parts from `first` on, whose beginning is recorded already."""
-        address = row.message.address
-        last = len(parts) - 1
-        for idx in range(first, last + 1):
+        for idx in range(first, len(parts)):
             try:
                 receipt = await self._one(row, parts, idx)
             except DeliveryError as error:
                 return await self._trouble(row, idx, error)
-            following = idx + 1 if idx < last else None
+            following = idx + 1 if idx + 1 < len(parts) else None
             after = await self._receipt(row, idx, receipt, following)
             if following is None:
                 return after
-        return await self._journal.next_outbound(address)
+        return await self._journal.next_outbound(row.message.address)
 
     async def _one(self, row: OutboundRow, parts: list[OutboundPart], idx: int) -> str:
         """Send one part, or put it in the place of what stands there."""
