@@ -24,6 +24,7 @@ from nanobot.background import Background
 from nanobot.blobs import Blobs
 from nanobot.boundary import boundary
 from nanobot.briefing import Briefing
+from nanobot.budgets import Budgets, Spending
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Role
 from nanobot.bus.gate import Gate
@@ -48,6 +49,7 @@ from nanobot.records import Records
 from nanobot.repositories.commands import SqlBackground
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
+from nanobot.repositories.spending import SqlLedger, SqlSpending
 from nanobot.seeing import Seeing
 from nanobot.session.entries import ReplyEntry
 from nanobot.skills import Skills
@@ -103,6 +105,7 @@ class Gateway:
         self._redact = Redactor(secrets_of(config, environ))
         self.skills = Skills(config.workspace, environ)
         self.hosts: list[ChannelHost] = []
+        self.budgets = Budgets(config.budgets, local_zone(environ), config.agent.max_run_cost)
         self.roster = Roster(
             config.agent.model, config.providers, environ, config.home, self._clock
         )
@@ -205,6 +208,8 @@ class Gateway:
         config = self.config.agent
         busy = Busy(mode=config.when_busy, collect_seconds=config.collect_seconds)
         self.bus = Bus(store.journal, config.lane_limit, busy)
+        store.writer.ledger = SqlLedger(self.budgets, self._clock)
+        self.spending: Spending = SqlSpending(store.database)
         self.blobs = Blobs(self.config.home / "blobs")
         self.records: Records = SqlRecords(store.database, store.writer, self.blobs)
         self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)

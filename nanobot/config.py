@@ -31,6 +31,7 @@ from nanobot.config_source import (
 from nanobot.errors import ConfigError
 from nanobot.settings import (
     AgentSettings,
+    BudgetSettings,
     ChannelSettings,
     ChatSettings,
     Config,
@@ -63,10 +64,9 @@ __all__ = [
 
 T = TypeVar("T", bound=Settings)
 V = TypeVar("V")
-
 _PREFIX = "NANOBOT_"
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
-_TABLES = ("agent", "providers", "channels", "web", "tools", "policy", "lifecycle")
+_TABLES = ("agent", "providers", "channels", "web", "tools", "policy", "lifecycle", "budgets")
 # How many parts a variable's name has below each table (1 for the keys above all tables).
 _DEPTH = {"providers": 3, "channels": 3, "tools": 3} | dict.fromkeys(
     ("database_url", "workspace", "drain_seconds"), 1
@@ -75,7 +75,7 @@ _CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key !=
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The terminal's own channel; its user is the owner, and no platform may pose as that.
 _RESERVED = frozenset({"cli"})
-_LATER = frozenset(("memory", "heartbeat", "budgets", "mcp", "hooks", "events")) | {
+_LATER = frozenset(("memory", "heartbeat", "mcp", "hooks", "events")) | {
     "agent." + key
     for key in ("triage", "decision", "recall", "recall_top_k", "remember", "max_cognition_rounds")
 }
@@ -186,6 +186,7 @@ class _Reader:
             tools=self._or(ToolsSettings(), lambda: self._tools(tables["tools"])),
             policy=self._or(PolicySettings(), lambda: self._policy(tables["policy"])),
             lifecycle=self._plain(LifecycleSettings, tables, "lifecycle"),
+            budgets=self._plain(BudgetSettings, tables, "budgets"),
             warnings=tuple(self._warnings),
         )
 

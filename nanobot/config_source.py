@@ -162,7 +162,9 @@ def allowed(hint: Any) -> str:
     if get_origin(base) is tuple:
         return 'a list of texts, like ["one", "two"]'
     if get_origin(base) is Mapping:
-        return "a table, like { MODEL = { prompt = 1.25, completion = 10.0, cached = 0.125 } }"
+        return f"a table of tables, each {allowed(get_args(base)[1])}"
+    if isinstance(base, type) and issubclass(base, msgspec.Struct):
+        return "with numbers for " + ", ".join(base.__struct_fields__)
     if base in {int, float}:
         return ("a whole number" if base is int else "a number") + _range(hint)
     return "true or false" if base is bool else "text in double quotes"

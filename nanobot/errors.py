@@ -13,6 +13,7 @@ NanobotError
 |   |-- StoreCorrupt        the integrity check failed
 |   |-- StoreUnwritable     disk full, read-only, no permission
 |   `-- Fenced              the lane has another owner now: drop what you were doing
+|-- OverBudget              a limit of spending allows no further model call      exit 1
 |-- ModelError              a model call failed for good                         exit 5
 |   |-- ModelUnreachable    no connection, or 5xx after every retry
 |   |-- ModelRefused        401, 403, 404, quota: asking again will not help
@@ -107,6 +108,16 @@ class StoreUnwritable(StoreError):
 
 class Fenced(StoreError):
     """The lane has another owner: whatever was being done for it must stop, unwritten."""
+
+
+class OverBudget(NanobotError):
+    """A limit of spending does not allow the model call. `reason` is limit_budget, or limit_cost
+    for the run's own; `of_model`: another model may still be asked."""
+
+    def __init__(self, message: str, reason: str, *, of_model: bool) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.of_model = of_model
 
 
 class ModelError(NanobotError):

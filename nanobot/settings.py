@@ -50,6 +50,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     tool_retry_delay: Annotated[float, Meta(ge=0, le=3600)] = 1.0
     session_policy: Literal["chat", "thread", "sender"] = "chat"
     transcription_model: str = ""
+    max_run_cost: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0
 
 
 class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -211,6 +212,38 @@ def rules_of(found: Any, place: str) -> tuple[RuleSettings, ...]:
     return tuple(rules)
 
 
+Tokens: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000_000_000)]
+Dollars: TypeAlias = Annotated[float, Meta(ge=0, le=1_000_000_000)]
+
+
+class AllowanceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What may be spent in a day; 0 is no limit, None as the level above has it."""
+
+    tokens_per_day: Tokens | None = None
+    cost_per_day: Dollars | None = None
+    requests_per_day: Tokens | None = None
+
+
+class BudgetSettings(AllowanceSettings, frozen=True, kw_only=True):
+    """`[budgets]`: what may be spent in a day by all together; `person`, `chat`, `job`: by each of
+    them; `people`, `chats`, `jobs`, `model`: by those named. At the share `soft` of a limit people
+    are warned. A day begins at `reset_hour` in `zone` (empty: this machine's)."""
+
+    tokens_per_day: Tokens | None = 0
+    cost_per_day: Dollars | None = 0.0
+    requests_per_day: Tokens | None = 0
+    soft: Annotated[float, Meta(gt=0, le=1)] = 0.8
+    zone: str = ""
+    reset_hour: Annotated[int, Meta(ge=0, le=23)] = 0
+    person: AllowanceSettings = AllowanceSettings()
+    chat: AllowanceSettings = AllowanceSettings()
+    job: AllowanceSettings = AllowanceSettings()
+    people: Mapping[str, AllowanceSettings] = {}
+    chats: Mapping[str, AllowanceSettings] = {}
+    jobs: Mapping[str, AllowanceSettings] = {}
+    model: Mapping[str, AllowanceSettings] = {}
+
+
 class Config(Settings, frozen=True, kw_only=True):
     """The whole configuration. `home`, `file` and `workspace` are absolute; none was created.
 
@@ -229,4 +262,5 @@ class Config(Settings, frozen=True, kw_only=True):
     tools: ToolsSettings = ToolsSettings()
     policy: PolicySettings = PolicySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
+    budgets: BudgetSettings = BudgetSettings()
     warnings: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from nanobot import config, settings
+from nanobot.budgets import Budgets
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.models import KNOWN_PROVIDERS
 
@@ -26,6 +27,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "tools.web": settings.WebToolSettings,
     "policy": settings.PolicySettings,
     "lifecycle": settings.LifecycleSettings,
+    "budgets": settings.BudgetSettings,
     "Top level": config.Top,
 }
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \|", re.MULTILINE)
@@ -54,6 +56,11 @@ def test_every_key_is_documented_with_its_default(heading: str) -> None:
         fields.pop("settings")
         fields.pop("type")
         assert rows.pop("type") == "the table's name"
+    if heading == "budgets":
+        # Its tables share a row; without any, there is no limit.
+        tables = {"person", "chat", "job", "people", "chats", "jobs", "model"}
+        assert tables <= set(fields)
+        fields = {key: value for key, value in fields.items() if key not in tables}
     assert set(rows) == set(fields)
     for key, default in rows.items():
         value = tomllib.loads(f"x = {default.strip('`')}")["x"]
@@ -145,3 +152,14 @@ def test_the_people_page_configures_what_it_says(tmp_path: Path) -> None:
         assert found.channels["telegram"].owners == ("1001",)
     assert found
     assert set(found.channels["telegram"].chats) == {"-1001234", "-1005678"}
+
+
+def test_the_page_on_budgets_configures_what_it_says(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "budgets.md").read_text("utf-8")
+    blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", text, re.MULTILINE)
+    (tmp_path / "config.toml").write_text("".join(textwrap.dedent(one) for one in blocks))
+    found = config.load({"NANOBOT_HOME": str(tmp_path)})
+    assert found.warnings == ()
+    assert Budgets(found.budgets).daily
+    assert found.providers["openai"].prices["gpt-5"].completion == 10.0
+    assert found.agent.max_run_cost == 0.5

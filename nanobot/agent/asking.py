@@ -27,6 +27,7 @@ from nanobot.errors import (
     ModelRefused,
     ModelUnreachable,
     NanobotError,
+    OverBudget,
 )
 from nanobot.journal import Snapshot
 from nanobot.ports import Clock
@@ -113,6 +114,10 @@ class Asker:
             reply = await self._one_model(turn, wanted)
         except ContextOverflow as error:
             await self._overflowed(turn, error)
+        except OverBudget as error:
+            if not error.of_model:
+                raise
+            await self._fall_back(turn, error, self._clock.monotonic() - began)
         except _FOR_GOOD as error:
             await self._fall_back(turn, error, self._clock.monotonic() - began)
         else:
@@ -150,12 +155,13 @@ class Asker:
         the run. Raises when there is none."""
         failures, others = _failures(turn), self._settings.fallback_models
         if len(failures) >= len(others):
-            if failures:
+            if failures and not isinstance(error, OverBudget):
                 raise ModelError(" ".join([*failures, str(error)])) from error
             raise error
         label = others[len(failures)]
         logger.warning("run {}: {} is asked, because: {}", turn.run.id, label, error)
-        note = NoteEntry(what="fallback", text=str(error), ms=max(int(seconds * 1000), 0))
+        ms = max(int(seconds * 1000), 0)
+        note = NoteEntry(what="fallback", text=str(error), ms=ms, retries=turn.retries)
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
         turn.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
@@ -202,7 +208,10 @@ class Asker:
         if fresh:
             bodies.insert(0, PromptEntry(digest=call.prompt, flavour=_flavour(turn, profile)))
         renewed = snapshot if fresh else None
-        turn.recorded(await self._journal.start_model(turn.lane, turn.run, bodies, renewed))
+        made = await self._journal.start_model(turn.lane, turn.run, bodies, renewed)
+        turn.recorded(made)
+        if isinstance(made[-1].body, ModelCallEntry):
+            call = made[-1].body  # a budget may have cut what the answer may take
         turn.window_from, turn.prompt = call.window_from, call.prompt
         turn.flavour = _flavour(turn, profile)
         self._snapshots[call.prompt] = snapshot
@@ -255,7 +264,8 @@ class Asker:
         if answer is None:
             spent_all = max(ms, int(left * 1000) + 1)
             said = clean(turn.partial)
-            return ReplyEntry(call=call.call, text=said, partial=True, ms=spent_all)
+            tries = turn.retries
+            return ReplyEntry(call=call.call, text=said, partial=True, ms=spent_all, retries=tries)
         return ReplyEntry(
             call=call.call,
             text=clean(answer.text),
@@ -267,6 +277,7 @@ class Asker:
             finish_reason=answer.finish_reason,
             usage=answer.usage,
             ms=ms,
+            retries=turn.retries,
         )
 
     async def _listen(
@@ -334,6 +345,7 @@ def _tell(turn: Turn, delta: TextDelta | ReasoningDelta | Retrying) -> None:
     """Keep what was said, and show it to whoever watches."""
     if isinstance(delta, Retrying):
         turn.partial = ""
+        turn.retries += 1
         turn.emit(EventKind.STATUS, state="retrying", why=delta.why, delay=delta.delay)
         return
     if isinstance(delta, TextDelta):

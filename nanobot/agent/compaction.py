@@ -125,6 +125,7 @@ class Compaction:
             covers_from=covers,
             upto=upto,
             usage=answer.usage,
+            profile=profile,
             ms=max(int((self._clock.monotonic() - began) * 1000), 0),
         )
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, [body]))

@@ -16,7 +16,7 @@ from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.events import EventKind, OutboundKind
-from nanobot.errors import ConfigError, ModelError, StoreError
+from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError
 from nanobot.journal import Claim, Ending
 from nanobot.ports import Clock
 from nanobot.session.entries import NoteEntry, order
@@ -72,6 +72,8 @@ class Driver:
             return await self._act(turn)
         except (ModelError, ConfigError) as error:
             return await self._fail(turn, type(error).__name__, f"I could not answer: {error}")
+        except OverBudget as error:
+            return await self._over(turn, error)
 
     async def _act(self, turn: Turn) -> bool:
         if _order(turn) == "/compact":
@@ -107,9 +109,15 @@ class Driver:
         text = f"{end.text}\n\n{line}" if end.text else line
         return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, end.reason)
 
+    async def _over(self, turn: Turn, error: OverBudget) -> bool:
+        """With what there is, and the limit's name."""
+        said = step.said(turn.bodies)
+        text = f"{said}\n\n(I stopped here: {error}.)" if said else f"I cannot answer now: {error}."
+        return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, error.reason)
+
     async def _fail(self, turn: Turn, error: str, text: str) -> bool:
         turn.emit(EventKind.ERROR, error=error, text=text)
-        turn.unrecorded.append(NoteEntry(what="error", text=text))
+        turn.unrecorded.append(NoteEntry(what="error", text=text, retries=turn.retries))
         return await self._end(turn, RunState.FAILED, text, OutboundKind.NOTICE, error)
 
     async def _start_afresh(self, turn: Turn) -> bool:

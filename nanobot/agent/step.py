@@ -122,7 +122,7 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: Limits) -> Step:
     if reply is not None:
         pending = _pending(bodies, reply)
         if pending and sum(1 for b in bodies if _asks(b)) > limits.max_tool_rounds:
-            return Stop("limit_tool_rounds", _said(bodies))
+            return Stop("limit_tool_rounds", said(bodies))
         if pending and pending[0].approval is not None:
             return AskHuman(pending[0].approval)
         if pending:
@@ -134,10 +134,10 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: Limits) -> Step:
 
 def _next_call(bodies: Sequence[Body], limits: Limits) -> CallModel | Stop:
     if elapsed_ms(bodies) >= limits.max_run_seconds * 1000:
-        return Stop("limit_seconds", _said(bodies))
+        return Stop("limit_seconds", said(bodies))
     calls = sum(1 for body in bodies if isinstance(body, ModelCallEntry))
     if calls >= limits.max_iterations:
-        return Stop("limit_iterations", _said(bodies))
+        return Stop("limit_iterations", said(bodies))
     return CallModel(calls + 1, overflowed=_overflowed(bodies))
 
 
@@ -163,7 +163,8 @@ def _last_reply(bodies: Sequence[Body]) -> ReplyEntry | None:
     return None
 
 
-def _said(bodies: Sequence[Body]) -> str:
+def said(bodies: Sequence[Body]) -> str:
+    """What the model said last."""
     texts = [b.text for b in bodies if isinstance(b, ReplyEntry) and b.text.strip()]
     return texts[-1] if texts else ""
 

@@ -23,13 +23,12 @@ from nanobot.ports import Clock
 from nanobot.session.entries import (
     Body,
     Entry,
-    ModelCallEntry,
     ReplyEntry,
-    SummaryEntry,
     ToolResultEntry,
     UserEntry,
 )
 from nanobot.tools.result import clean
+from nanobot.usage import run_usage
 
 _AS_CONFIGURED = RunTerms()
 
@@ -51,6 +50,7 @@ class Turn:
         self.log: list[Entry] = list(claim.entries)
         self.unrecorded: list[Body] = []
         self.partial = ""
+        self.retries = 0
         self.more = False
         self._bus = bus
         self._clock = clock
@@ -85,25 +85,7 @@ class Turn:
 
     def usage(self) -> RunUsage:
         """What the run took, from its log."""
-        usage = RunUsage()
-        calls = tools = ms = 0
-        for body in self.bodies:
-            if isinstance(body, ModelCallEntry):
-                calls += 1
-            elif isinstance(body, ReplyEntry | SummaryEntry):
-                usage = usage.plus(body.usage)
-                ms += body.ms
-            elif isinstance(body, ToolResultEntry):
-                tools += 1
-                ms += body.ms
-        return RunUsage(
-            model_calls=calls,
-            tool_calls=tools,
-            active_ms=ms,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cached_tokens=usage.cached_tokens,
-        )
+        return run_usage(self.bodies)
 
     @property
     def terms(self) -> RunTerms:
@@ -174,7 +156,8 @@ class Turn:
 
     def partial_reply(self) -> ReplyEntry:
         """What the model said before somebody stopped it."""
-        return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)
+        said, tries = clean(self.partial), self.retries
+        return ReplyEntry(call=self._call, text=said, partial=True, retries=tries)
 
     def parked(self, parked: Parked, asked: Approval) -> None:
         """The run is a row now that waits for a person; its lane is free. `more` waits there."""
@@ -203,6 +186,7 @@ class Turn:
         """A model call starts: what the last one streamed is void."""
         self._call = number
         self.partial = ""
+        self.retries = 0
 
     def emit(self, kind: EventKind, **payload: object) -> None:
         """Tell the watchers."""

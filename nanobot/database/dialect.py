@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -19,7 +20,7 @@ def alone(connection: sa.Connection, name: str) -> None:
 
 
 @cache
-def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[int]) -> sa.Executable:
+def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[Any]) -> sa.Executable:
     if dialect == "postgresql":
         once: sa.Insert = postgresql.insert(table).on_conflict_do_nothing()
     else:
@@ -30,7 +31,7 @@ def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[int]) -> sa.E
 
 
 def insert_ignore(
-    connection: sa.Connection, table: sa.Table, *told: sa.Column[int]
+    connection: sa.Connection, table: sa.Table, *told: sa.Column[Any]
 ) -> sa.Executable:
     """An INSERT that does nothing where the row exists already. It returns the columns `told` of
     the row it made."""

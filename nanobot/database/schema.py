@@ -11,6 +11,7 @@ metadata = sa.MetaData()
 
 # Partial indexes: SQLite uses one only for a query with the very same literal condition.
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
+CALL_OPEN = sa.text("spending.state = 'open'")
 RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
 OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
 OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
@@ -275,3 +276,55 @@ for _sql in MEMORIES_FTS:
     _also("sqlite", _sql)
 _also("sqlite", "DROP TABLE IF EXISTS memories_fts", "before_drop")
 _also("postgresql", MEMORIES_TSV)
+
+# Every model call: reserved before it is made (`open`), settled with the entry that ends it.
+# `root` is the run that nobody asked of another; prices are dollars a token, as they were then.
+spending = sa.Table(
+    "spending",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("call", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("root", sa.Text, nullable=False, index=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("day", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("person", sa.Text, nullable=False),
+    sa.Column("chat", sa.Text, nullable=False),
+    sa.Column("job", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("requests", sa.Integer, nullable=False),
+    sa.Column("tokens_in", _Id, nullable=False),
+    sa.Column("tokens_out", _Id, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("price_in", sa.Double),
+    sa.Column("price_out", sa.Double),
+    sa.Column("price_cached", sa.Double),
+    sqlite_with_rowid=False,
+)
+sa.Index("spending_open", spending.c.day, sqlite_where=CALL_OPEN, postgresql_where=CALL_OPEN)
+
+# What was settled, by day and level; an empty name is everybody's.
+spent = sa.Table(
+    "spent",
+    metadata,
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("level", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("requests", _Id, nullable=False),
+    sa.Column("tokens_in", _Id, nullable=False),
+    sa.Column("tokens_out", _Id, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("unpriced", _Id, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Which soft limits a chat was warned of.
+warned = sa.Table(
+    "warned",
+    metadata,
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("chat", sa.Text, primary_key=True),
+    sa.Column("of", sa.Text, primary_key=True),
+    sqlite_with_rowid=False,
+)

@@ -9,6 +9,7 @@ from nanobot.operations.pairing import PAIRING
 from nanobot.operations.runs import STORED
 from nanobot.operations.sessions import SESSIONS
 from nanobot.operations.skills import SKILLS
+from nanobot.operations.spending import SPENDING
 from nanobot.operations.talking import TALKING
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -19,4 +20,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *PAIRING,
     *SKILLS,
     *CONTEXT,
+    *SPENDING,
 )

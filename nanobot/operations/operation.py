@@ -17,6 +17,7 @@ from nanobot.errors import UsageError
 from nanobot.operations.showing import as_text
 
 if TYPE_CHECKING:
+    from nanobot.budgets import Budgets, Spending
     from nanobot.bus.core import Bus
     from nanobot.glimpse import Glimpse
     from nanobot.journal import Journal, Run
@@ -93,6 +94,16 @@ class Engine(Protocol):
     @property
     def pairing(self) -> Pairing:
         """Who was let in beside the people of the configuration."""
+        ...
+
+    @property
+    def budgets(self) -> Budgets:
+        """What may be spent."""
+        ...
+
+    @property
+    def spending(self) -> Spending:
+        """What was spent."""
         ...
 
     @property

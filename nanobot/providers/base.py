@@ -62,8 +62,27 @@ class Usage(msgspec.Struct, frozen=True):
     cached_tokens: int = 0
 
 
-class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model can do, as data. `name` is what the provider is asked for."""
+class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """US dollars for a token; `cached` for one of the prompt that the provider had in its cache."""
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+
+    def of(self, usage: Usage) -> float:
+        """What a call cost, in dollars."""
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        cached = self.prompt if self.cached is None else self.cached
+        return (
+            fresh * self.prompt
+            + usage.cached_tokens * cached
+            + usage.completion_tokens * self.completion
+        )
+
+
+class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a model can do, as data. `name` is what the provider is asked for; `price` None: nobody
+    told it."""
 
     name: str
     provider: str
@@ -72,6 +91,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
     images: bool = False
     helper_calls: bool = True
     short_prompt: bool = False
+    price: Price | None = None
 
     @property
     def label(self) -> str:

@@ -14,31 +14,13 @@ from pathlib import Path
 import msgspec
 from loguru import logger
 
-from nanobot.providers.base import ModelProfile, Usage
+from nanobot.providers.base import ModelProfile, Price
 from nanobot.providers.capabilities import known_profile
 from nanobot.providers.litellm_names import litellm_name
 from nanobot.settings import ProviderSettings
 
 _FILE = "model_prices_and_context_window_backup.json"
 _MILLION = 1_000_000
-
-
-class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """US dollars for a token; `cached` for one of the prompt that the provider had in its cache."""
-
-    prompt: float
-    completion: float
-    cached: float | None = None
-
-    def of(self, usage: Usage) -> float:
-        """What a call cost, in dollars."""
-        fresh = usage.prompt_tokens - usage.cached_tokens
-        cached = self.prompt if self.cached is None else self.cached
-        return (
-            fresh * self.prompt
-            + usage.cached_tokens * cached
-            + usage.completion_tokens * self.completion
-        )
 
 
 class _Row(msgspec.Struct, frozen=True):

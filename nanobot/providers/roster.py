@@ -7,17 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from loguru import logger
+from msgspec.structs import replace
 
 from nanobot.errors import ConfigError
 from nanobot.ports import Clock
-from nanobot.providers.base import LLMProvider, ModelProfile
+from nanobot.providers.base import LLMProvider, ModelProfile, Price
 from nanobot.providers.capabilities import known_profile
-from nanobot.providers.catalogue import Catalogue, Price
+from nanobot.providers.catalogue import Catalogue
 from nanobot.providers.embedded import EmbeddedProvider
 from nanobot.providers.litellm_provider import LiteLLMProvider
-from nanobot.providers.models import EMBEDDED, Choice, Probe, choose
+from nanobot.providers.models import EMBEDDED, Choice, Probe, choose, is_loopback
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.settings import ProviderSettings
+
+_FREE = Price(prompt=0.0, completion=0.0)
+_AT_HOME = frozenset({"ollama", "lmstudio", "llamacpp", "vllm"})
+"""What serves models of one's own; nobody is paid for them."""
 
 
 class Roster:
@@ -42,7 +47,7 @@ class Roster:
         self._choices: dict[str, Choice] = {}
         self._choosing = asyncio.Lock()
         self._catalogue = Catalogue(providers)
-        self._unpriced: set[str] = set()
+        self._prices: dict[str, Price | None] = {}
 
     async def choice(self, label: str | None = None) -> Choice:
         """Which model a label (None: the configuration) stands for; `why` is a line for people.
@@ -67,13 +72,15 @@ class Roster:
         return found.why if found is not None else f"model: {self._model}"
 
     async def pick(self, label: str | None = None) -> tuple[LLMProvider, ModelProfile]:
-        """The provider and the profile behind a label. Raises ModelError or ConfigError."""
+        """The provider and the profile behind a label, with its price if that is known. Raises
+        ModelError or ConfigError."""
         choice = await self.choice(label)
+        price = await self._price_of(choice)
         provider = self._providers.get(choice.provider_name)
         if provider is None:
             provider = self._make(choice)
             self._providers[choice.provider_name] = provider
-        return provider, provider.profile(choice.model)
+        return provider, replace(provider.profile(choice.model), price=price)
 
     def _make(self, choice: Choice) -> LLMProvider:
         if choice.client == "embedded" or choice.provider_name == EMBEDDED:
@@ -104,19 +111,28 @@ class Roster:
         """What the model behind a label costs; None if it is not known, which a log line says once.
 
         Raises ConfigError."""
-        choice = await self.choice(label)
-        if choice.client == "embedded":
-            return Price(prompt=0.0, completion=0.0)
-        await self._catalogue.load()
-        found = self._catalogue.price_of(choice.provider_name, choice.model)
+        return await self._price_of(await self.choice(label))
+
+    async def _price_of(self, choice: Choice) -> Price | None:
         name = f"{choice.provider_name}/{choice.model}"
-        if found is None and name not in self._unpriced:
-            self._unpriced.add(name)
+        if name not in self._prices:
+            self._prices[name] = await self._find_price(choice)
+        return self._prices[name]
+
+    async def _find_price(self, choice: Choice) -> Price | None:
+        provider, model = choice.provider_name, choice.model
+        if choice.client == "embedded" or provider == EMBEDDED:
+            return _FREE
+        settings = self._settings.get(provider)
+        if settings is None or model not in settings.prices:
+            if provider in _AT_HOME and is_loopback(choice.api_base):
+                return _FREE
+            await self._catalogue.load()
+        found = self._catalogue.price_of(provider, model)
+        if found is None:
             logger.info(
-                'the price of {} is unknown; to know costs set providers.{}.prices."{}"',
-                name,
-                choice.provider_name,
-                choice.model,
+                'the price of {}/{} is unknown; to know costs set providers.{}.prices."{}"',
+                *(provider, model, provider, model),
             )
         return found
 

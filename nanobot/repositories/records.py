@@ -212,8 +212,8 @@ def _delete(connection: sa.Connection, key: str) -> tuple[int, list[str]]:
     connection.execute(sa.delete(_p).where(_p.c.outbound_id.in_(owed)))
     connection.execute(sa.delete(_o).where(_o.c.session_key == key))
     connection.execute(sa.delete(_r).where(_r.c.session_key == key))
-    for asked in (schema.approvals, schema.rules):
-        connection.execute(sa.delete(asked).where(asked.c.session_key == key))
+    for table in (schema.approvals, schema.rules, schema.spending):
+        connection.execute(sa.delete(table).where(table.c.session_key == key))
     connection.execute(sa.delete(_e).where(_e.c.session_key == key))
     connection.execute(sa.delete(_s).where(_s.c.key == key))
     return int(row.head_seq), references.unnamed(connection, files)

@@ -72,7 +72,8 @@ class ModelCallEntry(
 
 
 class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_defaults=True):
-    """What a model call gave. `partial`: it was cut off by a cancel and never acted upon."""
+    """What a model call gave. `partial`: it was cut off by a cancel and never acted upon;
+    `retries`: requests of it that failed before."""
 
     call: int
     text: str
@@ -82,6 +83,7 @@ class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_de
     usage: Usage | None = None
     ms: int = 0
     partial: bool = False
+    retries: int = 0
 
 
 class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_started"):
@@ -131,11 +133,12 @@ class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
 
 class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note", omit_defaults=True):
     """Something the gateway records (`what`: error, new, undelivered, denied, overflow, fallback).
-    `ms`: time of the run that it took."""
+    `ms`: time of the run that it took; `retries`: as in a reply."""
 
     what: str
     text: str
     ms: int = 0
+    retries: int = 0
 
 
 class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post"):
@@ -146,13 +149,15 @@ class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post"):
 
 
 class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omit_defaults=True):
-    """What entries `covers_from` to `upto` say in short; the model sees it in their place."""
+    """What entries `covers_from` to `upto` say in short; the model sees it in their place.
+    `profile`: who summed it up."""
 
     text: str
     covers_from: int
     upto: int
     usage: Usage | None = None
     ms: int = 0
+    profile: ModelProfile | None = None
 
 
 class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):

@@ -169,6 +169,8 @@ class SqlJournal:
     ) -> tuple[Entry, ...]:
         def work(connection: sa.Connection) -> tuple[Entry, ...]:
             made = log.append(connection, self._writer, lane, run.id, bodies)
+            if self._writer.ledger is not None:
+                self._writer.ledger.settle(connection, run, bodies)
             if verb == "record_reply":
                 runs.transition(connection, run, RunState.TOOL_RUNNING, progress=True)
             elif verb == "record_result":

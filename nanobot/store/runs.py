@@ -18,6 +18,7 @@ from nanobot.journal import Admission, Ending, Lane, Run, SessionRow, Snapshot
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.store import inbox, lanes, log, outbox, previews
 from nanobot.store.unit import Writer
+from nanobot.usage import run_usage
 
 _a = schema.approvals
 _s = schema.sessions
@@ -123,9 +124,12 @@ def start_model(
     prompt: Snapshot | None,
 ) -> tuple[Entry, ...]:
     """See Journal.start_model."""
-    made = log.append(connection, writer, lane, run.id, bodies)
-    transition(connection, run, RunState.MODEL_RUNNING)
     call = bodies[-1]
+    if writer.ledger is not None and isinstance(call, ModelCallEntry):
+        log.fence(connection, lane)
+        call = writer.ledger.reserve(connection, run, call)
+    made = log.append(connection, writer, lane, run.id, [*bodies[:-1], call])
+    transition(connection, run, RunState.MODEL_RUNNING)
     for body in bodies:
         if isinstance(body, PromptEntry) and isinstance(call, ModelCallEntry):
             now = {"p": body.digest, "f": body.flavour, "w": call.window_from}
@@ -156,6 +160,8 @@ def _end(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending
     )
     if moved.rowcount != 1:
         raise Fenced(f"run {run.id} has ended already")
+    if writer.ledger is not None:
+        ending = writer.ledger.close(connection, run, ending)
     inbox.settle(connection, lane.session_key, run.id)
     outbox.owe(connection, writer, lane.session_key, run.id, ending.outbound)
     if run.reply_key not in {message.key for message in ending.outbound}:
@@ -221,7 +227,11 @@ def _abort(
     lanes.take_from(connection, lane, token)
     _void(connection, _a.c.run_id == run.id)
     bodies = (*ending.bodies, CancelEntry(by=by))
-    _end(connection, writer, lane, run, msgspec.structs.replace(ending, bodies=bodies))
+    entries = log.read(connection, run.session_key, run.first_seq)
+    so_far = [entry.body for entry in entries if entry.run_id == run.id and entry.body is not None]
+    usage = run_usage([*so_far, *bodies])
+    ending = msgspec.structs.replace(ending, bodies=bodies, usage=usage)
+    _end(connection, writer, lane, run, ending)
 
 
 def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
@@ -233,6 +243,8 @@ def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
 def release(connection: sa.Connection, writer: Writer, lane: Lane, run: Run) -> None:
     """See Journal.release."""
     log.append(connection, writer, lane, run.id, ())
+    if writer.ledger is not None:
+        writer.ledger.close(connection, run, Ending(state=run.state))
     attempted(connection, run, -1)
     lanes.free(connection, lane)
 

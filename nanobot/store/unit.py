@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import sqlalchemy as sa
 
+from nanobot.journal import Ending, Run
 from nanobot.ports import Clock, Ids
+from nanobot.session.entries import Body, ModelCallEntry
+
+
+class Ledger(Protocol):
+    """Keeps account of model calls, in the transactions of the verbs, under the session's lock."""
+
+    def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
+        """The call as it may be made; its longest answer fits every budget. Raises OverBudget."""
+        ...
+
+    def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
+        """Settle what these entries end."""
+        ...
+
+    def close(self, connection: sa.Connection, run: Run, ending: Ending) -> Ending:
+        """Settle all that the run has open; its answer may come back with a warning below it."""
+        ...
 
 
 class Writer:
@@ -12,6 +33,7 @@ class Writer:
 
     `lease` None means that the process lock is the lease: a lane of ours never expires, a lane of
     anybody else is dead. Otherwise leases last that many seconds by the database's clock.
+    Without a `ledger` nothing is counted and nothing limited.
     """
 
     def __init__(self, clock: Clock, ids: Ids, owner: str, lease: float | None = None) -> None:
@@ -19,6 +41,7 @@ class Writer:
         self.ids = ids
         self.owner = owner
         self.lease = lease
+        self.ledger: Ledger | None = None
 
 
 def store_now(connection: sa.Connection, writer: Writer) -> float:

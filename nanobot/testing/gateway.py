@@ -17,6 +17,7 @@ from nanobot.agent.errands import Errands
 from nanobot.agent.lanes import Capacity, Lanes
 from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
+from nanobot.budgets import Budgets, Spending
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, SessionPolicy
 from nanobot.database import migrate
@@ -37,8 +38,10 @@ from nanobot.received import Received
 from nanobot.records import Records
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
+from nanobot.repositories.spending import SqlLedger, SqlSpending
 from nanobot.seeing import Seeing
 from nanobot.session.entries import Entry, ReplyEntry
+from nanobot.settings import BudgetSettings
 from nanobot.skills import Skills
 from nanobot.store import log
 from nanobot.store.journal import SqlJournal
@@ -109,6 +112,8 @@ class Process:
         self.journal: Journal = SqlJournal(self, writer)
         self.records: Records = SqlRecords(self, writer)
         self.pairings: Pairings = SqlPairings(self, writer)
+        self.spending: Spending = SqlSpending(self)
+        self.writer = writer
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """Run `work`; see Database."""
@@ -145,6 +150,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     guests: tuple[str, ...] = ()
     pairing: bool = True
     groups: Groups = Groups()
+    budgets: Budgets = Budgets(BudgetSettings())
     policy: SessionPolicy = "chat"
     lane_limit: int = 50
     capacity: Capacity = Capacity()
@@ -170,6 +176,8 @@ class FakeGateway:
         self.journal, self.records = process.journal, process.records
         self.pairing = Pairing(process.pairings, home.clock)
         self.skills = Skills(Path("/nonexistent"))
+        self.budgets, self.spending = options.budgets, process.spending
+        process.writer.ledger = SqlLedger(self.budgets, home.clock)
         self.bus = Bus(self.journal, options.lane_limit)
         self.tools = registry = ToolRegistry()
         for tool in tools:

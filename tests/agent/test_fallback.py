@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,7 @@ class Lineup(ScriptedProvider):
         return found, found.profile("")
 
 
-def model(name: str, *script: object, **can: bool) -> ScriptedProvider:
+def model(name: str, *script: object, **can: Any) -> ScriptedProvider:
     profile = ModelProfile(name=name, provider="test", **can)
     return ScriptedProvider(*script, model=profile)  # type: ignore[arg-type]
 

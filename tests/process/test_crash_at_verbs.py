@@ -124,6 +124,16 @@ def check_calls(world: World) -> None:
         assert calls - replies <= 1
 
 
+def check_spending(world: World) -> None:
+    """Every call is settled, and the sums are of exactly these."""
+    amounts = "sum(requests), sum(tokens_in), sum(tokens_out)"
+    assert world.rows("SELECT count(*) FROM spending WHERE state = 'open'") == [(0,)]
+    calls = world.rows(f"SELECT count(*), {amounts} FROM spending")[0]
+    assert world.rows(f"SELECT {amounts} FROM spent WHERE level = 'all'")[0] == calls[1:]
+    logged = world.rows("SELECT count(*) FROM entries WHERE kind = 'model_call'")
+    assert logged == [(calls[0],)]
+
+
 async def crash_and_go_on(world: World, point: str, *, surely: bool) -> None:
     """Crash there, start again, and look at everything. Not every verb comes a second time."""
     world.configure(more=ASKING)
@@ -146,6 +156,7 @@ async def crash_and_go_on(world: World, point: str, *, surely: bool) -> None:
     check_effects(world)
     check_files(world)
     check_calls(world)
+    check_spending(world)
 
 
 def all_said(world: World) -> bool:

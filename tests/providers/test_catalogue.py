@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.providers.base import Usage
-from nanobot.providers.catalogue import Catalogue, Price, bundled_table
+from nanobot.providers.base import Price, Usage
+from nanobot.providers.catalogue import Catalogue, bundled_table
 from nanobot.settings import PriceSettings, ProviderSettings
 
 ROWS = {

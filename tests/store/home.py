@@ -8,13 +8,16 @@ from typing import Any, TypeAlias, TypeVar
 import pytest
 import sqlalchemy as sa
 
+from nanobot.budgets import Budgets
 from nanobot.database import schema
 from nanobot.database.postgres import PostgresDatabase
 from nanobot.database.sqlite import SqliteDatabase, Work
 from nanobot.repositories.memories import SqlMemories
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
+from nanobot.repositories.spending import SqlLedger, SqlSpending
 from nanobot.session.entries import Body, Entry
+from nanobot.settings import BudgetSettings
 from nanobot.store import log
 from nanobot.store.journal import SqlJournal
 from nanobot.store.unit import Writer
@@ -25,6 +28,7 @@ T = TypeVar("T")
 AnyDatabase: TypeAlias = SqliteDatabase | PostgresDatabase
 
 LEASE_SECONDS = 600.0
+NO_LIMITS = Budgets(BudgetSettings())
 KEPT = schema.meta.c.key != "min_reader"
 
 in_file = pytest.mark.parametrize("home", ["file"], indirect=True)
@@ -47,10 +51,17 @@ class Home:
         self._opened = opened
         self.database = opened()
 
-    def journal(self, owner: str = "us", lease: float = LEASE_SECONDS) -> SqlJournal:
+    def journal(
+        self, owner: str = "us", lease: float = LEASE_SECONDS, budgets: Budgets = NO_LIMITS
+    ) -> SqlJournal:
         """What a process named `owner` works with."""
         writer = Writer(self.clock, self.ids, owner, lease if self.shared else None)
+        writer.ledger = SqlLedger(budgets, self.clock)
         return SqlJournal(self.database, writer)
+
+    def spending(self) -> SqlSpending:
+        """What was spent."""
+        return SqlSpending(self.database)
 
     def records(self) -> SqlRecords:
         """What people read and change with."""

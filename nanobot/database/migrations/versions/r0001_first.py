@@ -58,6 +58,7 @@ def upgrade() -> None:
         sa.Column("body", sa.LargeBinary, nullable=False),
     )
     _queues(big)
+    _spending(big)
 
 
 def _queues(big: sa.types.TypeEngine[int]) -> None:
@@ -223,6 +224,51 @@ def _memories(big: sa.types.TypeEngine[int]) -> None:
         "CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN "
         "INSERT INTO memories_fts (memories_fts, rowid, terms) "
         "VALUES ('delete', old.id, old.terms); END"
+    )
+
+
+def _spending(big: sa.types.TypeEngine[int]) -> None:
+    op.create_table(
+        "spending",
+        sa.Column("run_id", sa.Text, primary_key=True),
+        sa.Column("call", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("root", sa.Text, nullable=False, index=True),
+        sa.Column("session_key", sa.Text, nullable=False),
+        sa.Column("day", sa.Text, nullable=False),
+        sa.Column("at", sa.Double, nullable=False),
+        sa.Column("person", sa.Text, nullable=False),
+        sa.Column("chat", sa.Text, nullable=False),
+        sa.Column("job", sa.Text, nullable=False),
+        sa.Column("model", sa.Text, nullable=False),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("requests", sa.Integer, nullable=False),
+        sa.Column("tokens_in", big, nullable=False),
+        sa.Column("tokens_out", big, nullable=False),
+        sa.Column("cost", sa.Double, nullable=False),
+        sa.Column("price_in", sa.Double),
+        sa.Column("price_out", sa.Double),
+        sa.Column("price_cached", sa.Double),
+        sqlite_with_rowid=False,
+    )
+    _partial("spending_open", "spending", ["day"], "spending.state = 'open'")
+    op.create_table(
+        "spent",
+        sa.Column("day", sa.Text, primary_key=True),
+        sa.Column("level", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("requests", big, nullable=False),
+        sa.Column("tokens_in", big, nullable=False),
+        sa.Column("tokens_out", big, nullable=False),
+        sa.Column("cost", sa.Double, nullable=False),
+        sa.Column("unpriced", big, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "warned",
+        sa.Column("day", sa.Text, primary_key=True),
+        sa.Column("chat", sa.Text, primary_key=True),
+        sa.Column("of", sa.Text, primary_key=True),
+        sqlite_with_rowid=False,
     )
 
 
