@@ -13,7 +13,7 @@ from typer.main import get_command
 from nanobot import approvals, glimpse, pairing, records, skills
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
-from nanobot.operations import spending
+from nanobot.features import spending
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "commands.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^### `nanobot (.+?)`$(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))

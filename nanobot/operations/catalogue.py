@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from nanobot.features.pairing import PAIRING
+from nanobot.features.skills import SKILLS
+from nanobot.features.spending import SPENDING
 from nanobot.operations.approving import APPROVING
 from nanobot.operations.context import CONTEXT
 from nanobot.operations.operation import Operation
-from nanobot.operations.pairing import PAIRING
 from nanobot.operations.runs import STORED
 from nanobot.operations.sessions import SESSIONS
-from nanobot.operations.skills import SKILLS
-from nanobot.operations.spending import SPENDING
 from nanobot.operations.talking import TALKING
 
 OPERATIONS: tuple[Operation, ...] = (
