@@ -12,34 +12,12 @@ from nanobot.agent.turn import Turn
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, Origin, Role
 from nanobot.errors import NanobotError
+from nanobot.exhibit import ContextView, PartView, text_of
 from nanobot.journal import Claim, Lane, Run, Snapshot
 from nanobot.ports import Clock
-from nanobot.providers.base import ChatMessage, TextPart, ToolSpec
+from nanobot.providers.base import ChatMessage
 from nanobot.records import Records
 from nanobot.session.entries import Entry, UserEntry
-
-
-class PartView(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of what is sent, and about how many tokens it takes."""
-
-    name: str
-    tokens: int
-
-
-class ContextView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model would be sent. `tokens` is the estimate of all `parts`, of the model's
-    `context_tokens`; `renewed`: the prompt would be made anew. `cut`: only the counts are here."""
-
-    session_key: str
-    model: str
-    context_tokens: int
-    tokens: int
-    renewed: bool
-    parts: tuple[PartView, ...]
-    system: str = ""
-    tools: tuple[ToolSpec, ...] = ()
-    messages: tuple[ChatMessage, ...] = ()
-    cut: bool = False
 
 
 class Glimpse:
@@ -132,39 +110,4 @@ def _parts(snapshot: Snapshot, messages: list[ChatMessage]) -> tuple[PartView, .
 
 def _tokens(message: ChatMessage) -> int:
     calls = sum(estimate_tokens(call.arguments) for call in message.tool_calls)
-    return estimate_tokens(_text(message)) + calls
-
-
-def _text(message: ChatMessage) -> str:
-    if isinstance(message.content, str):
-        return message.content
-    parts = (p.text if isinstance(p, TextPart) else f"[{p.mime}]" for p in message.content)
-    return "\n".join(parts)
-
-
-def counts_only(view: ContextView) -> ContextView:
-    """For a chat, where the whole of it would be many messages."""
-    return msgspec.structs.replace(view, system="", tools=(), messages=(), cut=True)
-
-
-def context_text(view: ContextView, _: float) -> str:
-    """For people: the counts, then everything as it would be sent."""
-    share = 100 * view.tokens / view.context_tokens
-    lines = [
-        f"{view.session_key}: about {view.tokens:,} tokens for {view.model} "
-        f"({share:.0f} % of {view.context_tokens:,})",
-        *(f"- {part.name}: {part.tokens:,}" for part in view.parts),
-    ]
-    if view.renewed:
-        lines.append("The prompt would be made anew from the files as they are now.")
-    if view.cut:
-        lines.append("`nanobot context show SESSION` on its machine prints the whole of it.")
-        return "\n".join(lines)
-    lines += ["", "=== system ===", view.system]
-    for tool in view.tools:
-        schema = msgspec.json.encode(tool.parameters).decode()
-        lines += ["", f"=== tool {tool.name} ===", tool.description, schema]
-    for message in view.messages:
-        lines += ["", f"=== {message.role} ===", _text(message)]
-        lines += [f"(calls {call.name} {call.arguments})" for call in message.tool_calls]
-    return "\n".join(lines)
+    return estimate_tokens(text_of(message)) + calls

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from typer.main import get_command
 
-from nanobot import approvals, glimpse, pairing, records, skills
+from nanobot import approvals, exhibit, pairing, records, skills
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 from nanobot.features import spending
@@ -26,7 +26,7 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "log": records.AuditView,
     "pairing": pairing.PairingView,
     "skill": skills.SkillView,
-    "context": glimpse.ContextView,
+    "context": exhibit.ContextView,
     "approval": approvals.Approval,
     "rule": approvals.RuleView,
     "usage": spending.Report,

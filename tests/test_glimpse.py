@@ -9,7 +9,7 @@ import pytest
 from nanobot import workspace
 from nanobot.agent.persona import Persona
 from nanobot.errors import NanobotError
-from nanobot.glimpse import ContextView
+from nanobot.exhibit import ContextView
 from nanobot.operations import Operations
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PromptEntry

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nanobot.glimpse import ContextView, context_text, counts_only
+from nanobot.exhibit import ContextView, context_text, counts_only
 from nanobot.operations.operation import Arguments, Caller, HereFirst, Nothing, Operation
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ def page(skill: str) -> str:
 def commands(skill: str, program: str) -> list[str]:
     """The commands of a page, from its blocks of code."""
     return [
-        line.strip() for line in re.findall(rf"^ {{4,}}({program} .+)$", page(skill), re.MULTILINE)
+        line.strip() for line in re.findall(rf"^ {{4,}}({program}.+)$", page(skill), re.MULTILINE)
     ]
 
 

@@ -1,0 +1,66 @@
+"""The exhibit: what a model would be sent, as people look at it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nanobot.providers.base import ChatMessage, TextPart, ToolSpec
+
+
+class PartView(msgspec.Struct, frozen=True, kw_only=True):
+    """One part of what is sent, and about how many tokens it takes."""
+
+    name: str
+    tokens: int
+
+
+class ContextView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model would be sent. `tokens` is the estimate of all `parts`, of the model's
+    `context_tokens`; `renewed`: the prompt would be made anew. `cut`: only the counts are here."""
+
+    session_key: str
+    model: str
+    context_tokens: int
+    tokens: int
+    renewed: bool
+    parts: tuple[PartView, ...]
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    messages: tuple[ChatMessage, ...] = ()
+    cut: bool = False
+
+
+def text_of(message: ChatMessage) -> str:
+    """The words of a message; pictures by their kind."""
+    if isinstance(message.content, str):
+        return message.content
+    parts = (p.text if isinstance(p, TextPart) else f"[{p.mime}]" for p in message.content)
+    return "\n".join(parts)
+
+
+def counts_only(view: ContextView) -> ContextView:
+    """For a chat, where the whole of it would be many messages."""
+    return msgspec.structs.replace(view, system="", tools=(), messages=(), cut=True)
+
+
+def context_text(view: ContextView, _: float) -> str:
+    """For people: the counts, then everything as it would be sent."""
+    share = 100 * view.tokens / view.context_tokens
+    lines = [
+        f"{view.session_key}: about {view.tokens:,} tokens for {view.model} "
+        f"({share:.0f} % of {view.context_tokens:,})",
+        *(f"- {part.name}: {part.tokens:,}" for part in view.parts),
+    ]
+    if view.renewed:
+        lines.append("The prompt would be made anew from the files as they are now.")
+    if view.cut:
+        lines.append("`nanobot context show SESSION` on its machine prints the whole of it.")
+        return "\n".join(lines)
+    lines += ["", "=== system ===", view.system]
+    for tool in view.tools:
+        schema = msgspec.json.encode(tool.parameters).decode()
+        lines += ["", f"=== tool {tool.name} ===", tool.description, schema]
+    for message in view.messages:
+        lines += ["", f"=== {message.role} ===", text_of(message)]
+        lines += [f"(calls {call.name} {call.arguments})" for call in message.tool_calls]
+    return "\n".join(lines)
