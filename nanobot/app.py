@@ -59,7 +59,7 @@ from nanobot.terminal import NAME, Terminal
 from nanobot.tools.ask import ask_tool
 from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.files import file_tools
-from nanobot.tools.message import message_tool
+from nanobot.tools.message import Files, message_tool
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.process import process_tool
@@ -279,7 +279,7 @@ class Gateway:
         for tool in (
             *web_tools(self.config.tools.web),
             ask_tool(),
-            message_tool({NAME, *channels}),
+            message_tool({NAME, *channels}, Files(roots, self.blobs)),
         ):
             tools.register(tool)
         register_installed(tools)

@@ -2,30 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+import mimetypes
+import os
+from collections.abc import Collection, Sequence
+from posixpath import basename
 from typing import Annotated
 
 import msgspec
 
-from nanobot.bus.events import Address, OutboundKind, OutboundMessage
-from nanobot.errors import ToolArgumentsError
+from nanobot.blobs import Blobs
+from nanobot.bus.events import Address, Attachment, OutboundKind, OutboundMessage
+from nanobot.errors import StoreUnwritable, ToolArgumentsError, ToolError
 from nanobot.tools.base import CallContext, Effect, Queued, Tool
 from nanobot.tools.result import clean, quoted
+from nanobot.tools.roots import Roots
 
 MAX_CHARS = 100_000
+MAX_FILES = 10
+MAX_FILE_BYTES = 50 * 1024 * 1024
+"""What Telegram, the most generous of the platforms here, takes from a bot."""
 
 
 class Message(msgspec.Struct, frozen=True):
     """Arguments of message."""
 
     content: Annotated[
-        str, msgspec.Meta(min_length=1, max_length=MAX_CHARS, description="The text, in Markdown")
-    ]
+        str, msgspec.Meta(max_length=MAX_CHARS, description="The text, in Markdown")
+    ] = ""
     channel: Annotated[str, msgspec.Meta(description="Another channel than this one")] | None = None
     chat_id: Annotated[str, msgspec.Meta(description="Another chat than this one")] | None = None
+    files: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(max_length=MAX_FILES, description="Paths of files to send with it"),
+    ] = ()
 
 
-def message_tool(channels: Collection[str]) -> Tool[Message]:
+class Files:
+    """Files of the workspace, on their way into a chat."""
+
+    def __init__(self, roots: Roots, blobs: Blobs) -> None:
+        self._roots = roots
+        self._blobs = blobs
+
+    async def attached(self, paths: Sequence[str]) -> tuple[Attachment, ...]:
+        """The files as they are now, kept until they are sent. Raises ToolError for one that cannot
+        be read, is empty or is too large."""
+        return tuple([await self._one(path) for path in paths])
+
+    async def _one(self, path: str) -> Attachment:
+        content = await asyncio.to_thread(self._read, path)
+        mime = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        kind = mime.split("/", 1)[0]
+        try:
+            blob = await self._blobs.write(content)
+        except StoreUnwritable as error:
+            raise ToolError(str(error)) from error
+        return Attachment(
+            kind=kind if kind in ("image", "audio", "video") else "document",
+            name=clean(basename(path)) or "file",
+            mime=mime,
+            size=len(content),
+            blob=blob,
+        )
+
+    def _read(self, path: str) -> bytes:
+        with self._roots.file(path) as (descriptor, status):
+            if not 0 < status.st_size <= MAX_FILE_BYTES:
+                raise ToolArgumentsError(
+                    f"files: {quoted(path, 80)} has {status.st_size:,} bytes; "
+                    f"what can be sent has 1 to {MAX_FILE_BYTES:,}"
+                )
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                return file.read(MAX_FILE_BYTES)
+
+
+def message_tool(channels: Collection[str], files: Files | None = None) -> Tool[Message]:
     """message, to the chat of the run or, as far as the policy lets it, to another one of these
     channels. The message and the result are one transaction, so that neither is there without the
     other; the chat's own log has it too, for whoever answers there."""
@@ -35,13 +87,16 @@ def message_tool(channels: Collection[str]) -> Tool[Message]:
         if to.channel not in channels:
             known = ", ".join(sorted(channels))
             raise ToolArgumentsError(f"channel: there is no {quoted(to.channel, 60)}; {known} are")
-        if not args.content.strip():
+        if not args.content.strip() and not args.files:
             raise ToolArgumentsError("content: there is nothing to say")
+        if args.files and files is None:
+            raise ToolArgumentsError("files: none can be sent from here")
         sent = OutboundMessage(
             address=to,
             text=clean(args.content),
             key=f"{context.key}:message",
             kind=OutboundKind.POST,
+            attachments=() if files is None else await files.attached(args.files),
         )
         where = "this chat" if to == context.address else str(to)
         told = f"queued for {where}; should it not arrive, you are told in that conversation"
@@ -50,7 +105,7 @@ def message_tool(channels: Collection[str]) -> Tool[Message]:
     return Tool(
         name="message",
         description=(
-            "Send a message now, before your answer or to another chat. "
+            "Send a message now, before your answer or to another chat, or send files. "
             "Your answer itself needs no tool: it goes to this chat anyway."
         ),
         args=Message,

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from nanobot.blobs import Blobs
+from nanobot.host import Hosting
 from nanobot.session.entries import PostEntry, ToolResultEntry
-from nanobot.testing import MEMBER, FakeGateway, MemoryHome, ScriptedProvider, asks_for, gateway
-from nanobot.tools.message import message_tool
+from nanobot.testing import (
+    MEMBER,
+    FakeGateway,
+    FakePlatform,
+    ManualClock,
+    MemoryHome,
+    Options,
+    ScriptedProvider,
+    asks_for,
+    gateway,
+)
+from nanobot.tools.message import Files, message_tool
+from nanobot.tools.roots import Roots
 from tests.agent.tooling import bodies
 
 TOOLS = [message_tool({"fake"})]
@@ -52,7 +67,7 @@ async def test_a_members_message_to_another_chat_needs_an_owners_word() -> None:
     ("arguments", "told"),
     [
         ({"content": " "}, "there is nothing to say"),
-        ({"content": ""}, "content: expected string of length >= 1"),
+        ({"content": ""}, "there is nothing to say"),
         ({"content": "x", "channel": "pigeon", "chat_id": "1"}, 'there is no "pigeon"; fake are'),
         ({"content": "x", "channel": "pigeon"}, "chat_id: required with another channel"),
         ({"content": "x", "chat_id": " "}, "chat_id: must name a chat"),
@@ -89,3 +104,35 @@ async def test_a_crash_at_its_result_sends_it_exactly_once(when: str) -> None:
             await bot.settle()
             assert len(bodies(bot, PostEntry, "fake:2")) == 1
             assert len(bodies(bot, ToolResultEntry)) == 1
+
+
+async def test_files_of_the_workspace_go_with_it(tmp_path: Path) -> None:
+    (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7 ...")
+    (tmp_path / "chart.png").write_bytes(b"\x89PNG\r\n\x1a\n...")
+    blobs = Blobs(tmp_path / "blobs")
+    tools = [message_tool({"fake"}, Files(Roots(tmp_path), blobs))]
+    files = ["report.pdf", "chart.png"]
+    model = ScriptedProvider(asks_for("message", content="here", files=files), "done")
+    platform, options = FakePlatform(), Options(hosting=Hosting(blobs=blobs))
+    async with (
+        MemoryHome(ManualClock(instant=False)) as home,
+        gateway(model, platform, tools=tools, options=options, home=home) as bot,
+    ):
+        await bot.channel.push("send me the report")
+        await platform.until(lambda: any(one.text == "done" for one in platform.sent))
+        assert [one.file.name for one in platform.files] == files
+        assert platform.files[0].content == b"%PDF-1.7 ..."
+        assert [one.text for one in bot.channel.sent if one.text] == ["here", "done"]
+
+
+@pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "missing.txt", "empty.txt", "folder"])
+async def test_what_is_no_file_of_the_workspace_is_not_sent(tmp_path: Path, path: str) -> None:
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "folder").mkdir()
+    tools = [message_tool({"fake"}, Files(Roots(tmp_path), Blobs(tmp_path / "blobs")))]
+    model = ScriptedProvider(asks_for("message", content="here", files=[path]), "done")
+    async with gateway(model, tools=tools) as bot:
+        await bot.channel.push("send it")
+        assert (await bot.channel.pop()).text == "done"
+        assert not bodies(bot, ToolResultEntry)[0].ok
+        assert not (tmp_path / "blobs").exists()
