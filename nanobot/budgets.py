@@ -113,6 +113,8 @@ class Budgets:
             tables += [_usual(settings, level)]
         self.daily = any(_amount(one, measure) for one in tables for measure in _MEASURES)
         """Whether there is any limit by the day."""
+        self.by_cost = any(_amount(one, "cost") for one in tables)
+        """Whether any of these is of cost."""
 
     def period(self, now: float) -> Period:
         """The day that `now` belongs to."""

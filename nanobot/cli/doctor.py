@@ -17,6 +17,7 @@ import msgspec
 
 from nanobot import personas, workspace
 from nanobot.adapters import open_channel
+from nanobot.budgets import Budgets
 from nanobot.cli.calling import asked
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.trials import try_channel, try_model
@@ -298,7 +299,13 @@ async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
         remedy = "Set agent.model and its key: `nanobot onboard` helps"
         return Finding(about=about, level="broken", text=str(error).rstrip("."), remedy=remedy)
     text = f"{tried.label} answered after {tried.seconds:.1f} s"
-    return Finding(about=about, level="ok", text=text)
+    limited = config.agent.max_run_cost or Budgets(config.budgets).by_cost
+    if tried.priced or not limited:
+        return Finding(about=about, level="ok", text=text)
+    provider, _, model = tried.label.partition("/")
+    text += "; its price is unknown, so no limit of cost holds for it"
+    remedy = f'Set providers.{provider}.prices."{model}"'
+    return Finding(about=about, level="warning", text=text, remedy=remedy)
 
 
 async def _sandbox(config: Config, environ: Mapping[str, str]) -> Finding:

@@ -27,11 +27,13 @@ _MAX_TOKENS = 256
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """A model that answered: which, why that one, and after how many seconds."""
+    """A model that answered: which, why that one, and after how many seconds. `priced`: its price
+    is known."""
 
     label: str
     why: str
     seconds: float
+    priced: bool = True
 
 
 async def try_model(
@@ -56,7 +58,8 @@ async def try_model(
             async for delta in provider.chat_stream(request):
                 if isinstance(delta, Retrying) and not patient:
                     raise ModelUnreachable(f"{profile.label}: {delta.why}")
-        return Tried(profile.label, choice.why, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        return Tried(profile.label, choice.why, seconds, profile.price is not None)
     except TimeoutError:
         raise ModelUnreachable(f"no answer within {_MODEL_SECONDS:.0f} s") from None
     finally:

@@ -282,8 +282,9 @@ _also("postgresql", MEMORIES_TSV)
 spending = sa.Table(
     "spending",
     metadata,
-    sa.Column("run_id", sa.Text, primary_key=True),
-    sa.Column("call", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("call", sa.Integer, nullable=False),
     sa.Column("root", sa.Text, nullable=False, index=True),
     sa.Column("session_key", sa.Text, nullable=False),
     sa.Column("day", sa.Text, nullable=False),
@@ -300,9 +301,8 @@ spending = sa.Table(
     sa.Column("price_in", sa.Double),
     sa.Column("price_out", sa.Double),
     sa.Column("price_cached", sa.Double),
-    sqlite_with_rowid=False,
 )
-sa.Index("spending_open", spending.c.day, sqlite_where=CALL_OPEN, postgresql_where=CALL_OPEN)
+sa.Index("spending_open", spending.c.run_id, sqlite_where=CALL_OPEN, postgresql_where=CALL_OPEN)
 
 # What was settled, by day and level; an empty name is everybody's.
 spent = sa.Table(

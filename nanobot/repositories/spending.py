@@ -42,7 +42,7 @@ _RESERVE = sa.insert(_c)
 _OPEN = sa.select(_c).where(_c.c.run_id == sa.bindparam("i"), schema.CALL_OPEN)
 _SETTLE = (
     sa.update(_c)
-    .where(_c.c.run_id == sa.bindparam("i"), _c.c.call == sa.bindparam("n"))
+    .where(_c.c.id == sa.bindparam("i"))
     .values(
         state=sa.bindparam("s"),
         requests=sa.bindparam("r"),
@@ -147,11 +147,8 @@ class SqlLedger:
         self, connection: sa.Connection, run: Run, profile: ModelProfile, usage: Usage
     ) -> None:
         """A call beside those of the run, such as for a summary: it is counted once it is made."""
-        lowest = sa.select(sa.func.min(_c.c.call)).where(_c.c.run_id == run.id)
-        number = min(connection.scalar(lowest) or 0, 0) - 1
-        wanted = Wanted(tokens_in=usage.prompt_tokens, tokens_out=0, price=profile.price)
-        values = self._row(connection, run, number, profile, wanted)
-        connection.execute(_RESERVE, values)
+        price = profile.price
+        wanted = Wanted(tokens_in=usage.prompt_tokens, tokens_out=0, price=price)
         done = Outcome(
             state="settled",
             requests=1,
@@ -159,7 +156,11 @@ class SqlLedger:
             tokens_out=usage.completion_tokens,
             cached=usage.cached_tokens,
         )
-        _settle(connection, SimpleNamespace(**values), done)
+        values = self._row(connection, run, 0, profile, wanted)
+        values |= {"state": done.state, "tokens_out": done.tokens_out}
+        values["cost"] = 0.0 if price is None else price.of(usage)
+        connection.execute(_RESERVE, values)
+        _count(connection, SimpleNamespace(**values), done, values["cost"])
 
     def _row(
         self,
@@ -277,8 +278,7 @@ def _settle(connection: sa.Connection, row: Any, done: Outcome) -> None:
     price = _price(row)
     cost = 0.0 if price is None else price.of(Usage(done.tokens_in, done.tokens_out, done.cached))
     amounts = {
-        "i": row.run_id,
-        "n": row.call,
+        "i": row.id,
         "s": done.state,
         "r": done.requests,
         "ti": done.tokens_in,
@@ -286,6 +286,10 @@ def _settle(connection: sa.Connection, row: Any, done: Outcome) -> None:
         "d": cost,
     }
     connection.execute(_SETTLE, amounts)
+    _count(connection, row, done, cost)
+
+
+def _count(connection: sa.Connection, row: Any, done: Outcome, cost: float) -> None:
     who = Spender(person=row.person, chat=row.chat, job=row.job, model=row.model)
     counted = [
         {
@@ -296,7 +300,7 @@ def _settle(connection: sa.Connection, row: Any, done: Outcome) -> None:
             "tokens_in": done.tokens_in,
             "tokens_out": done.tokens_out,
             "cost": cost,
-            "unpriced": int(price is None),
+            "unpriced": int(row.price_in is None),
         }
         for level, name in who.names().items()
     ]

@@ -50,6 +50,7 @@ async def test_a_price_is_known_or_none(roster: Roster) -> None:
     price = await roster.price()
     assert price is not None
     assert price.prompt == 1e-06
+    assert (await roster.pick())[1].price == price
     assert await roster.price("openai/nobody-knows-this") is None
     free = await roster.price("embedded")
     assert free is not None

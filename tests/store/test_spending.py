@@ -14,7 +14,7 @@ from nanobot.bus.events import Address, OutboundKind, OutboundMessage
 from nanobot.errors import Fenced, OverBudget
 from nanobot.journal import Claim, Ending, Journal
 from nanobot.providers.base import Price, ToolCall, Usage
-from nanobot.session.entries import ModelCallEntry, NoteEntry, ReplyEntry
+from nanobot.session.entries import ModelCallEntry, NoteEntry, ReplyEntry, SummaryEntry
 from nanobot.settings import AllowanceSettings, BudgetSettings
 from nanobot.usage import Used
 from tests.store.home import Home
@@ -33,7 +33,7 @@ from tests.store.making import (
 
 DOLLAR_A_TOKEN = Price(prompt=1.0, completion=2.0, cached=0.5)
 DAY = "2027-01-15"  # when a ManualClock begins
-ROW = "SELECT state, requests, tokens_in, tokens_out, cost FROM spending ORDER BY run_id, call"
+ROW = "SELECT state, requests, tokens_in, tokens_out, cost FROM spending ORDER BY id"
 
 
 def limits(**of_all: Any) -> Budgets:
@@ -284,3 +284,27 @@ async def test_a_run_given_back_in_a_call_used_its_prompt(home: Home) -> None:
     await start(journal, claimed, priced())
     await journal.release(claimed.lane, claimed.run)
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
+
+
+async def test_a_summary_counts_beside_the_run_s_own_calls(home: Home) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    profile = priced().profile
+    summary = SummaryEntry(
+        text="in short", covers_from=1, upto=1, usage=Usage(7, 5, 2), profile=profile
+    )
+    await journal.record_result(claimed.lane, claimed.run, [summary])
+    await start(journal, claimed, priced())
+    await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
+    assert await home.rows(ROW) == [("settled", 1, 7, 5, 16.0)] * 2
+    (row,) = await home.spending().rows("model", DAY, {})
+    assert (row.requests, row.tokens_out, row.cost) == (2, 10, 32.0)
+
+
+async def test_a_call_of_a_number_that_was_there_is_a_call_of_its_own(home: Home) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    for _ in range(2):
+        await start(journal, claimed, priced())
+        await journal.record_reply(claimed.lane, claimed.run, asking_for_a_tool())
+    assert await home.rows(ROW) == [("settled", 1, 7, 5, 16.0)] * 2

@@ -230,8 +230,9 @@ def _memories(big: sa.types.TypeEngine[int]) -> None:
 def _spending(big: sa.types.TypeEngine[int]) -> None:
     op.create_table(
         "spending",
-        sa.Column("run_id", sa.Text, primary_key=True),
-        sa.Column("call", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("id", big, primary_key=True, autoincrement=True),
+        sa.Column("run_id", sa.Text, nullable=False),
+        sa.Column("call", sa.Integer, nullable=False),
         sa.Column("root", sa.Text, nullable=False, index=True),
         sa.Column("session_key", sa.Text, nullable=False),
         sa.Column("day", sa.Text, nullable=False),
@@ -248,9 +249,8 @@ def _spending(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("price_in", sa.Double),
         sa.Column("price_out", sa.Double),
         sa.Column("price_cached", sa.Double),
-        sqlite_with_rowid=False,
     )
-    _partial("spending_open", "spending", ["day"], "spending.state = 'open'")
+    _partial("spending_open", "spending", ["run_id"], "spending.state = 'open'")
     op.create_table(
         "spent",
         sa.Column("day", sa.Text, primary_key=True),
