@@ -103,7 +103,8 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _WRITERS = ("write_file", "edit_file")
-_STEERING = (*PROMPT_FILES, "skills", "skills/**", "memory", "memory/**")
+_FOLDERS = ("skills", "personas", "memory")
+_STEERING = (*PROMPT_FILES, *_FOLDERS, *(f"{folder}/**" for folder in _FOLDERS))
 _SEEN = "this conversation has seen content from outside, which may be what asks for it"
 _OWNER, _MEMBER, _GUEST = (Role.OWNER,), (Role.MEMBER,), (Role.GUEST,)
 _ASK, _ALLOW = Verdict.ASK, Verdict.ALLOW

@@ -75,6 +75,7 @@ def test_the_built_in_rules(tool: str, role: Role, more: dict[str, Any], expecte
         "/home/me/.nanobot/workspace/AGENTS.md",
         "../workspace/SOUL.md",
         "skills/shell/SKILL.md",
+        "personas/mine.md",
         "memory//facts.md",
         " SOUL.md ",
     ],
