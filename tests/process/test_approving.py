@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+from random import Random
 
-from tests.process.harness import World
+from tests.doubles.discord_server import DiscordServer
+from tests.process.harness import PATIENCE, World
+from tests.process.platforms import OnDiscord
 
 OWNER, MEMBER = 1, 101
 COMMAND = json.dumps({"command": "echo done >> effects"})
@@ -75,3 +79,45 @@ async def test_one_question_on_the_command_line_asks_nobody(world: World) -> Non
     ((told,),) = world.rows("SELECT payload FROM entries WHERE kind = 'tool_result'")
     assert b"nobody can be asked here" in told
     assert not (world.workspace / "effects").exists()
+
+
+async def test_two_platforms_wait_at_once_over_a_kill_and_each_is_answered_in_its_own(
+    world: World,
+) -> None:
+    async with DiscordServer() as server:
+        discord = OnDiscord(server, Random(1), chats=1)
+        (place,) = discord.chats
+        world.configure(more=discord.table())
+        gateway = await world.start()
+        await discord.connected()
+        for name in ("tele", "disc"):
+            command = json.dumps({"command": f"rm -rf *; echo {name} > {name}"})
+            text = f"tool:exec:{command}\nsay:{name} is done"
+            if name == "tele":
+                world.telegram.say(OWNER, text)
+            else:
+                await discord.say(place, text)
+        await world.answered(OWNER)
+        await discord.until(lambda: bool(discord.shown(place)), PATIENCE)
+        asked = {"tele": world.texts(OWNER)[0], "disc": discord.shown(place)[0]}
+        numbers = {name: asked_number(text) for name, text in asked.items()}
+        assert sorted(numbers.values()) == [1, 2]
+        await gateway.kill()
+        await discord.left()
+        gateway = await world.start()
+        await discord.connected()
+        await discord.say(place, f"/approve {numbers['disc']}")
+        await discord.until(lambda: "disc is done" in discord.shown(place), PATIENCE)
+        assert (world.workspace / "disc").exists()
+        assert not (world.workspace / "tele").exists()
+        world.telegram.say(OWNER, f"/deny {numbers['tele']}")
+        await world.telegram.until(lambda: "tele is done" in world.texts(OWNER), PATIENCE)
+        assert not (world.workspace / "tele").exists()
+        assert await gateway.stop() == 0
+    world.verify()
+
+
+def asked_number(text: str) -> int:
+    found = re.search(r"\(#(\d+)\)", text)
+    assert found, text
+    return int(found[1])
