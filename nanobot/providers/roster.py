@@ -15,8 +15,16 @@ from nanobot.providers.base import LLMProvider, ModelProfile, Price
 from nanobot.providers.capabilities import known_profile
 from nanobot.providers.catalogue import Catalogue
 from nanobot.providers.embedded import EmbeddedProvider
+from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.litellm_provider import LiteLLMProvider
-from nanobot.providers.models import EMBEDDED, Choice, Probe, choose, is_loopback
+from nanobot.providers.models import (
+    EMBEDDED,
+    KNOWN_PROVIDERS,
+    Choice,
+    Probe,
+    choose,
+    is_loopback,
+)
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.settings import ProviderSettings
 
@@ -127,7 +135,8 @@ class Roster:
         if settings is None or model not in settings.prices:
             if provider in _AT_HOME and is_loopback(choice.api_base):
                 return _FREE
-            await self._catalogue.load()
+            if provider in KNOWN_PROVIDERS or provider in REACHED:  # no other is in the table
+                await self._catalogue.load()
         found = self._catalogue.price_of(provider, model)
         if found is None:
             logger.info(
