@@ -38,6 +38,7 @@ from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Busy, Journal, Run
 from nanobot.lifecycle import Lifecycle
+from nanobot.mcp.servers import Servers
 from nanobot.operations import Facts, Operations
 from nanobot.pairing import Pairing
 from nanobot.ports import Channel, Clock, Fetching, Ids
@@ -190,6 +191,7 @@ class Gateway:
             control, terminal = self._terminal()
             await stack.enter_async_context(control.serving(self.programs, self.received))
             await stack.enter_async_context(self._background.serving())
+            await stack.enter_async_context(self.mcp.serving())
             async with asyncio.TaskGroup() as tasks:
                 agent = tasks.create_task(self.loop.run(), name="agent")
                 hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
@@ -284,6 +286,7 @@ class Gateway:
             tools.register(tool)
         register_installed(tools)
         tools.register(skill_tool(self.skills))
+        self.mcp = Servers(self.config.mcp, tools, self._clock, self._environ, folder)
         return tools
 
     def _terminal(self) -> tuple[Control, Terminal]:

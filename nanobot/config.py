@@ -18,9 +18,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from nanobot.config_source import (
+    Text,
     allowed,
     follow,
     from_text,
+    home_of,
     ids,
     parse,
     parse_bytes,
@@ -37,6 +39,7 @@ from nanobot.settings import (
     Config,
     ExecSettings,
     LifecycleSettings,
+    McpSettings,
     PolicySettings,
     ProviderSettings,
     Settings,
@@ -44,7 +47,10 @@ from nanobot.settings import (
     Top,
     WebSettings,
     WebToolSettings,
+    every_key,
     rules_of,
+    server_trouble,
+    web_trouble,
 )
 
 __all__ = [
@@ -66,26 +72,22 @@ T = TypeVar("T", bound=Settings)
 V = TypeVar("V")
 _PREFIX = "NANOBOT_"
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
-_TABLES = ("agent", "providers", "channels", "web", "tools", "policy", "lifecycle", "budgets")
+_TABLES = (
+    *("agent", "providers", "channels", "web", "tools"),
+    *("policy", "lifecycle", "budgets", "mcp"),
+)
 # How many parts a variable's name has below each table (1 for the keys above all tables).
-_DEPTH = {"providers": 3, "channels": 3, "tools": 3} | dict.fromkeys(
+_DEPTH = dict.fromkeys(("providers", "channels", "tools", "mcp"), 3) | dict.fromkeys(
     ("database_url", "workspace", "drain_seconds"), 1
 )
 _CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key != "settings")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The terminal's own channel; its user is the owner, and no platform may pose as that.
 _RESERVED = frozenset({"cli"})
-_LATER = frozenset(("memory", "heartbeat", "mcp", "hooks", "events")) | {
+_LATER = frozenset(("memory", "heartbeat", "hooks", "events")) | {
     "agent." + key
     for key in ("triage", "decision", "recall", "recall_top_k", "remember", "max_cognition_rounds")
 }
-
-
-class _Text(msgspec.Struct, frozen=True):
-    """A value from the environment: text that takes the type of its key."""
-
-    text: str
-    variable: str
 
 
 def load(environ: Mapping[str, str]) -> Config:
@@ -119,14 +121,6 @@ def _config(reader: _Reader, tree: dict[str, Any]) -> Config:
         return reader.config(tree)
     except RecursionError:
         raise ConfigError(f"{reader.file}: nested too deeply. No key needs that.") from None
-
-
-def home_of(environ: Mapping[str, str]) -> Path:
-    """The home: what NANOBOT_HOME names, else `~/.nanobot`. Raises ConfigError."""
-    try:
-        return Path(environ.get("NANOBOT_HOME") or "~/.nanobot").expanduser().absolute()
-    except RuntimeError as error:
-        raise ConfigError(f"NANOBOT_HOME: {error}. Set it to the path of a folder.") from None
 
 
 class _Reader:
@@ -187,6 +181,7 @@ class _Reader:
             policy=self._or(PolicySettings(), lambda: self._policy(tables["policy"])),
             lifecycle=self._plain(LifecycleSettings, tables, "lifecycle"),
             budgets=self._plain(BudgetSettings, tables, "budgets"),
+            mcp=self._each(tables["mcp"], "mcp", self._server),
             warnings=tuple(self._warnings),
         )
 
@@ -201,11 +196,11 @@ class _Reader:
                 parts = variable.removeprefix(_PREFIX).lower().split("__")
                 if len(parts) == _DEPTH.get(parts[0], 2 if len(parts) > 1 else 0):
                     with self._noting():
-                        self._put(tree, parts, _Text(text, variable))
+                        self._put(tree, parts, Text(text, variable))
                 elif len(parts) > 1 or get_close_matches(parts[0], Top.__struct_fields__):
-                    self._unknown(".".join(parts), _every_key(), _Text("", variable))
+                    self._unknown(".".join(parts), every_key(), Text("", variable))
 
-    def _put(self, tree: dict[str, Any], parts: list[str], text: _Text) -> None:
+    def _put(self, tree: dict[str, Any], parts: list[str], text: Text) -> None:
         node = tree
         for depth, part in enumerate(parts[:-1]):
             child = node.setdefault(spelled(node, part), {})
@@ -257,6 +252,19 @@ class _Reader:
             raise self._wrong(f"{path}.api_base", found["api_base"], "an http:// or https:// URL")
         return provider
 
+    def _server(self, found: Any, name: str) -> McpSettings:
+        path = f"mcp.{name}"
+        tables = dict(self._items(found, path))
+        switch = {key: value for key, value in tables.items() if key == "enabled"}
+        if not self._table(McpSettings, switch, path).enabled:
+            # One that is off must not stop the start for a secret that is not there.
+            return McpSettings(enabled=False)
+        server = self._table(McpSettings, tables, path)
+        key, wanted = server_trouble(server)
+        if wanted:
+            raise self._wrong(f"{path}.{key}" if key else path, getattr(server, key, found), wanted)
+        return server
+
     def _channel(self, found: Any, name: str) -> ChannelSettings:
         path = f"channels.{name}"
         items = self._items(found, path)
@@ -300,15 +308,9 @@ class _Reader:
         shell = self._table(ExecSettings, tables.pop("exec", {}), "tools.exec")
         found = tables.pop("web", {})
         web = self._table(WebToolSettings, found, "tools.web")
-        for key in ("brave_api_root", "tavily_api_root", "searxng_url", "proxy"):
-            url = getattr(web, key)
-            if url and not url.startswith(("http://", "https://")):
-                raise self._wrong(f"tools.web.{key}", found[key], "an http:// or https:// URL")
-        needed = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
-        need = needed.get(web.search)
-        if need is not None and not getattr(web, need):
-            wanted = f"another service unless tools.web.{need} is set"
-            raise self._wrong("tools.web.search", found["search"], wanted)
+        key, wanted = web_trouble(web)
+        if wanted:
+            raise self._wrong(f"tools.web.{key}", found[key], wanted)
         for name, value in tables.items():
             self._unknown(f"tools.{name}", ["tools.exec", "tools.web"], value)
         return ToolsSettings(exec=shell, web=web)
@@ -324,6 +326,8 @@ class _Reader:
             value = from_text(field.type, value)
         if isinstance(value, list):
             value = [self._resolved(item, key)[0] for item in value]
+        elif isinstance(value, dict):
+            value = {name: self._resolved(v, f"{key}.{name}")[0] for name, v in value.items()}
         if key.endswith((".owners", ".members", ".guests")):
             value = ids(value)
         try:
@@ -336,13 +340,13 @@ class _Reader:
 
     def _resolved(self, found: Any, key: str) -> tuple[Any, bool]:
         """The value itself, and whether it is text without a type of its own."""
-        text = found.text if isinstance(found, _Text) else found
+        text = found.text if isinstance(found, Text) else found
         if not isinstance(text, str):
             return text, False
         value = follow(text, f"{self._place(found)}: {key}", self._home, self._environ)
         if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
             raise self._wrong(key, found, "text in UTF-8 without zero bytes")
-        return value, isinstance(found, _Text) or value is not text
+        return value, isinstance(found, Text) or value is not text
 
     def _database_url(self, found: Any, url: str) -> str:
         if not url:
@@ -367,14 +371,14 @@ class _Reader:
         if key in _LATER or key.partition(".")[0] in _LATER or head in _LATER:
             text = "is not in this version yet; it is ignored."
         else:
-            same = [other for other in _every_key() if other.rpartition(".")[2] == last]
+            same = [other for other in every_key() if other.rpartition(".")[2] == last]
             near = get_close_matches(key, known, n=1) or (same if len(same) == 1 else [])
             hint = f"; did you mean {near[0]}?" if near else "."
             text = f"is not a known key and is ignored{hint}"
         self._warnings.append(f"{self._place(found)}: {quoted(key)} {text}")
 
     def _wrong(self, key: str, found: Any, wanted: str, *, default: Any = None) -> ConfigError:
-        value = found.text if isinstance(found, _Text) else found
+        value = found.text if isinstance(found, Text) else found
         remedy = "Correct it"
         if isinstance(default, str | int | float) and default != "":
             remedy += f", or leave it out for the default {shown(key, default)}"
@@ -384,17 +388,9 @@ class _Reader:
         )
 
     def _place(self, found: Any) -> str:
-        if isinstance(found, _Text):
+        if isinstance(found, Text):
             return f"environment variable {found.variable}"
         if isinstance(found, dict) and found:
             # A table that only variables made is theirs; else it is the file's.
             return next(iter(sorted(map(self._place, found.values()), key=str(self._file).__ne__)))
         return str(self._file)
-
-
-def _every_key() -> list[str]:
-    tables = {"agent": AgentSettings, "web": WebSettings, "tools.exec": ExecSettings}
-    tables |= {"tools.web": WebToolSettings, "policy": PolicySettings}
-    tables["lifecycle"] = LifecycleSettings
-    nested = [f"{path}.{key}" for path, kind in tables.items() for key in kind.__struct_fields__]
-    return [*Top.__struct_fields__, *nested]

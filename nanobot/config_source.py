@@ -28,6 +28,21 @@ _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
 
+class Text(msgspec.Struct, frozen=True):
+    """A value from the environment: text that takes the type of its key."""
+
+    text: str
+    variable: str
+
+
+def home_of(environ: Mapping[str, str]) -> Path:
+    """The home: what NANOBOT_HOME names, else `~/.nanobot`. Raises ConfigError."""
+    try:
+        return Path(environ.get("NANOBOT_HOME") or "~/.nanobot").expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigError(f"NANOBOT_HOME: {error}. Set it to the path of a folder.") from None
+
+
 def is_secret(key: str) -> bool:
     """Whether a value of this key (dotted or not) must not be shown."""
     return _SECRET_NAME.search(key) is not None
@@ -161,6 +176,8 @@ def allowed(hint: Any) -> str:
         return "one of " + ", ".join(f'"{choice}"' for choice in get_args(base))
     if get_origin(base) is tuple:
         return 'a list of texts, like ["one", "two"]'
+    if get_origin(base) is Mapping and get_args(base)[-1] is str:
+        return 'a table of texts, like { NAME = "text" }'
     if get_origin(base) is Mapping:
         return f"a table of tables, each {allowed(get_args(base)[1])}"
     if isinstance(base, type) and issubclass(base, msgspec.Struct):

@@ -159,6 +159,27 @@ class LifecycleSettings(Settings, frozen=True, kw_only=True):
     wait_for_boot: bool = False
 
 
+class McpSettings(Settings, frozen=True, kw_only=True):
+    """`[mcp.NAME]`: a server of the Model Context Protocol, started by `command` or reached at
+    `url`. `env` is its environment, `headers` go with every request. `allow` are globs of the
+    tools that are offered; `members`: also to members."""
+
+    enabled: bool = True
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    url: str = ""
+    headers: Mapping[str, str] = {}
+    timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
+    allow: tuple[str, ...] = ("*",)
+    members: bool = False
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        # Any of their values, and any argument, may be a key.
+        hidden = {"env": sorted(self.env), "headers": sorted(self.headers), "args": len(self.args)}
+        return [(key, hidden.get(key, value)) for key, value in super().__rich_repr__()]
+
+
 class Top(Settings, frozen=True, kw_only=True):
     """The keys above all tables."""
 
@@ -263,4 +284,40 @@ class Config(Settings, frozen=True, kw_only=True):
     policy: PolicySettings = PolicySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
     budgets: BudgetSettings = BudgetSettings()
+    mcp: Mapping[str, McpSettings] = {}
     warnings: tuple[str, ...] = ()
+
+
+def every_key() -> list[str]:
+    """The keys whose names are known in advance, dotted."""
+    tables = {"agent": AgentSettings, "web": WebSettings, "tools.exec": ExecSettings}
+    tables |= {"tools.web": WebToolSettings, "policy": PolicySettings}
+    tables["lifecycle"] = LifecycleSettings
+    nested = [f"{path}.{key}" for path, kind in tables.items() for key in kind.__struct_fields__]
+    return [*Top.__struct_fields__, *nested]
+
+
+def web_trouble(web: WebToolSettings) -> tuple[str, str]:
+    """The key that does not fit the others, and what it must be; empty if all fit."""
+    for key in ("brave_api_root", "tavily_api_root", "searxng_url", "proxy"):
+        url = getattr(web, key)
+        if url and not url.startswith(("http://", "https://")):
+            return key, "an http:// or https:// URL"
+    needed = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
+    need = needed.get(web.search)
+    if need is not None and not getattr(web, need):
+        return "search", f"another service unless tools.web.{need} is set"
+    return "", ""
+
+
+def server_trouble(server: McpSettings) -> tuple[str, str]:
+    """The key that does not fit ("": the table itself), and what it must be; empty if all fit."""
+    if bool(server.command) is bool(server.url):
+        return "", "a table with either a command (a program to start) or a url"
+    if server.url and not server.url.startswith(("http://", "https://")):
+        return "url", "an http:// or https:// URL"
+    if server.command and server.headers:
+        return "headers", "left out where there is a command: they belong to a url"
+    if server.url and (server.env or server.args):
+        return "env" if server.env else "args", "left out where there is a url"
+    return "", ""

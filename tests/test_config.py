@@ -391,7 +391,6 @@ def test_a_slip_is_a_warning_that_names_the_likely_key(
         ('"a\\nb" = 1', "'a\\nb' is not a known key and is ignored."),
         ("[agent]\ntriage = 'off'", "agent.triage is not in this version yet; it is ignored."),
         ("[memory]\nx = 1", "memory is not in this version yet; it is ignored."),
-        ("[mcp.files]\ncommand = 'x'", "mcp is not in this version yet; it is ignored."),
         ("[web]\nenabled = true", "web.enabled: the web page is not served yet."),
     ],
 )

@@ -28,6 +28,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "policy": settings.PolicySettings,
     "lifecycle": settings.LifecycleSettings,
     "budgets": settings.BudgetSettings,
+    "mcp.NAME": settings.McpSettings,
     "Top level": config.Top,
 }
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \|", re.MULTILINE)

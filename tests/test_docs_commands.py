@@ -14,6 +14,7 @@ from nanobot import approvals, exhibit, pairing, records, skills
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 from nanobot.features import spending
+from nanobot.mcp.server import ServerView
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "commands.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^### `nanobot (.+?)`$(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -27,6 +28,8 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "pairing": pairing.PairingView,
     "skill": skills.SkillView,
     "context": exhibit.ContextView,
+    "context": glimpse.ContextView,
+    "mcp server": ServerView,
     "approval": approvals.Approval,
     "rule": approvals.RuleView,
     "usage": spending.Report,

@@ -219,9 +219,9 @@ class Asker:
 
     def _fresh(self, turn: Turn, profile: ModelProfile) -> Snapshot:
         """The prompt of the persona, as far as the terms of the run do not say otherwise."""
-        terms, specs = turn.terms, self._tools.specs(turn.run.role)
+        terms = turn.terms
         offered = sorted(
-            (spec for spec in specs if turn.may_call(spec.name)),
+            self._tools.offered(turn.run.role, turn.may_call),
             key=lambda spec: _place(spec.name, terms.tool_order),
         )
         made = self._persona.snapshot(profile, tuple(offered), private=turn.with_owner)
@@ -271,7 +271,9 @@ class Asker:
             text=clean(answer.text),
             reasoning=clean(answer.reasoning),
             tool_calls=tuple(
-                ToolCall(clean(asked.id), clean(asked.name), clean(asked.arguments))
+                self._tools.resolved(
+                    ToolCall(clean(asked.id), clean(asked.name), clean(asked.arguments))
+                )
                 for asked in answer.tool_calls
             ),
             finish_reason=answer.finish_reason,

@@ -25,7 +25,7 @@ from nanobot.config import (
 from nanobot.config import Top as _Top
 from nanobot.config_source import from_text, masked
 from nanobot.errors import ConfigError, StoreUnwritable, UsageError
-from nanobot.settings import ExecSettings, Settings, ToolsSettings, WebToolSettings
+from nanobot.settings import ExecSettings, McpSettings, Settings, ToolsSettings, WebToolSettings
 
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
@@ -52,9 +52,19 @@ def _walk(config: Config) -> Iterator[tuple[str, Any]]:
         for chat, table in channel.chats.items():
             yield from _table(f"{path}.chats.{chat}", table)
         yield from ((f"{path}.{key}", masked(key, v)) for key, v in channel.settings.items())
+    for name, server in config.mcp.items():
+        yield from _server(f"mcp.{name}", server)
     yield from _table("web", config.web)
     yield from _table("tools.exec", config.tools.exec)
     yield from _table("tools.web", config.tools.web)
+
+
+def _server(path: str, server: McpSettings) -> Iterator[tuple[str, Any]]:
+    for key, value in _table(path, server):
+        if isinstance(value, Mapping):
+            yield from ((f"{key}.{name}", "***") for name in value)
+        else:
+            yield key, value
 
 
 def _table(path: str, table: Settings) -> Iterator[tuple[str, Any]]:
@@ -200,6 +210,10 @@ def _hint(key: str) -> Any:
         kind = ProviderSettings
     elif path.startswith("channels.") and last in _CHANNEL_OWN:
         kind = ChannelSettings
+    elif path.startswith("mcp."):
+        kind = McpSettings
+        if path.endswith((".env", ".headers")):
+            return str
     if kind is None:
         return None
     return next((f.type for f in msgspec.structs.fields(kind) if f.name == last), None)
@@ -230,6 +244,7 @@ class _File(_Top, frozen=True, kw_only=True):
     channels: Mapping[str, ChannelSettings] = {}
     web: WebSettings = WebSettings()
     tools: ToolsSettings = ToolsSettings()
+    mcp: Mapping[str, McpSettings] = {}
 
 
 def schema() -> dict[str, Any]:

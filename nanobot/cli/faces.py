@@ -25,6 +25,7 @@ _GROUPS = {
     "pair": "People: who asks to be let in, and who was.",
     "approvals": "What waits for somebody's word.",
     "policy": "What the model may do, and why.",
+    "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",
     "audit": "Proof that the log is as it was written.",
 }
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY

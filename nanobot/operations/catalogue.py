@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nanobot.features.mcp import MCP
 from nanobot.features.pairing import PAIRING
 from nanobot.features.skills import SKILLS
 from nanobot.features.spending import SPENDING
@@ -21,4 +22,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *SKILLS,
     *CONTEXT,
     *SPENDING,
+    *MCP,
 )

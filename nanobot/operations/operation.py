@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nanobot.bus.core import Bus
     from nanobot.glimpse import Glimpse
     from nanobot.journal import Journal, Run
+    from nanobot.mcp.servers import Servers
     from nanobot.operations.desk import Operations
     from nanobot.pairing import Pairing
     from nanobot.providers.base import ModelProfile
@@ -119,6 +120,11 @@ class Engine(Protocol):
     @property
     def skills(self) -> Skills:
         """Pages on how to do things."""
+        ...
+
+    @property
+    def mcp(self) -> Servers:
+        """The MCP servers."""
         ...
 
     def running(self) -> list[Run]:

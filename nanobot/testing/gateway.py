@@ -29,6 +29,7 @@ from nanobot.groups import Groups
 from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Journal, Run
+from nanobot.mcp.servers import Servers
 from nanobot.operations import Facts, Operations
 from nanobot.pairing import Pairing, Pairings
 from nanobot.ports import Clock, Fetching, Ids
@@ -182,6 +183,7 @@ class FakeGateway:
         self.tools = registry = ToolRegistry()
         for tool in tools:
             registry.register(tool)
+        self.mcp = Servers({}, registry, home.clock, {}, Path())
         settings, clock = options.settings, home.clock
         received = options.received
         models = provider if received is None else Seeing(provider, received.blobs)

@@ -28,10 +28,12 @@ def parse_arguments(args: type[Args], text: str) -> Args:
 
     No text at all counts as `{}`, and a null for an optional field as its absence.
     """
-    return _convert(args, _decode(text))
+    return _convert(args, decode_object(text))
 
 
-def _decode(text: str) -> dict[str, Any]:
+def decode_object(text: str) -> dict[str, Any]:
+    """The JSON object in a text, of bounded size and depth; `{}` for none. Raises
+    ToolArgumentsError."""
     if not text.strip():
         return {}
     try:

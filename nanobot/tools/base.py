@@ -44,6 +44,12 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
 Args = TypeVar("Args", bound=msgspec.Struct)
 
 
+class RawArgs(msgspec.Struct, frozen=True):
+    """Arguments of a tool that brings its own JSON schema."""
+
+    values: dict[str, Any]
+
+
 class Question(msgspec.Struct, frozen=True):
     """What a call puts to the person instead of doing something itself."""
 
@@ -76,6 +82,10 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     makes of a call what a person is asked, whose answer is the result. `elsewhere`: whether a call
     says something in another chat. `danger`: what is dangerous about a call in itself, as it ends a
     sentence that begins with "because"; empty if nothing is known to be.
+
+    `parameters`: a JSON schema from elsewhere, shown as it is; `args` is then RawArgs, checked as
+    far as that schema is plain. `lazy`: where there are many such tools, the prompt lists none of
+    them, and they are found with `find_tools`.
     """
 
     name: str
@@ -92,6 +102,8 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     question: Callable[[Args], Question] | None = None
     elsewhere: Callable[[Args, CallContext], bool] | None = None
     danger: Callable[[Args], str] | None = None
+    parameters: dict[str, Any] | None = None
+    lazy: bool = False
 
 
 AnyTool = Tool[Any]

@@ -8,7 +8,6 @@ import msgspec
 
 from nanobot.bus.events import Address, Role
 from nanobot.errors import ToolArgumentsError, UsageError
-from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
 
@@ -47,13 +46,12 @@ async def explain(tools: ToolRegistry, asked: Asked) -> Explained:
     asked = _with_options(asked)
     if asked.role not in _ROLES:
         raise UsageError(f"role: {asked.role[:40]!r} is not one of {', '.join(_ROLES)}")
-    args = tools.arguments_of(asked.tool)
+    names = tools.arguments_of(asked.tool)
     text = asked.text.strip()
     if text and not text.startswith("{"):
-        first = msgspec.structs.fields(args)[:1]
-        text = msgspec.json.encode({field.encode_name: text for field in first}).decode()
+        text = msgspec.json.encode(dict.fromkeys(names[:1], text)).decode()
     try:
-        parse_arguments(args, text)
+        tools.check(asked.tool, text)
     except ToolArgumentsError as error:
         raise UsageError(f"{asked.tool}: {error}") from None
     context = CallContext(

@@ -7,6 +7,7 @@ import copy
 import difflib
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,9 +22,10 @@ from nanobot.errors import (
     ToolUnknown,
     UsageError,
 )
-from nanobot.providers.base import ToolSpec
+from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.tools.arguments import parse_arguments
-from nanobot.tools.base import AnyTool, CallContext, Effect, Question, Queued
+from nanobot.tools.base import AnyTool, CallContext, Effect, Question, Queued, RawArgs
+from nanobot.tools.foreign import CALL_TOOL, parse_foreign, unwrapped
 from nanobot.tools.policy import Circumstances, Judgement, Policy, Verdict
 from nanobot.tools.redact import Redactor
 from nanobot.tools.result import MAX_RESULT_CHARS, clean, quoted, shorten
@@ -32,6 +34,9 @@ from nanobot.tools.schema import parameters_of
 # What every OpenAI-compatible endpoint accepts as a function's name.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LOGGED = 500
+_NAMED = 40
+MAX_LISTED = 40
+"""Lazy tools that a prompt lists; with more than these it lists none of them."""
 _LEFT_TO_EXECUTE = Judgement(
     verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
 )
@@ -61,7 +66,8 @@ class ToolRegistry:
             )
         if tool.name in self._tools:
             raise UsageError(f"a tool named {tool.name} is registered already")
-        self._specs[tool.name] = ToolSpec(tool.name, tool.description, parameters_of(tool.args))
+        schema = tool.parameters if tool.parameters is not None else parameters_of(tool.args)
+        self._specs[tool.name] = ToolSpec(tool.name, tool.description, schema)
         self._tools[tool.name] = tool
 
     def unregister(self, name: str) -> None:
@@ -73,6 +79,24 @@ class ToolRegistry:
     def specs(self, role: Role | None = None) -> tuple[ToolSpec, ...]:
         """What a sender of this role may use (None: everything), sorted by name."""
         return tuple(self._specs[name] for name in self._names(role))
+
+    def offered(self, role: Role, may: Callable[[str], bool]) -> list[ToolSpec]:
+        """What a prompt for this role lists of the tools that `may` lets through: no lazy ones if
+        those are more than MAX_LISTED."""
+        specs = [spec for spec in self.specs(role) if may(spec.name)]
+        lazy = {spec.name for spec in specs if self._tools[spec.name].lazy}
+        return [one for one in specs if len(lazy) <= MAX_LISTED or one.name not in lazy]
+
+    def lazy(self, role: Role) -> list[ToolSpec]:
+        """The lazy tools that this role may use, sorted by name."""
+        return [spec for spec in self.specs(role) if self._tools[spec.name].lazy]
+
+    def resolved(self, call: ToolCall) -> ToolCall:
+        """The call that a `call_tool` stands for, so that policy, approvals and log are about the
+        tool itself; any other call as it is."""
+        if call.name != CALL_TOOL or CALL_TOOL not in self._tools:
+            return call
+        return unwrapped(call)
 
     def get_definitions(self, role: Role | None = None) -> list[dict[str, Any]]:
         """The same in OpenAI's function format. The caller may change what it gets."""
@@ -93,11 +117,17 @@ class ToolRegistry:
         tool = self._tools.get(name)
         return None if tool is None else tool.effect
 
-    def arguments_of(self, name: str) -> type[msgspec.Struct]:
-        """The struct of a tool's arguments. Raises UsageError if there is no such tool."""
+    def arguments_of(self, name: str) -> list[str]:
+        """The names of a tool's arguments, in order. Raises UsageError if there is no such tool."""
         if name not in self._tools:
             raise UsageError(self._unknown(name, Role.OWNER))
-        return self._tools[name].args
+        return list(self._specs[name].parameters.get("properties", {}))
+
+    def check(self, name: str, arguments: str) -> None:
+        """Raises ToolArgumentsError for arguments that do not fit, and UsageError if there is no
+        such tool."""
+        self.arguments_of(name)
+        _parsed(self._tools[name], arguments)
 
     def taints(self, name: str) -> bool:
         """Whether results of this tool are content from outside."""
@@ -112,7 +142,7 @@ class ToolRegistry:
             why = f"{name} may not be used for a {context.role}"
             return Judgement(verdict=Verdict.DENY, rule="the tool itself", why=why)
         try:
-            args = parse_arguments(tool.args, arguments)
+            args = _parsed(tool, arguments)
         except ToolArgumentsError:
             return _LEFT_TO_EXECUTE
         try:
@@ -123,7 +153,7 @@ class ToolRegistry:
         risk = tool.risk or ("high" if tool.effect is Effect.WORLD else "low")
         call = Circumstances(
             tool=name,
-            arguments=msgspec.to_builtins(args),
+            arguments=args.values if isinstance(args, RawArgs) else msgspec.to_builtins(args),
             role=context.role,
             channel=context.address.channel,
             chat=context.address.chat_id,
@@ -144,7 +174,7 @@ class ToolRegistry:
         if tool is None or tool.question is None:
             return None
         try:
-            return tool.question(parse_arguments(tool.args, arguments))
+            return tool.question(_parsed(tool, arguments))
         except ToolArgumentsError:
             return None
 
@@ -191,7 +221,7 @@ class ToolRegistry:
             raise ToolUnknown(self._unknown(name, context.role))
         if context.role not in tool.allowed:
             raise ToolDenied(f"{name} may not be used for a {context.role}")
-        args = parse_arguments(tool.args, arguments)
+        args = _parsed(tool, arguments)
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
@@ -215,4 +245,12 @@ class ToolRegistry:
         near = difflib.get_close_matches(name[:64], names, n=3, cutoff=0.5)
         if near:
             return f"there is no tool {quoted(name, 64)}. Did you mean {' or '.join(near)}?"
-        return f"there is no tool {quoted(name, 64)}. There are: {', '.join(names) or 'none'}."
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        known = ", ".join(names[:_NAMED]) or "none"
+        return f"there is no tool {quoted(name, 64)}. There are: {known}{more}."
+
+
+def _parsed(tool: AnyTool, arguments: str) -> Any:
+    if tool.parameters is not None:
+        return parse_foreign(tool.parameters, arguments)
+    return parse_arguments(tool.args, arguments)

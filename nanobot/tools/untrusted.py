@@ -14,13 +14,18 @@ FRAME_CHARS = 700
 _INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 
+def visible(text: str) -> str:
+    """The text without the characters that hide text from people."""
+    return _INVISIBLE.sub("", clean(text))
+
+
 def untrusted(text: str, source: str, note: str = "") -> str:
     """`text` between two marks that it cannot contain, because they are drawn after it was written,
     and without the characters that hide text from people.
 
     `source` says in a line where it is from; `note` is ours, and stands outside.
     """
-    text = _INVISIBLE.sub("", clean(text))
+    text = visible(text)
     mark = secrets.token_hex(8)
     while mark in text:
         mark = secrets.token_hex(8)

@@ -1,0 +1,5 @@
+"""Servers of the Model Context Protocol: their tools, resources and prompts for the model.
+
+Only `link`, `stdio`, `http` and `content` import the protocol's own package, which takes most of a
+second, so they are imported when a server is configured.
+"""
