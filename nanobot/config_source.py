@@ -24,6 +24,7 @@ _LONG_WORD = re.compile(r"(?=\S*\d)[\w+/=:.-]{20,}")
 _URL_PASSWORD = re.compile(r"(://[^/@\s:]*):[^/@\s]*@")
 _PLACE_IN_TOML = re.compile(r"\s*\((?:at line (\d+), column (\d+)|at end of document)\)")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PRICES = "MODEL = { prompt = 1.25, completion = 10.0, cached = 0.125 }"
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
@@ -176,12 +177,10 @@ def allowed(hint: Any) -> str:
         return "one of " + ", ".join(f'"{choice}"' for choice in get_args(base))
     if get_origin(base) is tuple:
         return 'a list of texts, like ["one", "two"]'
-    if get_origin(base) is Mapping and get_args(base)[-1] is str:
-        return 'a table of texts, like { NAME = "text" }'
     if get_origin(base) is Mapping:
-        return f"a table of tables, each {allowed(get_args(base)[1])}"
-    if isinstance(base, type) and issubclass(base, msgspec.Struct):
-        return "with numbers for " + ", ".join(base.__struct_fields__)
+        texts = get_args(base)[-1] is str
+        like = 'NAME = "text"' if texts else _PRICES
+        return f"a table, like {{ {like} }}"
     if base in {int, float}:
         return ("a whole number" if base is int else "a number") + _range(hint)
     return "true or false" if base is bool else "text in double quotes"

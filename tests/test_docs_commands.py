@@ -28,7 +28,6 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "pairing": pairing.PairingView,
     "skill": skills.SkillView,
     "context": exhibit.ContextView,
-    "context": glimpse.ContextView,
     "mcp server": ServerView,
     "approval": approvals.Approval,
     "rule": approvals.RuleView,
