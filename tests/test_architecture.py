@@ -15,7 +15,10 @@ MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 # Lines with something on them, docstrings and comments included.
 MAX_CORE_LINES = 7_000
-CORE = ("bus", "agent", "session", "store", "ports", "journal", "delivery", "operations")
+CORE = (
+    *("bus", "agent", "session", "store", "ports", "delivery", "operations"),
+    *("journal", "approvals", "arrivals", "outgoing"),  # one port, by subject
+)
 
 # Files and functions above the limits, as "path" or "path:function". None may be added.
 TOO_LONG: frozenset[str] = frozenset()

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from nanobot.database import schema
 from nanobot.errors import ChatGone, NanobotError, StoreCorrupt, UsageError
+from nanobot.features.runs import ToolView
 from nanobot.operations import Operations
 from nanobot.operations.operation import Arguments
-from nanobot.operations.runs import ToolView
 from nanobot.records import OutboxView, RunPage, RunView, SessionPage, SessionView, ToolCallView
 from nanobot.session.entries import CancelEntry
 from nanobot.testing import FakeGateway, Held, ScriptedProvider, asks_for, gateway

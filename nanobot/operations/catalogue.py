@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from nanobot.features.mcp import MCP
+from nanobot.features.approving import APPROVING
+from nanobot.features.context import CONTEXT
 from nanobot.features.pairing import PAIRING
+from nanobot.features.runs import STORED
+from nanobot.features.sessions import SESSIONS
 from nanobot.features.skills import SKILLS
 from nanobot.features.spending import SPENDING
-from nanobot.operations.approving import APPROVING
-from nanobot.operations.context import CONTEXT
 from nanobot.operations.operation import Operation
-from nanobot.operations.runs import STORED
-from nanobot.operations.sessions import SESSIONS
 from nanobot.operations.talking import TALKING
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -9,9 +9,9 @@ from msgspec import Meta
 
 from nanobot.agent.states import RunKind, RunState
 from nanobot.errors import NanobotError
+from nanobot.features.sessions import page_text
 from nanobot.journal import Ending
 from nanobot.operations.operation import Arguments, Caller, First, Limit, Nothing, Operation
-from nanobot.operations.sessions import page_text
 from nanobot.operations.talking import told
 from nanobot.records import AuditView, OutboxView, RunPage, RunView, ToolCallView
 
