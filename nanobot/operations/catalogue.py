@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nanobot.features.mcp import MCP
 from nanobot.features.approving import APPROVING
 from nanobot.features.context import CONTEXT
+from nanobot.features.mcp import MCP
 from nanobot.features.pairing import PAIRING
 from nanobot.features.runs import STORED
 from nanobot.features.sessions import SESSIONS
