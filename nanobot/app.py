@@ -30,6 +30,7 @@ from nanobot.bus.events import Role
 from nanobot.bus.gate import Gate
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
+from nanobot.equipment import memory_of
 from nanobot.errors import NanobotError
 from nanobot.fetching import Fetcher
 from nanobot.glimpse import Glimpse
@@ -60,6 +61,7 @@ from nanobot.terminal import NAME, Terminal
 from nanobot.tools.ask import ask_tool
 from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.files import file_tools
+from nanobot.tools.memory import memory_tools
 from nanobot.tools.message import Files, message_tool
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
@@ -192,6 +194,7 @@ class Gateway:
             await stack.enter_async_context(control.serving(self.programs, self.received))
             await stack.enter_async_context(self._background.serving())
             await stack.enter_async_context(self.mcp.serving())
+            await stack.enter_async_context(self.memory.serving())
             async with asyncio.TaskGroup() as tasks:
                 agent = tasks.create_task(self.loop.run(), name="agent")
                 hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
@@ -216,8 +219,9 @@ class Gateway:
         self.records: Records = SqlRecords(store.database, store.writer, self.blobs)
         self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)
         roots = Roots(self.config.workspace, hidden=(self.config.home, self.config.file))
-        scribe = self.roster.scribe(config.transcription_model)
-        self.received = Received(self.blobs, roots, scribe)
+        self.received = Received(self.blobs, roots, self.roster.scribe(config.transcription_model))
+        zone = local_zone(self._environ)
+        self.memory = memory_of(self.config, zone, store, roots, self.roster)
         self.tools = tools = self._tools(store, roots)
         settings = RunSettings(
             limits=Limits(
@@ -230,7 +234,7 @@ class Gateway:
             max_history=config.max_history,
             fallback_models=config.fallback_models,
             steer=config.when_busy == "steer",
-            zone=local_zone(self._environ),
+            zone=zone,
         )
         briefing = Briefing(
             self.config.workspace, name=config.name, persona=config.persona, skills=self.skills
@@ -282,6 +286,7 @@ class Gateway:
             *web_tools(self.config.tools.web),
             ask_tool(),
             message_tool({NAME, *channels}, Files(roots, self.blobs)),
+            *memory_tools(self.memory, self.config.memory),
         ):
             tools.register(tool)
         register_installed(tools)
@@ -293,11 +298,8 @@ class Gateway:
         terminal = Terminal()
         intake = self._intake(NAME, Gate(("local",), ()), lambda: None)
         path = self.config.home / "control.sock"
-        control = Control(path, self.bus, terminal, intake, self._clock, self._model_line)
+        control = Control(path, self.bus, terminal, intake, self._clock, lambda: self.roster.line)
         return control, terminal
-
-    def _model_line(self) -> str:
-        return self.roster.line
 
     def _intake(self, name: str, gate: Gate, alive: Callable[[], None]) -> ChannelIntake:
         policy = self.config.agent.session_policy

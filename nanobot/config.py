@@ -40,6 +40,7 @@ from nanobot.settings import (
     ExecSettings,
     LifecycleSettings,
     McpSettings,
+    MemorySettings,
     PolicySettings,
     ProviderSettings,
     Settings,
@@ -73,7 +74,7 @@ V = TypeVar("V")
 _PREFIX = "NANOBOT_"
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
 _TABLES = (
-    *("agent", "providers", "channels", "web", "tools"),
+    *("agent", "providers", "channels", "web", "tools", "memory"),
     *("policy", "lifecycle", "budgets", "mcp"),
 )
 # How many parts a variable's name has below each table (1 for the keys above all tables).
@@ -84,7 +85,7 @@ _CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key !=
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The terminal's own channel; its user is the owner, and no platform may pose as that.
 _RESERVED = frozenset({"cli"})
-_LATER = frozenset(("memory", "heartbeat", "hooks", "events")) | {
+_LATER = frozenset(("heartbeat", "hooks", "events")) | {
     "agent." + key
     for key in ("triage", "decision", "recall", "recall_top_k", "remember", "max_cognition_rounds")
 }
@@ -180,6 +181,7 @@ class _Reader:
             tools=self._or(ToolsSettings(), lambda: self._tools(tables["tools"])),
             policy=self._or(PolicySettings(), lambda: self._policy(tables["policy"])),
             lifecycle=self._plain(LifecycleSettings, tables, "lifecycle"),
+            memory=self._plain(MemorySettings, tables, "memory"),
             budgets=self._plain(BudgetSettings, tables, "budgets"),
             mcp=self._each(tables["mcp"], "mcp", self._server),
             warnings=tuple(self._warnings),

@@ -180,6 +180,15 @@ class McpSettings(Settings, frozen=True, kw_only=True):
         return [(key, hidden.get(key, value)) for key, value in super().__rich_repr__()]
 
 
+class MemorySettings(Settings, frozen=True, kw_only=True):
+    """`[memory]`: what is remembered beyond a conversation, and how it is found."""
+
+    enabled: bool = True
+    accept: Literal["auto", "ask"] = "auto"
+    embedding_model: str = ""
+    max_file_chars: Annotated[int, Meta(ge=500, le=200_000)] = 8_000
+
+
 class Top(Settings, frozen=True, kw_only=True):
     """The keys above all tables."""
 
@@ -281,6 +290,7 @@ class Config(Settings, frozen=True, kw_only=True):
     channels: Mapping[str, ChannelSettings] = {}
     web: WebSettings = WebSettings()
     tools: ToolsSettings = ToolsSettings()
+    memory: MemorySettings = MemorySettings()
     policy: PolicySettings = PolicySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
     budgets: BudgetSettings = BudgetSettings()
@@ -292,7 +302,7 @@ def every_key() -> list[str]:
     """The keys whose names are known in advance, dotted."""
     tables = {"agent": AgentSettings, "web": WebSettings, "tools.exec": ExecSettings}
     tables |= {"tools.web": WebToolSettings, "policy": PolicySettings}
-    tables["lifecycle"] = LifecycleSettings
+    tables |= {"lifecycle": LifecycleSettings, "memory": MemorySettings}
     nested = [f"{path}.{key}" for path, kind in tables.items() for key in kind.__struct_fields__]
     return [*Top.__struct_fields__, *nested]
 

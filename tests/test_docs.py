@@ -25,6 +25,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "web": settings.WebSettings,
     "tools.exec": settings.ExecSettings,
     "tools.web": settings.WebToolSettings,
+    "memory": settings.MemorySettings,
     "policy": settings.PolicySettings,
     "lifecycle": settings.LifecycleSettings,
     "budgets": settings.BudgetSettings,

@@ -15,6 +15,7 @@ from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 from nanobot.features import spending
 from nanobot.mcp.server import ServerView
+from nanobot.memory import port
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "commands.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^### `nanobot (.+?)`$(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -26,6 +27,8 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "tool call": records.ToolCallView,
     "log": records.AuditView,
     "pairing": pairing.PairingView,
+    "memory": port.MemoryView,
+    "found memory": port.Found,
     "skill": skills.SkillView,
     "context": exhibit.ContextView,
     "mcp server": ServerView,

@@ -26,6 +26,7 @@ _GROUPS = {
     "approvals": "What waits for somebody's word.",
     "policy": "What the model may do, and why.",
     "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",
+    "memory": "What is remembered of people and groups.",
     "audit": "Proof that the log is as it was written.",
 }
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY

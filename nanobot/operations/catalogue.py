@@ -5,6 +5,7 @@ from __future__ import annotations
 from nanobot.features.approving import APPROVING
 from nanobot.features.context import CONTEXT
 from nanobot.features.mcp import MCP
+from nanobot.features.memory import MEMORY
 from nanobot.features.pairing import PAIRING
 from nanobot.features.runs import STORED
 from nanobot.features.sessions import SESSIONS
@@ -23,4 +24,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *CONTEXT,
     *SPENDING,
     *MCP,
+    *MEMORY,
 )

@@ -80,6 +80,7 @@ class Operations:
             name=message.sender.name,
             address=message.address,
             key=f"{message.dedupe_key}:{operation.name}",
+            private=not message.group,
         )
         try:
             arguments = operation.converted(operation.parsed(asked.argument), strict=False)

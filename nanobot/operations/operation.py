@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nanobot.glimpse import Glimpse
     from nanobot.journal import Journal, Run
     from nanobot.mcp.servers import Servers
+    from nanobot.memory.port import MemoryPort
     from nanobot.operations.desk import Operations
     from nanobot.pairing import Pairing
     from nanobot.providers.base import ModelProfile
@@ -57,7 +58,7 @@ class Nothing(Arguments, frozen=True, kw_only=True):
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks, as what, where. `address` None: through the control socket, not from a chat.
-    `key` is the same when a chat brings the same order again."""
+    `key` is the same when a chat brings the same order again. `private`: nobody else reads it."""
 
     role: Role
     session_key: str
@@ -65,6 +66,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     address: Address | None = None
     key: str = ""
+    private: bool = True
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +107,11 @@ class Engine(Protocol):
     @property
     def spending(self) -> Spending:
         """What was spent."""
+        ...
+
+    @property
+    def memory(self) -> MemoryPort:
+        """What is remembered beyond conversations."""
         ...
 
     @property

@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.agent.states import RunState, as_people_see
 from nanobot.approvals import Approval
+from nanobot.memory.port import Found, MemoryView
 from nanobot.pairing import PairingView
 from nanobot.records import OutboxView, RunView, SessionView, ToolCallView
 from nanobot.skills import SkillView
@@ -22,6 +23,8 @@ _SHOWN: dict[type, tuple[str, ...]] = {
     OutboxView: ("id", "address", "state", "created_at", "text", "error"),
     PairingView: ("who", "name", "state", "role", "code", "asked_at"),
     SkillView: ("name", "state", "source", "always", "description", "why"),
+    MemoryView: ("id", "text", "state", "kind", "scope", "updated_at"),
+    Found: ("id", "text", "created_at"),
     ToolCallView: ("at", "name", "ok", "arguments", "text"),
 }
 _HEADINGS = {

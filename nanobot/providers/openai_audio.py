@@ -5,26 +5,16 @@ https://platform.openai.com/docs/api-reference/audio/createTranscription
 
 from __future__ import annotations
 
-import asyncio
 import re
 import secrets
-from contextlib import suppress
 
-import aiohttp
 import msgspec
 
 from nanobot.ports import Clock
-from nanobot.providers.openai_errors import (
-    Failure,
-    Speaker,
-    failure_of_connection,
-    failure_of_protocol,
-    failure_of_status,
-)
-from nanobot.providers.openai_http import Line, may_pass, words
+from nanobot.providers.openai_errors import Speaker
+from nanobot.providers.openai_once import Once, ask_once
 from nanobot.providers.retrying import CallPolicy
 
-_ATTEMPTS = 3
 _MAX_BYTES = 4_000_000
 _UNQUOTED = re.compile(r'[\x00-\x1f"\\]')
 
@@ -61,44 +51,11 @@ async def transcribe(
     """What is said in it. Three attempts where another may help; raises the ModelError of the
     last."""
     boundary = secrets.token_hex(16)
-    own = {
-        "content-type": f"multipart/form-data; boundary={boundary}",
-        "accept": "application/json",
-    }
-    url = f"{speaker.api_base}/audio/transcriptions"
-    line = Line(url, headers | own, policy.connect_seconds)
-    body = form(recording, speaker.model, boundary)
-    try:
-        failed = 0
-        while True:
-            answer = await _attempt(line, body, speaker, policy, clock)
-            if isinstance(answer, str):
-                return answer
-            failed += 1
-            if failed == _ATTEMPTS or not answer.again:
-                raise answer.error
-            await clock.sleep(policy.delay(failed, answer))
-    finally:
-        await line.close()
-
-
-async def _attempt(
-    line: Line, body: bytes, speaker: Speaker, policy: CallPolicy, clock: Clock
-) -> str | Failure:
-    try:
-        async with asyncio.timeout(policy.first_byte_seconds):
-            response = await line.post(body)
-            try:
-                data = b""
-                while len(data) <= _MAX_BYTES and (piece := await response.content.readany()):
-                    data += piece
-            finally:
-                response.close()
-    except (aiohttp.ClientError, OSError) as problem:
-        return failure_of_connection(speaker, words(problem), again=may_pass(problem))
-    if not 200 <= response.status <= 299:
-        return failure_of_status(speaker, response.status, response.headers, data, clock.now())
-    with suppress(msgspec.DecodeError):
-        return msgspec.json.decode(data, type=_Transcript).text
-    failure = failure_of_protocol(speaker, data[:200].decode("utf-8", "replace"))
-    return msgspec.structs.replace(failure, again=False)
+    call = Once(
+        path="audio/transcriptions",
+        headers=headers | {"content-type": f"multipart/form-data; boundary={boundary}"},
+        body=form(recording, speaker.model, boundary),
+        answer=_Transcript,
+        max_bytes=_MAX_BYTES,
+    )
+    return (await ask_once(call, speaker, policy, clock)).text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from urllib.parse import urlsplit
 
@@ -24,6 +24,7 @@ from nanobot.providers.base import (
 from nanobot.providers.capabilities import profile_for
 from nanobot.providers.nearest import with_nearest
 from nanobot.providers.openai_audio import Recording, transcribe
+from nanobot.providers.openai_embeddings import embed
 from nanobot.providers.openai_errors import (
     Failure,
     Speaker,
@@ -98,6 +99,12 @@ class OpenAICompatProvider(LLMProvider):
         headers = _headers(self.api_base, self._api_key)
         recording = Recording(audio, name)
         return await transcribe(recording, speaker, headers, self._policy, self._clock)
+
+    async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
+        """A vector for each text. Raises ModelError."""
+        speaker = Speaker(self.name, model, self.api_base, self._api_key)
+        headers = _headers(self.api_base, self._api_key)
+        return await embed(texts, speaker, headers, self._policy, self._clock)
 
     async def close(self) -> None:
         """End every connection."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loguru import logger
@@ -157,6 +157,18 @@ class Roster:
             'name another, such as "openai/whisper-1"'
         )
 
+    async def embed(self, label: str, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, by the model of that label.
+
+        Raises ModelError, or ConfigError when that provider makes none."""
+        provider, profile = await self.pick(label)
+        if isinstance(provider, OpenAICompatProvider | LiteLLMProvider):
+            return await provider.embed(texts, profile.name)
+        raise ConfigError(
+            f"memory.embedding_model is {label!r}, which makes no vectors: "
+            'name another, such as "openai/text-embedding-3-small", or "local"'
+        )
+
     def scribe(self, label: str) -> Scribe | None:
         """Who transcribes with the model of that label; nobody if it is empty."""
         return Scribe(self, label) if label else None
@@ -192,3 +204,15 @@ class Scribe:
     async def transcribe(self, audio: bytes, name: str) -> str:
         """The words. Raises ModelError or ConfigError."""
         return await self._roster.transcribe(self._label, audio, name)
+
+
+class Indexer:
+    """Makes vectors with one model; see memory.embed.Embedder."""
+
+    def __init__(self, roster: Roster, label: str) -> None:
+        self.model = label
+        self._roster = roster
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text. Raises ModelError or ConfigError."""
+        return await self._roster.embed(self.model, texts)

@@ -160,8 +160,11 @@ def _provenance(row: sa.Row[*tuple[Any, ...]]) -> Provenance:
 
 
 def _placed(row: sa.Row[*tuple[Any, ...]], file: str) -> bytes:
-    """Where it comes from, and in which file it stands now."""
-    return msgspec.json.encode(msgspec.structs.replace(_provenance(row), file=file))
+    """Where it comes from, and in which file it stands now. What a person lets in from outside is
+    outside no more."""
+    found = _provenance(row)
+    tainted = found.tainted and row.state == "active"
+    return msgspec.json.encode(msgspec.structs.replace(found, file=file, tainted=tainted))
 
 
 def _known(connection: sa.Connection, scope: str, digest: bytes) -> Saved | None:

@@ -30,6 +30,9 @@ from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Journal, Run
 from nanobot.mcp.servers import Servers
+from nanobot.memory.files import MemoryFiles
+from nanobot.memory.index import Memory
+from nanobot.memory.port import MemoryPort
 from nanobot.operations import Facts, Operations
 from nanobot.pairing import Pairing, Pairings
 from nanobot.ports import Clock, Fetching, Ids
@@ -37,6 +40,7 @@ from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.received import Received
 from nanobot.records import Records
+from nanobot.repositories.memories import SqlMemories
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.repositories.spending import SqlLedger, SqlSpending
@@ -115,6 +119,7 @@ class Process:
         self.pairings: Pairings = SqlPairings(self, writer)
         self.spending: Spending = SqlSpending(self)
         self.writer = writer
+        self.memories = SqlMemories(self, writer)
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """Run `work`; see Database."""
@@ -146,6 +151,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     settings: RunSettings = RunSettings()
     persona: Persona = Persona(Path("/nonexistent"))
+    workspace: Path = Path("/nonexistent")
     owners: tuple[str, ...] = (OWNER,)
     members: tuple[str, ...] = (MEMBER,)
     guests: tuple[str, ...] = ()
@@ -176,6 +182,9 @@ class FakeGateway:
         self.provider, self.channel = provider, channel
         self.journal, self.records = process.journal, process.records
         self.pairing = Pairing(process.pairings, home.clock)
+        self.memory: MemoryPort = Memory(
+            MemoryFiles(options.workspace), process.memories, home.clock
+        )
         self.skills = Skills(Path("/nonexistent"))
         self.budgets, self.spending = options.budgets, process.spending
         process.writer.ledger = SqlLedger(self.budgets, home.clock)

@@ -1,0 +1,50 @@
+"""Vectors of texts by an OpenAI-compatible endpoint: POST /embeddings.
+
+https://platform.openai.com/docs/api-reference/embeddings/create
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from nanobot.ports import Clock
+from nanobot.providers.openai_errors import Speaker, failure_of_protocol
+from nanobot.providers.openai_once import Once, ask_once
+from nanobot.providers.retrying import CallPolicy
+
+_MAX_BYTES = 64_000_000
+
+
+class _Vector(msgspec.Struct):
+    embedding: list[float]
+    index: int = 0
+
+
+class _Vectors(msgspec.Struct):
+    data: list[_Vector]
+
+
+async def embed(
+    texts: Sequence[str],
+    speaker: Speaker,
+    headers: dict[str, str],
+    policy: CallPolicy,
+    clock: Clock,
+) -> list[list[float]]:
+    """A vector for each text. Three attempts where another may help; raises the ModelError of the
+    last."""
+    asked = {"model": speaker.model, "input": list(texts), "encoding_format": "float"}
+    call = Once(
+        path="embeddings",
+        headers=headers,
+        body=msgspec.json.encode(asked),
+        answer=_Vectors,
+        max_bytes=_MAX_BYTES,
+    )
+    found = (await ask_once(call, speaker, policy, clock)).data
+    if len(found) != len(texts):
+        told = f"{len(found)} vectors for {len(texts)} texts"
+        raise failure_of_protocol(speaker, told).error
+    return [one.embedding for one in sorted(found, key=lambda one: one.index)]

@@ -1,0 +1,76 @@
+"""Calls of an OpenAI-compatible endpoint that give one JSON answer, with no stream."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+import aiohttp
+import msgspec
+
+from nanobot.ports import Clock
+from nanobot.providers.openai_errors import (
+    Failure,
+    Speaker,
+    failure_of_connection,
+    failure_of_protocol,
+    failure_of_status,
+)
+from nanobot.providers.openai_http import Line, may_pass, words
+from nanobot.providers.retrying import CallPolicy
+
+_ATTEMPTS = 3
+
+T = TypeVar("T")
+
+
+class Once(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """One call: where below the endpoint's address, with which headers and body, what its answer
+    is, and how long that may be, in bytes."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    answer: type[T]
+    max_bytes: int
+
+
+async def ask_once(call: Once[T], speaker: Speaker, policy: CallPolicy, clock: Clock) -> T:
+    """The answer. Three attempts where another may help; raises the ModelError of the last."""
+    headers = call.headers | {"accept": "application/json"}
+    line = Line(f"{speaker.api_base}/{call.path}", headers, policy.connect_seconds)
+    try:
+        failed = 0
+        while True:
+            answer = await _attempt(line, call, speaker, policy, clock)
+            if not isinstance(answer, Failure):
+                return answer
+            failed += 1
+            if failed == _ATTEMPTS or not answer.again:
+                raise answer.error
+            await clock.sleep(policy.delay(failed, answer))
+    finally:
+        await line.close()
+
+
+async def _attempt(
+    line: Line, call: Once[T], speaker: Speaker, policy: CallPolicy, clock: Clock
+) -> T | Failure:
+    try:
+        async with asyncio.timeout(policy.first_byte_seconds):
+            response = await line.post(call.body)
+            try:
+                data = b""
+                while len(data) <= call.max_bytes and (piece := await response.content.readany()):
+                    data += piece
+            finally:
+                response.close()
+    except (aiohttp.ClientError, OSError) as problem:
+        return failure_of_connection(speaker, words(problem), again=may_pass(problem))
+    if not 200 <= response.status <= 299:
+        return failure_of_status(speaker, response.status, response.headers, data, clock.now())
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(data, type=call.answer)
+    failure = failure_of_protocol(speaker, data[:200].decode("utf-8", "replace"))
+    return msgspec.structs.replace(failure, again=False)
