@@ -7,7 +7,7 @@ import pytest
 from nanobot.agent.states import RunState
 from nanobot.errors import Fenced, StoreCorrupt, UsageError
 from nanobot.journal import Ending
-from nanobot.records import Counts
+from nanobot.records import Counts, Standing
 from nanobot.session.entries import CancelEntry
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, said, told
@@ -122,3 +122,15 @@ async def test_a_chain_is_walked_up_to_its_head_and_a_missing_head_is_told(home:
     assert (now.entries, now.head != noted.head) == (noted.entries + 1, True)
     with pytest.raises(StoreCorrupt, match="no log contains"):
         await records.audit("", "ab" * 32)
+
+
+async def test_a_sessions_prompt_is_told_and_can_be_forgotten(home: Home) -> None:
+    journal, records = home.journal(), home.records()
+    assert await records.standing(KEY) is None
+    claimed = await begun(journal, "r1")
+    await asked(journal, claimed)
+    standing = Standing(window_from=1, prompt="digest", flavour="plain")
+    assert await records.standing(KEY) == standing
+    assert await records.forget_prompts() == 1
+    assert await records.standing(KEY) == Standing(window_from=1, prompt=None, flavour=None)
+    assert await records.forget_prompts() == 0
