@@ -13,13 +13,12 @@ from loguru import logger
 
 from nanobot import __version__, personas, workspace
 from nanobot.adapters import menu, open_channel
-from nanobot.agent.asking import Asker, RunSettings
+from nanobot.agent.asking import Asker
 from nanobot.agent.calling import Caller, Retries
 from nanobot.agent.errands import Errands
-from nanobot.agent.lanes import Capacity, Lanes
+from nanobot.agent.lanes import Lanes
 from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
-from nanobot.agent.step import Limits
 from nanobot.background import Background
 from nanobot.blobs import Blobs
 from nanobot.boundary import boundary
@@ -52,11 +51,17 @@ from nanobot.repositories.commands import SqlBackground
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.repositories.spending import SqlLedger, SqlSpending
+from nanobot.repositories.tasks import SqlTasks
+from nanobot.running import capacity, run_settings
 from nanobot.seeing import Seeing
 from nanobot.session.entries import ReplyEntry
 from nanobot.skills import Skills
 from nanobot.store.opening import Store, open_store
 from nanobot.system import RandomIds, SystemClock, local_zone
+from nanobot.tasks.builtin import builtin_types
+from nanobot.tasks.port import TaskRecords, TaskStarter
+from nanobot.tasks.service import BackgroundRuns
+from nanobot.tasks.types import installed
 from nanobot.terminal import NAME, Terminal
 from nanobot.tools.ask import ask_tool
 from nanobot.tools.exec import Terms, exec_tool
@@ -195,6 +200,7 @@ class Gateway:
             await stack.enter_async_context(self._background.serving())
             await stack.enter_async_context(self.mcp.serving())
             await stack.enter_async_context(self.memory.serving())
+            await stack.enter_async_context(self._runs.serving())
             async with asyncio.TaskGroup() as tasks:
                 agent = tasks.create_task(self.loop.run(), name="agent")
                 hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
@@ -223,19 +229,7 @@ class Gateway:
         zone = local_zone(self._environ)
         self.memory = memory_of(self.config, zone, store, roots, self.roster)
         self.tools = tools = self._tools(store, roots)
-        settings = RunSettings(
-            limits=Limits(
-                max_iterations=config.max_iterations,
-                max_tool_rounds=config.max_tool_rounds,
-                max_run_seconds=config.max_run_seconds,
-            ),
-            temperature=config.temperature,
-            max_tokens=config.max_tokens,
-            max_history=config.max_history,
-            fallback_models=config.fallback_models,
-            steer=config.when_busy == "steer",
-            zone=zone,
-        )
+        settings = run_settings(config, self._environ)
         briefing = Briefing(
             self.config.workspace, name=config.name, persona=config.persona, skills=self.skills
         )
@@ -245,16 +239,16 @@ class Gateway:
         self.glimpse = Glimpse(self.bus, asker, seeing, self.records, self._clock)
         retries = Retries(count=config.tool_retries, delay=config.tool_retry_delay)
         caller = Caller(store.journal, tools, self._clock, config.max_run_seconds, retries)
+        self.tasks: TaskRecords = SqlTasks(store.database, store.writer, settings.zone)
+        kinds = [*builtin_types(store.journal, roots), *installed()]
+        self._runs = BackgroundRuns(self.tasks, self.records, self.bus, self._clock, tools, kinds)
+        self.starter: TaskStarter = self._runs.starter
         self.loop = Lanes(
             self.bus,
-            Driver(self.bus, asker, caller, self._clock, settings),
+            Driver(self.bus, asker, caller, self._clock, settings, self._runs.types),
             self._clock,
             self._ids,
-            Capacity(
-                max_runs=config.max_concurrent_runs,
-                max_background=config.max_background_runs,
-                shared=store.shared,
-            ),
+            capacity(config, shared=store.shared),
         )
         folder, lifecycle = self.config.workspace, self.config.lifecycle
         self.lifecycle = Lifecycle(folder, lifecycle, self.loop, self.bus, self._clock)

@@ -19,8 +19,9 @@ from nanobot.bus.events import Address, InboundMessage, Origin, OutboundMessage,
 from nanobot.outgoing import OutboundRow, Outgoing
 from nanobot.providers.base import ToolSpec, Usage
 from nanobot.session.entries import Body, Entry, ReplyEntry
+from nanobot.tools.base import Write
 
-Messages: TypeAlias = Sequence[OutboundMessage]
+Effects: TypeAlias = Sequence[OutboundMessage | Write]
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -40,7 +41,8 @@ class Lane(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One durable execution. `address` is where its answers go, for its whole life."""
+    """One durable execution. `address` is where its answers go, for its whole life; the log of
+    `parent_session` hears of its end."""
 
     id: str
     session_key: str
@@ -56,6 +58,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     created_at: float
     error: str | None = None
     ended_at: float | None = None
+    parent_session: str | None = None
 
     @property
     def reply_key(self) -> str:
@@ -107,7 +110,8 @@ class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ends: its last entries, its terminal state, and what it owes to whom. The model
-    sees the log from here on (`new_window`) or again from an earlier entry on (`window_from`)."""
+    sees the log from here on (`new_window`) or again from an earlier entry on (`window_from`).
+    `tainted`: there is content from outside in that."""
 
     state: RunState
     bodies: tuple[Body, ...] = ()
@@ -116,15 +120,14 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     new_window: bool = False
     window_from: int | None = None
+    tainted: bool = False
 
 
 class Busy(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of a person's message while a run of their session is going on.
-
-    steer: the run takes it in at its next model call; queue: it waits for the next run; collect:
-    it is held for `collect_seconds`, so that a burst is answered as one; interrupt: it ends the
-    sender's own run. Parts of one group (an album, a split paste) wait `group_seconds` for each
-    other, busy or not."""
+    """What becomes of a person's message while a run of their session is going on: steer takes it
+    into that run, queue keeps it for the next, collect holds it for `collect_seconds` so that a
+    burst is answered as one, interrupt ends the sender's own run. Parts of one group (an album, a
+    split paste) wait `group_seconds` for each other, busy or not."""
 
     mode: Literal["steer", "queue", "collect", "interrupt"] = "steer"
     collect_seconds: float = 2.0
@@ -188,8 +191,7 @@ class Consumed(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the run of a message with terms has come. `text` is what it answered, or why it
-    did not; `state` is queued as long as it waits."""
+    """How far a message's run has come: queued while it waits. `text`: its answer, or why none."""
 
     run_id: str
     session_key: str
@@ -236,8 +238,7 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         ...
 
     async def held(self, session_key: str) -> float:
-        """Seconds until what waits in a lane may be claimed, or until a run that waits for a person
-        has waited long enough; 0 when nothing is held back."""
+        """Seconds until what waits in a lane may go on; 0 when nothing is held back."""
         ...
 
     async def take_pending(self, lane: Lane, run: Run, zone: str) -> tuple[Entry, ...]:
@@ -259,9 +260,9 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         ...
 
     async def record_result(
-        self, lane: Lane, run: Run, bodies: Sequence[Body], messages: Messages = ()
+        self, lane: Lane, run: Run, bodies: Sequence[Body], effects: Effects = ()
     ) -> tuple[Entry, ...]:
-        """What tool calls gave, with what they send: it is in the log of the other chat too."""
+        """What tool calls gave, with what they send (in the log of the other chat too) or keep."""
         ...
 
     async def park(self, lane: Lane, run: Run, asked: Approval) -> Parked:
@@ -295,8 +296,7 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         ...
 
     async def abort(self, address: Address, run_id: str, ending: Ending) -> Run | None:
-        """End that run, or take its message back before there is one, and nothing else. Returns
-        the run that was ended."""
+        """End that run (it is returned), or take its message back before there is one."""
         ...
 
     async def oldest_owed(self) -> OutboundRow | None:

@@ -48,7 +48,9 @@ class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run. `usage` is there once it has ended, `inbound_ids` are the messages it answers."""
+    """A run. `usage` is there once it has ended, `inbound_ids` are the messages it answers. Of a
+    background run that was started: its `type`, `title`, and the `parent_session` that hears of
+    its end; `parent` is the run that started it."""
 
     id: str
     session_key: str
@@ -63,6 +65,9 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     created_at: float
     ended_at: float | None
+    type: str | None = None
+    title: str | None = None
+    parent_session: str | None = None
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,8 +185,9 @@ class Records(Protocol):
         """Remove the payload of an entry for good. Raises UsageError when there is no such one."""
         ...
 
-    async def runs(self, *, session: str, state: str, limit: int) -> list[RunView]:
-        """Runs of a session ("": of all) in a state ("": in any, "live": not ended)."""
+    async def runs(self, *, session: str, state: str, limit: int, kind: str = "") -> list[RunView]:
+        """Runs of a session with those it started ("": of all) in a state ("": in any, "live": not
+        ended) and of a kind ("": of any)."""
         ...
 
     async def run(self, run_id: str) -> RunView | None:

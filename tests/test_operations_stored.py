@@ -53,15 +53,17 @@ def test_the_fields_that_scripts_read_are_there() -> None:
 async def test_sessions_are_listed_by_their_last_change_with_what_is_unread() -> None:
     async with gateway() as bot:
         await talk(bot, "first")
-        await talk(bot, "second", chat="2")
+        await bot.journal.set_model("late", None)
+        await bot.settle()
         listed = await call(bot, "sessions list")
         assert {(one.key, one.title, one.has_unread) for one in listed} == {
-            ("fake:1", "first", True),
-            ("fake:2", "second", True),
+            ("fake:1", "first", False),
+            ("late", "", True),
         }
-        read = await call(bot, "sessions read", key="fake:1")
+        assert [one.key for one in await call(bot, "sessions list", unread=True)] == ["late"]
+        read = await call(bot, "sessions read", key="late")
         assert not read.has_unread
-        assert [one.key for one in await call(bot, "sessions list", unread=True)] == ["fake:2"]
+        assert await call(bot, "sessions list", unread=True) == []
         assert len(await call(bot, "sessions list", limit=1)) == 1
 
 

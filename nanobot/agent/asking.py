@@ -137,7 +137,8 @@ class Asker:
     async def _one_model(self, turn: Turn, wanted: step.CallModel) -> ReplyEntry:
         """Ask the model whose turn it is: the session's, or the first that has not failed yet."""
         failed, others = len(_failures(turn)), self._settings.fallback_models
-        label = others[min(failed, len(others)) - 1] if failed and others else turn.model
+        label = others[min(failed, len(others)) - 1] if failed and others else None
+        label = label or turn.terms.model or turn.model
         provider, profile = await self._models.pick(label)
         snapshot, call = await self._start_model(turn, wanted, provider, profile)
         turn.begin_call(call.call)

@@ -15,7 +15,7 @@ from nanobot.journal import Journal
 from nanobot.ports import Clock
 from nanobot.session.entries import ToolResultEntry, ToolStartedEntry
 from nanobot.tools.asking import Place, approval, nobody
-from nanobot.tools.base import CallContext, Effect, Queued
+from nanobot.tools.base import CallContext, Effect, Queued, Write
 from nanobot.tools.policy import Judgement, Verdict
 from nanobot.tools.registry import ToolRegistry
 
@@ -37,7 +37,7 @@ class _Done:
 
     def __init__(self, clock: Clock) -> None:
         self.results: list[ToolResultEntry] = []
-        self.messages: tuple[OutboundMessage, ...] = ()
+        self.effects: tuple[OutboundMessage | Write, ...] = ()
         self._clock = clock
         self.begin()
 
@@ -50,10 +50,10 @@ class _Done:
         began, self._since = self._since, self._clock.monotonic()
         return max(int((self._since - began) * 1000), 0)
 
-    def taken(self) -> tuple[list[ToolResultEntry], tuple[OutboundMessage, ...]]:
+    def taken(self) -> tuple[list[ToolResultEntry], tuple[OutboundMessage | Write, ...]]:
         """All of it, for the log."""
-        taken = self.results, self.messages
-        self.results, self.messages = [], ()
+        taken = self.results, self.effects
+        self.results, self.effects = [], ()
         return taken
 
 
@@ -146,7 +146,7 @@ class Caller:
             turn.recorded(await self._journal.start_tool(turn.lane, turn.run, started))
         done.begin()
         await self._make(turn, pending, done)
-        if touches_world:
+        if touches_world or done.effects:  # the next call may look at what this one keeps
             await self._results(turn, done)
 
     def _harmless(self, pending: step.PendingCall) -> bool:
@@ -170,11 +170,14 @@ class Caller:
 
     async def _results(self, turn: Turn, done: _Done) -> None:
         if done.results:
-            results, messages = done.taken()
-            recorded = await self._journal.record_result(turn.lane, turn.run, results, messages)
+            results, effects = done.taken()
+            recorded = await self._journal.record_result(turn.lane, turn.run, results, effects)
             turn.recorded(recorded)
-            for message in messages:
-                turn.owed(message.address)
+            for effect in effects:
+                if isinstance(effect, OutboundMessage):
+                    turn.owed(effect.address)
+                else:
+                    effect.written()
 
     async def _make(self, turn: Turn, pending: step.PendingCall, done: _Done) -> None:
         """One call; every failure becomes a result that the model can work with."""
@@ -198,7 +201,7 @@ class Caller:
             tainted=made.tainted or (pending.refusal is None and self._tools.taints(name)),
         )
         done.results.append(result)
-        done.messages += made.messages
+        done.effects += (*made.messages, *made.writes)
 
     async def _tried(
         self, turn: Turn, pending: step.PendingCall, seconds: float

@@ -11,15 +11,16 @@ from nanobot.agent import step
 from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.calling import Caller
 from nanobot.agent.compaction import UNDONE, latest
-from nanobot.agent.states import RunState
+from nanobot.agent.states import RunKind, RunState
 from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.events import EventKind, OutboundKind
-from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError
+from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
 from nanobot.journal import Claim, Ending
 from nanobot.ports import Clock
 from nanobot.session.entries import NoteEntry, order
+from nanobot.tasks.port import NO_TYPES, RunTypes
 
 MAX_UNCLEAN_ENDS = 3
 
@@ -28,7 +29,13 @@ class Driver:
     """Drives runs. It holds no state of any run between calls: that is all in the Turn."""
 
     def __init__(
-        self, bus: Bus, asker: Asker, caller: Caller, clock: Clock, settings: RunSettings
+        self,
+        bus: Bus,
+        asker: Asker,
+        caller: Caller,
+        clock: Clock,
+        settings: RunSettings,
+        types: RunTypes = NO_TYPES,
     ) -> None:
         self._bus = bus
         self._journal = bus.journal
@@ -36,6 +43,7 @@ class Driver:
         self._caller = caller
         self._clock = clock
         self.settings = settings
+        self._types = types
 
     def begin(self, claim: Claim) -> Turn:
         """Take a claim in hand."""
@@ -74,10 +82,20 @@ class Driver:
             return await self._fail(turn, type(error).__name__, f"I could not answer: {error}")
         except OverBudget as error:
             return await self._over(turn, error)
+        except ToolError as error:  # of a run type: those of tool calls go to the model
+            return await self._fail(turn, type(error).__name__, str(error))
 
     async def _act(self, turn: Turn) -> bool:
         if _order(turn) == "/compact":
             return await self._compact(turn)
+        if turn.terms.type and len(turn.asked()) == 1:
+            made = await self._types.perform(turn)
+            turn.outside = made.tainted
+            if not made.ask:
+                return await self._end(turn, RunState.COMPLETED, made.text, OutboundKind.REPLY)
+            (first,) = turn.asked()
+            asked = msgspec.structs.replace(first, text=made.text, tainted=turn.tainted)
+            turn.recorded(await self._journal.record_result(turn.lane, turn.run, [asked]))
         limits = turn.limits(self.settings.limits)
         while True:
             match step.next_step(turn.run.id, turn.entries, limits):
@@ -161,10 +179,12 @@ class Driver:
             error=error,
             new_window=window == 0,
             window_from=window or None,
+            tainted=turn.run.kind is RunKind.TASK and turn.tainted,
         )
         more = await self._journal.finish(turn.lane, turn.run, ending)
         if owed:
             self._bus.owed(turn.address)
+        self._bus.reported(turn.run)
         turn.ended(state, text, error)
         return more
 

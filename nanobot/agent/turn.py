@@ -23,6 +23,7 @@ from nanobot.ports import Clock
 from nanobot.session.entries import (
     Body,
     Entry,
+    PostEntry,
     ReplyEntry,
     ToolResultEntry,
     UserEntry,
@@ -52,6 +53,7 @@ class Turn:
         self.partial = ""
         self.retries = 0
         self.more = False
+        self.outside = False
         self._bus = bus
         self._clock = clock
         self._seq = 0
@@ -118,8 +120,8 @@ class Turn:
     @property
     def tainted(self) -> bool:
         """Whether anything the model sees came from outside."""
-        kinds = UserEntry | ToolResultEntry
-        return any(isinstance(e.body, kinds) and e.body.tainted for e in self.seen)
+        kinds = UserEntry | ToolResultEntry | PostEntry
+        return self.outside or any(isinstance(e.body, kinds) and e.body.tainted for e in self.seen)
 
     def limits(self, configured: Limits) -> Limits:
         """How far this run may go."""

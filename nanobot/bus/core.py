@@ -172,8 +172,15 @@ class Bus:
         """A run was ended over the head of whoever drives it: they are to let go at once, and
         what its chat has seen of the answer is to be closed."""
         self.owed(run.address)
+        self.reported(run)
         for call in self._on_stopped:
             call(run)
+
+    def reported(self, run: Run) -> None:
+        """A run has ended, and its parent's session was told."""
+        if run.parent_session is not None:
+            self.mail_waits(run.parent_session)
+            self.wake(run.parent_session, RunKind.TASK)
 
     def on_stopped(self, call: Callable[[Run], None]) -> None:
         """`call` is told of every run that an order stopped, after the commit."""

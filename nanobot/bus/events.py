@@ -98,13 +98,17 @@ class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     comes first in what the model is shown. `history` are (role, text) pairs that the model sees
     instead of the session's past. `direct`: the answer goes back to the caller and is not
     delivered anywhere. `unattended`: nobody is there who could be asked anything. `digest` tells
-    whether two callers asked for the same thing.
+    whether two callers asked for the same thing. `model` is asked instead of the session's. `type`
+    is what a background run does, other than asking the model, with its `input` (JSON).
     """
 
     run_id: str = ""
     digest: str = ""
     direct: bool = False
     unattended: bool = False
+    model: str = ""
+    type: str = ""
+    input: str = ""
     max_iterations: int | None = None
     max_tool_rounds: int | None = None
     max_run_seconds: float | None = None
@@ -150,7 +154,8 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
-    caller waits for it and has it with the run's end, so that nothing is left to deliver."""
+    caller waits for it and has it with the run's end, so that nothing is left to deliver.
+    `tainted`: there is content from outside in it."""
 
     address: Address
     text: str
@@ -160,6 +165,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     reply_to: str | None = None
     choices: tuple[Choice, ...] = ()
     direct: bool = False
+    tainted: bool = False
 
 
 class EventKind(StrEnum):

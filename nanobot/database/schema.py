@@ -13,6 +13,7 @@ metadata = sa.MetaData()
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
 CALL_OPEN = sa.text("spending.state = 'open'")
 RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
+RUN_CHILD = sa.text("runs.parent_session IS NOT NULL")
 OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
 OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
 
@@ -125,6 +126,8 @@ runs = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("parent", sa.Text),
+    # The conversation that hears how a background run ended.
+    sa.Column("parent_session", sa.Text),
     sa.Column("origin", sa.Text, nullable=False),
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("chat_id", sa.Text, nullable=False),
@@ -143,6 +146,24 @@ runs = sa.Table(
     sqlite_with_rowid=False,
 )
 sa.Index("runs_live", runs.c.session_key, sqlite_where=RUN_LIVE, postgresql_where=RUN_LIVE)
+sa.Index("runs_children", runs.c.session_key, sqlite_where=RUN_CHILD, postgresql_where=RUN_CHILD)
+
+# What a background run is to do; `key` is the same when it is asked for again.
+tasks = sa.Table(
+    "tasks",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, nullable=False, unique=True),
+    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("input", sa.LargeBinary, nullable=False),
+    sa.Column("report", sa.Text, nullable=False),
+    sa.Column("depth", sa.Integer, nullable=False),
+    sa.Column("tainted", sa.Boolean, nullable=False),
+    sa.Column("not_before", sa.Double, nullable=False),
+    sa.Column("deadline", sa.Double),
+    sqlite_with_rowid=False,
+)
 
 outbound = sa.Table(
     "outbound",

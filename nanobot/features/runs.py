@@ -41,6 +41,9 @@ class _ListRuns(Arguments, frozen=True, kw_only=True):
         ],
         Meta(description="Only in this state: live, completed, failed, aborted ..."),
     ] = ""
+    kind: Annotated[
+        Literal["", "chat", "task"], Meta(description="Only of this kind: chat, task.")
+    ] = ""
     limit: Limit = 20
 
 
@@ -50,7 +53,9 @@ class _Run(Arguments, frozen=True, kw_only=True):
 
 async def _runs(operations: Operations, _: Caller, asked: _ListRuns) -> list[RunView]:
     records = operations.engine.records
-    return await records.runs(session=asked.session, state=asked.state, limit=asked.limit)
+    return await records.runs(
+        session=asked.session, state=asked.state, limit=asked.limit, kind=asked.kind
+    )
 
 
 async def _run_of(operations: Operations, run_id: str) -> RunView:

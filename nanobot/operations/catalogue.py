@@ -11,6 +11,7 @@ from nanobot.features.runs import STORED
 from nanobot.features.sessions import SESSIONS
 from nanobot.features.skills import SKILLS
 from nanobot.features.spending import SPENDING
+from nanobot.features.tasks import TASKS
 from nanobot.operations.operation import Operation
 from nanobot.operations.talking import TALKING
 
@@ -19,6 +20,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *APPROVING,
     *SESSIONS,
     *STORED,
+    *TASKS,
     *PAIRING,
     *SKILLS,
     *CONTEXT,

@@ -10,6 +10,7 @@ import msgspec
 from nanobot.agent.states import RunState
 from nanobot.bus.events import InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.errors import NanobotError, UsageError
+from nanobot.features.tasks import cancel_children
 from nanobot.journal import Admission, Ending
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import TERMINAL, Arguments, Caller, Engine, Operation
@@ -67,7 +68,7 @@ class Operations:
             those = "owners" if operation.role is Role.OWNER else "members and owners"
             return self._answered(asked, f"/{operation.name} is for {those}.")
         if operation.name == "stop":
-            return self._stop(asked)
+            return await self._stop(asked)
         if operation.in_lane:
             # Whatever spelling was used, the lane knows one.
             plain = f"/{operation.name} {asked.argument}".strip()
@@ -101,16 +102,19 @@ class Operations:
             answer=notice(asked.message, text),
         )
 
-    def _stop(self, asked: Asked) -> Admission:
-        """/stop reaches the sender's own run and messages, an owner's all of the session."""
+    async def _stop(self, asked: Asked) -> Admission:
+        """/stop reaches the sender's own run and messages, an owner's all of the session; `all` the
+        background runs too. Should this end before the order is kept, the chat brings it again."""
         partial = self.engine.partial(asked.session_key)
-        everyone = asked.role is Role.OWNER
+        everyone, sender, children = asked.role is Role.OWNER, asked.message.sender.id, 0
+        if asked.argument.strip().lower() == "all":
+            who = None if everyone else sender
+            children = await cancel_children(self, asked.session_key, who, sender)
         running = any(
-            run.session_key == asked.session_key
-            and (everyone or run.sender_id == asked.message.sender.id)
+            run.session_key == asked.session_key and (everyone or run.sender_id == sender)
             for run in self.engine.running()
         )
-        text = "Stopped." if running else _NOTHING_RUNS[everyone]
+        text = "Stopped." if running or children else _NOTHING_RUNS[everyone]
         ending = Ending(
             state=RunState.ABORTED,
             bodies=() if partial is None else (partial,),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nanobot.records import Records
     from nanobot.session.entries import ReplyEntry
     from nanobot.skills import Skills
+    from nanobot.tasks.port import TaskRecords, TaskStarter
     from nanobot.tools.registry import ToolRegistry
 
 TERMINAL = "cli"
@@ -83,6 +84,8 @@ class Engine(Protocol):
     """What operations need of the gateway."""
 
     bus: Bus
+    tasks: TaskRecords
+    starter: TaskStarter
 
     @property
     def journal(self) -> Journal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +12,7 @@ from nanobot.agent.states import RunState, as_people_see
 from nanobot.bus.events import Address, InboundMessage, OutboundKind, OutboundMessage, Role, Sender
 from nanobot.bus.gate import MAX_TEXT, clean
 from nanobot.errors import NanobotError, UsageError
+from nanobot.features.tasks import cancel_children
 from nanobot.journal import Admission, Admitted, Ending
 from nanobot.operations.operation import TERMINAL, Arguments, Caller, First, Here, Operation
 
@@ -111,7 +112,14 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     run: str | None
 
 
-async def _stop(operations: Operations, caller: Caller, asked: _InSession) -> Stopped:
+class _Stop(_InSession, frozen=True, kw_only=True):
+    what: Annotated[
+        Literal["", "all"],
+        Meta(description="all: the background runs too.", extra={"positional": True}),
+    ] = ""
+
+
+async def _stop(operations: Operations, caller: Caller, asked: _Stop) -> Stopped:
     """By a call; in a chat the message itself is the order (Operations.admission)."""
     engine = operations.engine
     row = await engine.journal.session(asked.session)
@@ -130,6 +138,8 @@ async def _stop(operations: Operations, caller: Caller, asked: _InSession) -> St
     taken = await _admitted(operations, order)
     if live is not None:
         engine.bus.owed(live.address)
+    if asked.what == "all":
+        await cancel_children(operations, asked.session, None, caller.by)
     stopped = taken.stopped
     return Stopped(session_key=asked.session, run=None if stopped is None else stopped.id)
 
@@ -278,7 +288,7 @@ TALKING: tuple[Operation, ...] = (
         name="stop",
         help="stops what I am doing for you and drops what you have waiting",
         run=_stop,
-        arguments=_InSession,
+        arguments=_Stop,
         returns=Stopped,
         role=Role.GUEST,
         command="sessions stop",

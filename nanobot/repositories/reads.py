@@ -31,6 +31,14 @@ _e = schema.entries
 _r = schema.runs
 _i = schema.inbound
 _o = schema.outbound
+_t = schema.tasks
+
+# The session of a run that somebody hears of elsewhere is nothing to be read.
+_HEARD = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_CHILD)
+_UNREAD = sa.and_(
+    sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at), sa.not_(_HEARD)
+)
+_SESSIONS = sa.select(_s, _UNREAD.label("unread"))
 
 _MOST_ENTRIES = 5_000
 """Entries of one run that are looked at: far more than its limits allow it to make."""
@@ -55,18 +63,16 @@ def counts(connection: sa.Connection) -> Counts:
 
 def sessions(connection: sa.Connection, *, limit: int, unread: bool) -> list[SessionView]:
     """See Records.sessions."""
-    query = sa.select(_s).order_by(_s.c.updated_at.desc(), _s.c.key).limit(limit)
+    query = _SESSIONS.order_by(_s.c.updated_at.desc(), _s.c.key).limit(limit)
     if unread:
-        query = query.where(
-            sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at)
-        )
+        query = query.where(_UNREAD)
     rows = connection.execute(query).all()
     return [_as_session(connection, row) for row in rows]
 
 
 def one_session(connection: sa.Connection, key: str) -> SessionView | None:
     """See Records.session."""
-    row = connection.execute(sa.select(_s).where(_s.c.key == key)).first()
+    row = connection.execute(_SESSIONS.where(_s.c.key == key)).first()
     return None if row is None else _as_session(connection, row)
 
 
@@ -75,7 +81,7 @@ def _as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> Ses
     return SessionView(
         key=row.key,
         title=row.title,
-        has_unread=row.last_read_at is None or row.updated_at > row.last_read_at,
+        has_unread=bool(row.unread),
         updated_at=row.updated_at,
         created_at=row.created_at,
         model=row.model,
@@ -112,12 +118,15 @@ def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
 
 
 def run_list(
-    connection: sa.Connection, *, session_key: str, state: str, limit: int
+    connection: sa.Connection, *, session_key: str, state: str, limit: int, kind: str = ""
 ) -> list[RunView]:
     """See Records.runs."""
     query = sa.select(_r).order_by(_r.c.id.desc()).limit(limit)
     if session_key:
-        query = query.where(_r.c.session_key == session_key)
+        own = _r.c.session_key == session_key
+        query = query.where(sa.or_(own, _r.c.parent_session == session_key))
+    if kind:
+        query = query.where(_r.c.kind == kind)
     if state == "live":
         query = query.where(schema.RUN_LIVE)
     elif state:
@@ -134,14 +143,18 @@ def one_run(connection: sa.Connection, run_id: str) -> RunView | None:
 
 def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView:
     usage = None if row.usage is None else msgspec.json.decode(row.usage, type=RunUsage)
-    asked = _of_run(connection, row, ("user",))
+    asked = [entry.body for entry in _of_run(connection, row, ("user",)) if entry.body is not None]
+    task = None
+    if row.kind == RunKind.TASK:
+        named = sa.select(_t.c.type, _t.c.title).where(_t.c.run_id == row.id)
+        task = connection.execute(named).first()
     return RunView(
         id=row.id,
         session_key=row.session_key,
         kind=RunKind(row.kind),
         state=RunState(row.state),
         parent=row.parent,
-        inbound_ids=tuple(entry.body["inbound_id"] for entry in asked if entry.body is not None),
+        inbound_ids=tuple(body["inbound_id"] for body in asked if body["inbound_id"]),
         usage=usage,
         error=row.error,
         origin=row.origin,
@@ -149,6 +162,9 @@ def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView
         attempts=row.attempts,
         created_at=row.created_at,
         ended_at=row.ended_at,
+        type=None if task is None else task.type,
+        title=None if task is None else task.title,
+        parent_session=row.parent_session,
     )
 
 

@@ -105,10 +105,10 @@ class SqlRecords:
         await self._do(lambda c: erasing.erase(c, self._writer, session_key, seq, by), "erase")
         await self._database.scrub()
 
-    async def runs(self, *, session: str, state: str, limit: int) -> list[RunView]:
+    async def runs(self, *, session: str, state: str, limit: int, kind: str = "") -> list[RunView]:
         """Runs, the newest first."""
         return await self._do(
-            lambda c: reads.run_list(c, session_key=session, state=state, limit=limit)
+            lambda c: reads.run_list(c, session_key=session, state=state, limit=limit, kind=kind)
         )
 
     async def run(self, run_id: str) -> RunView | None:
@@ -211,6 +211,8 @@ def _delete(connection: sa.Connection, key: str) -> tuple[int, list[str]]:
     owed = sa.select(_o.c.id).where(_o.c.session_key == key)
     connection.execute(sa.delete(_p).where(_p.c.outbound_id.in_(owed)))
     connection.execute(sa.delete(_o).where(_o.c.session_key == key))
+    theirs = sa.select(_r.c.id).where(_r.c.session_key == key)
+    connection.execute(sa.delete(schema.tasks).where(schema.tasks.c.run_id.in_(theirs)))
     connection.execute(sa.delete(_r).where(_r.c.session_key == key))
     for table in (schema.approvals, schema.rules, schema.spending):
         connection.execute(sa.delete(table).where(table.c.session_key == key))

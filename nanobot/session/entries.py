@@ -141,11 +141,13 @@ class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note", omit_defa
     retries: int = 0
 
 
-class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post"):
-    """Something said unasked into this session; the model sees it as its own words."""
+class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post", omit_defaults=True):
+    """Something said unasked into this session; the model sees it as its own words. `tainted`:
+    there is content from outside in it."""
 
     text: str
     key: str
+    tainted: bool = False
 
 
 class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omit_defaults=True):

@@ -29,8 +29,8 @@ def ready(connection: sa.Connection, writer: Writer) -> list[Ready]:
     found: dict[str, Ready] = {}
     live = sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts, _r.c.state).where(schema.RUN_LIVE)
     for key, kind, attempts, state in connection.execute(live.order_by(_r.c.created_at)).all():
-        parked = state == RunState.AWAITING_HUMAN
-        held_yet = held(connection, writer, key) if parked else 0.0
+        waits = state in (RunState.AWAITING_HUMAN, RunState.QUEUED)
+        held_yet = held(connection, writer, key) if waits else 0.0
         found[key] = Ready(key, RunKind(kind), attempts, held_yet)
     waiting = sa.select(
         _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.fetching, _i.c.at
@@ -65,6 +65,8 @@ def claim(
     parked = live if live is not None and live.state is RunState.AWAITING_HUMAN else None
     if parked is not None and approvals.waits(connection, writer, parked) > 0:
         return None
+    if live is not None and _begins(connection, writer, live) > 0:
+        return None
     if live is not None:
         lanes.own(connection, writer, lane, session.token)
         if parked is not None:
@@ -91,7 +93,17 @@ def claim(
 def _again(connection: sa.Connection, run: Run) -> Run:
     """A live run that nobody drives: its last attempt ended uncleanly, which counts."""
     runs.attempted(connection, run, 1)
-    return msgspec.structs.replace(run, attempts=run.attempts + 1)
+    run = msgspec.structs.replace(run, attempts=run.attempts + 1)
+    if run.state is RunState.QUEUED:
+        runs.transition(connection, run, RunState.PREPARING)
+        run = msgspec.structs.replace(run, state=RunState.PREPARING)
+    return run
+
+
+def _begins(connection: sa.Connection, writer: Writer, run: Run) -> float:
+    if run.state is not RunState.QUEUED:
+        return 0.0
+    return 60.0 if writer.tasks is None else writer.tasks.waits(connection, run)
 
 
 def _begin(
@@ -161,7 +173,7 @@ def take_pending(
         if one.command and message.sender.id == run.sender_id:
             break
         own = message.sender.id == run.sender_id and message.address == run.address
-        if own and message.origin is Origin.USER:
+        if own and message.origin in (Origin.USER, Origin.RUN):
             steering.append(one)
     taken = inbox.here(steering, writer.clock.now())
     if not taken:
@@ -176,4 +188,6 @@ def held(connection: sa.Connection, writer: Writer, key: str) -> float:
     live = runs.live(connection, key)
     if live is not None and live.state is RunState.AWAITING_HUMAN:
         return max(approvals.waits(connection, writer, live), 0.001)
+    if live is not None:
+        return _begins(connection, writer, live)
     return inbox.hold(writer, inbox.one_turn(inbox.pending(connection, key)))

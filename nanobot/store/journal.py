@@ -21,6 +21,7 @@ from nanobot.journal import (
     Busy,
     Claim,
     Consumed,
+    Effects,
     Ending,
     Lane,
     Outcome,
@@ -154,10 +155,10 @@ class SqlJournal:
         lane: Lane,
         run: Run,
         bodies: Sequence[Body],
-        messages: Sequence[OutboundMessage] = (),
+        effects: Effects = (),
     ) -> tuple[Entry, ...]:
-        """What tool calls gave, and send."""
-        return await self._advance("record_result", lane, run, bodies, messages)
+        """What tool calls gave, send and keep."""
+        return await self._advance("record_result", lane, run, bodies, effects)
 
     async def _advance(
         self,
@@ -165,7 +166,7 @@ class SqlJournal:
         lane: Lane,
         run: Run,
         bodies: Sequence[Body],
-        messages: Sequence[OutboundMessage] = (),
+        effects: Effects = (),
     ) -> tuple[Entry, ...]:
         def work(connection: sa.Connection) -> tuple[Entry, ...]:
             made = log.append(connection, self._writer, lane, run.id, bodies)
@@ -175,11 +176,13 @@ class SqlJournal:
                 runs.transition(connection, run, RunState.TOOL_RUNNING, progress=True)
             elif verb == "record_result":
                 runs.progressed(connection, run)
-            for message in messages:
-                if message.address == run.address:
-                    outbox.owe(connection, self._writer, lane.session_key, run.id, [message])
+            for effect in effects:
+                if not isinstance(effect, OutboundMessage):
+                    effect.write(connection)
+                elif effect.address == run.address:
+                    outbox.owe(connection, self._writer, lane.session_key, run.id, [effect])
                 else:
-                    outbox.post(connection, self._writer, str(message.address), message)
+                    outbox.post(connection, self._writer, str(effect.address), effect)
             return made
 
         return await self._do(verb, work)

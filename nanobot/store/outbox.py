@@ -21,6 +21,7 @@ from nanobot.store.unit import Writer
 
 _o = schema.outbound
 _p = schema.parts
+_s = schema.sessions
 _decoder = msgspec.json.Decoder(OutboundMessage)
 
 _COLUMNS = (
@@ -66,6 +67,13 @@ _DONE = (
     .where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
     .values(state="sent", error=None, settled_at=sa.bindparam("now"))
 )
+# What arrived was read, and all that was said before it.
+_READ = (
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"))
+    .where(sa.or_(_s.c.last_read_at.is_(None), _s.c.last_read_at < sa.bindparam("at")))
+    .values(last_read_at=sa.bindparam("at"))
+)
 _PART_INSERT = sa.insert(_p)
 _OWED = (
     sa.select(_o.c.chat_id, sa.func.min(_o.c.id))
@@ -96,7 +104,7 @@ _PART_SENT = (
 )
 _PARTS_GONE = sa.delete(_p).where(_p.c.outbound_id == sa.bindparam("o"))
 hot(_NEXT, _PARTS, _SENDING, _DONE, _PART_INSERT, _OWED, _KNOWN, _LATER, _DEAD, _PART_STATE)
-hot(_PART_SENT, _PARTS_GONE)
+hot(_PART_SENT, _PARTS_GONE, _READ)
 
 
 def owe(
@@ -133,7 +141,7 @@ def post(
         return
     log.ensure_session(connection, writer, session_key, message.text)
     lane = log.lane_of(connection, session_key)
-    entry = PostEntry(text=message.text, key=message.key)
+    entry = PostEntry(text=message.text, key=message.key, tainted=message.tainted)
     log.append(connection, writer, lane, "", [entry])
     owe(connection, writer, session_key, "", [message])
 
@@ -264,6 +272,7 @@ def receipt(
     if begin is not None:
         connection.execute(_PART_STATE, {"o": row.id, "n": begin, "s": "sending"})
         return None
+    connection.execute(_READ, {"k": row.session_key, "at": row.created_at})
     connection.execute(_DONE, {"o": row.id, "now": writer.clock.now()})
     address = row.message.address
     return next_outbound(connection, address.channel, address.chat_id)

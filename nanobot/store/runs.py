@@ -112,6 +112,7 @@ def as_run(row: sa.Row[tuple[object, ...]]) -> Run:
         created_at=r["created_at"],
         error=r["error"],
         ended_at=r["ended_at"],
+        parent_session=r["parent_session"],
     )
 
 
@@ -171,6 +172,8 @@ def _end(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending
     if ending.window_from is not None:
         widened = {"k": lane.session_key, "p": None, "f": None, "w": ending.window_from}
         connection.execute(_PROMPT, widened)
+    if run.kind is RunKind.TASK and writer.tasks is not None:
+        writer.tasks.report(connection, run, ending)
 
 
 def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | None:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from nanobot.journal import Ending, Run
 from nanobot.ports import Clock, Ids
 from nanobot.session.entries import Body, ModelCallEntry
+from nanobot.tasks.port import TaskEnds
 
 
 class Ledger(Protocol):
@@ -33,7 +34,7 @@ class Writer:
 
     `lease` None means that the process lock is the lease: a lane of ours never expires, a lane of
     anybody else is dead. Otherwise leases last that many seconds by the database's clock.
-    Without a `ledger` nothing is counted and nothing limited.
+    Without a `ledger` nothing is counted and nothing limited, without `tasks` none of them begins.
     """
 
     def __init__(self, clock: Clock, ids: Ids, owner: str, lease: float | None = None) -> None:
@@ -42,6 +43,7 @@ class Writer:
         self.owner = owner
         self.lease = lease
         self.ledger: Ledger | None = None
+        self.tasks: TaskEnds | None = None
 
 
 def store_now(connection: sa.Connection, writer: Writer) -> float:

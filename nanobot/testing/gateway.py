@@ -44,6 +44,7 @@ from nanobot.repositories.memories import SqlMemories
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
 from nanobot.repositories.spending import SqlLedger, SqlSpending
+from nanobot.repositories.tasks import SqlTasks
 from nanobot.seeing import Seeing
 from nanobot.session.entries import Entry, ReplyEntry
 from nanobot.settings import BudgetSettings
@@ -51,11 +52,16 @@ from nanobot.skills import Skills
 from nanobot.store import log
 from nanobot.store.journal import SqlJournal
 from nanobot.store.unit import Writer
+from nanobot.tasks.builtin import agent_type
+from nanobot.tasks.port import TaskRecords, TaskStarter
+from nanobot.tasks.starting import Starter
+from nanobot.tasks.types import AnyRunType, Types
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.spawn import spawn_tool
 
 T = TypeVar("T")
 
@@ -120,6 +126,7 @@ class Process:
         self.spending: Spending = SqlSpending(self)
         self.writer = writer
         self.memories = SqlMemories(self, writer)
+        self.tasks: TaskRecords = SqlTasks(self, writer)
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """Run `work`; see Database."""
@@ -147,7 +154,8 @@ class Process:
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How a gateway is made, where it matters to a test. With `received` it fetches the files of a
-    channel that has some, in threads and onto the disk."""
+    channel that has some, in threads and onto the disk. `types` of background runs are there
+    besides `agent`; with `spawn` there is the tool."""
 
     settings: RunSettings = RunSettings()
     persona: Persona = Persona(Path("/nonexistent"))
@@ -164,6 +172,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     hosting: Hosting = Hosting()
     received: Received | None = None
     max_attachment: int = 20_000_000
+    types: tuple[AnyRunType, ...] = ()
+    spawn: bool = False
 
 
 class FakeGateway:
@@ -193,6 +203,7 @@ class FakeGateway:
         for tool in tools:
             registry.register(tool)
         self.mcp = Servers({}, registry, home.clock, {}, Path())
+        types = self._background(options, registry)
         settings, clock = options.settings, home.clock
         received = options.received
         models = provider if received is None else Seeing(provider, received.blobs)
@@ -205,7 +216,7 @@ class FakeGateway:
         caller = Caller(self.journal, registry, clock, settings.limits.max_run_seconds)
         self.loop = Lanes(
             self.bus,
-            Driver(self.bus, asker, caller, clock, settings),
+            Driver(self.bus, asker, caller, clock, settings, types),
             clock,
             home.ids,
             options.capacity,
@@ -226,6 +237,15 @@ class FakeGateway:
             channel.name, gate, self.bus, Operations(self), options.policy, self.host.alive
         )
         self._tasks: list[asyncio.Task[None]] = []
+
+    def _background(self, options: Options, registry: ToolRegistry) -> Types:
+        """What background runs need; spawn only where a test asks for it."""
+        self.tasks = self.process.tasks
+        types = Types((*options.types, agent_type()), registry, self.home.clock)
+        self.starter: TaskStarter = Starter(types, self.tasks, self.bus)
+        if options.spawn:
+            registry.register(spawn_tool(self.starter))
+        return types
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         """Serve within these tasks."""

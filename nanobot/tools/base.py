@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -57,13 +57,26 @@ class Question(msgspec.Struct, frozen=True):
     choices: tuple[str, ...] = ()
 
 
+class Write(Protocol):
+    """Rows that a call leaves in the store, written in the transaction that records its result."""
+
+    def write(self, connection: Any) -> None:
+        """Within that transaction, over the store's own connection; it may be tried again."""
+        ...
+
+    def written(self) -> None:
+        """They are committed: whoever acts on them may be woken. A crash can come before this."""
+        ...
+
+
 class Queued(msgspec.Struct, frozen=True):
-    """The result of a call of effect `store`: its text, and the messages to chats that are
+    """The result of a call of effect `store`: its text, and the messages to chats and rows that are
     committed with it. `tainted`: this one result is content from outside."""
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
     tainted: bool = False
+    writes: tuple[Write, ...] = ()
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):

@@ -233,7 +233,7 @@ class ToolRegistry:
             raise ToolTimeout(f"{name} took over {tool.timeout:g} s and was stopped") from error
         done = result if isinstance(result, Queued) else Queued(result)
         text = shorten(self.redact(clean(done.text)), self._max_result_chars, tool.rest)
-        return Queued(text, done.messages, done.tainted)
+        return msgspec.structs.replace(done, text=text)
 
     def _names(self, role: Role | None) -> list[str]:
         return sorted(

@@ -88,6 +88,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("kind", sa.Text, nullable=False),
         sa.Column("state", sa.Text, nullable=False),
         sa.Column("parent", sa.Text),
+        sa.Column("parent_session", sa.Text),
         sa.Column("origin", sa.Text, nullable=False),
         sa.Column("channel", sa.Text, nullable=False),
         sa.Column("chat_id", sa.Text, nullable=False),
@@ -106,6 +107,21 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     )
     live = "runs.state NOT IN ('completed', 'failed', 'aborted')"
     _partial("runs_live", "runs", ["session_key"], live)
+    _partial("runs_children", "runs", ["session_key"], "runs.parent_session IS NOT NULL")
+    op.create_table(
+        "tasks",
+        sa.Column("run_id", sa.Text, primary_key=True),
+        sa.Column("key", sa.Text, nullable=False, unique=True),
+        sa.Column("type", sa.Text, nullable=False),
+        sa.Column("title", sa.Text, nullable=False),
+        sa.Column("input", sa.LargeBinary, nullable=False),
+        sa.Column("report", sa.Text, nullable=False),
+        sa.Column("depth", sa.Integer, nullable=False),
+        sa.Column("tainted", sa.Boolean, nullable=False),
+        sa.Column("not_before", sa.Double, nullable=False),
+        sa.Column("deadline", sa.Double),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "outbound",
         sa.Column("id", big, primary_key=True, autoincrement=True),

@@ -1,0 +1,1 @@
+"""Background runs: what they are asked for by, what they do, and how they are kept."""

@@ -1,0 +1,54 @@
+"""The tool that starts a subagent, whose row is committed together with the result."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from nanobot.tasks.port import AGENT, MAX_TITLE, Parent, TaskStarter, Wanted
+from nanobot.tools.base import CallContext, Effect, Queued, Tool
+
+
+class Spawn(msgspec.Struct, frozen=True):
+    """Arguments of spawn."""
+
+    task: Annotated[
+        str,
+        msgspec.Meta(
+            min_length=1,
+            max_length=50_000,
+            description="What to do, with all that is needed to know: it does not see this chat",
+        ),
+    ]
+    label: Annotated[
+        str, msgspec.Meta(max_length=MAX_TITLE, description="A few words to call it by")
+    ] = ""
+
+
+def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
+    """spawn, for owners and members. The run and the result are one transaction, so that a crash
+    neither loses the run nor starts it twice."""
+
+    async def run(args: Spawn, context: CallContext) -> Queued:
+        wanted = Wanted(
+            type=AGENT,
+            title=args.label.strip() or args.task.strip()[:60],
+            input={"task": args.task},
+            key=f"spawn:{context.key}",
+            parent=Parent.of(context),
+        )
+        run_id, write = await starter.prepare(wanted)
+        told = f"Started #{run_id} in the background. Its report will come as a message here."
+        return Queued(told, writes=(write,))
+
+    return Tool(
+        name="spawn",
+        description=(
+            "Have a task done in the background by a copy of yourself while you go on; its report "
+            "comes later, as a message. For long work, or several things side by side."
+        ),
+        args=Spawn,
+        run=run,
+        effect=Effect.STORE,
+    )
