@@ -29,7 +29,7 @@ from nanobot.bus.events import Role
 from nanobot.bus.gate import Gate
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
-from nanobot.equipment import memory_of
+from nanobot.equipment import cron_of, memory_of, sandbox_of
 from nanobot.errors import NanobotError
 from nanobot.fetching import Fetcher
 from nanobot.glimpse import Glimpse
@@ -64,6 +64,7 @@ from nanobot.tasks.service import BackgroundRuns
 from nanobot.tasks.types import installed
 from nanobot.terminal import NAME, Terminal
 from nanobot.tools.ask import ask_tool
+from nanobot.tools.cron import cron_tool
 from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.files import file_tools
 from nanobot.tools.memory import memory_tools
@@ -74,7 +75,6 @@ from nanobot.tools.process import process_tool
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
-from nanobot.tools.sandbox import Sandbox, find_bwrap
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.web import web_tools
 
@@ -205,6 +205,7 @@ class Gateway:
                 agent = tasks.create_task(self.loop.run(), name="agent")
                 hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
                 starting = [
+                    tasks.create_task(self._cron.run(), name="cron"),
                     tasks.create_task(self._warm_up(), name="model"),
                     tasks.create_task(self._begin(tasks, hosting, ready), name="start"),
                 ]
@@ -221,6 +222,8 @@ class Gateway:
         self.bus = Bus(store.journal, config.lane_limit, busy)
         store.writer.ledger = SqlLedger(self.budgets, self._clock)
         self.spending: Spending = SqlSpending(store.database)
+        self._cron = cron_of(store, self.bus)
+        self.book = self._cron.book(local_zone(self._environ))
         self.blobs = Blobs(self.config.home / "blobs")
         self.records: Records = SqlRecords(store.database, store.writer, self.blobs)
         self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)
@@ -259,26 +262,23 @@ class Gateway:
     def _tools(self, store: Store, roots: Roots) -> ToolRegistry:
         """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
         from files and commands, even where the workspace contains it."""
-        hidden = (self.config.home, self.config.file)
         folder, settings = self.config.workspace, self.config.tools.exec
         tools = ToolRegistry(policy=Policy(self.config.policy), redact=self._redact)
-        for tool in file_tools(roots):
-            tools.register(tool)
-        bwrap = None if settings.sandbox == "off" else find_bwrap()
-        sandbox = Sandbox(bwrap, hidden=hidden, environment=self._environ)
+        sandbox = sandbox_of(self.config, self._environ)
         records = SqlBackground(store.database, store.writer)
         self._background = Background(
             sandbox, folder, self.bus, records, self._clock, settings.background_timeout
         )
-        terms = Terms(
-            walls=_WALLS[settings.sandbox], network=settings.network, timeout=settings.timeout
-        )
+        walls, timeout = _WALLS[settings.sandbox], settings.timeout
+        terms = Terms(walls=walls, network=settings.network, timeout=timeout)
         tools.register(exec_tool(sandbox, folder, terms, self._background))
         tools.register(process_tool(self._background))
         channels = {name for name, one in self.config.channels.items() if one.enabled}
         for tool in (
+            *file_tools(roots),
             *web_tools(self.config.tools.web),
             ask_tool(),
+            cron_tool(self.book),
             message_tool({NAME, *channels}, Files(roots, self.blobs)),
             *memory_tools(self.memory, self.config.memory),
         ):

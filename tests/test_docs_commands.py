@@ -12,6 +12,7 @@ from typer.main import get_command
 
 from nanobot import approvals, exhibit, pairing, records, skills
 from nanobot.cli.commands import app
+from nanobot.cron import jobs
 from nanobot.errors import NanobotError
 from nanobot.features import spending
 from nanobot.mcp.server import ServerView
@@ -33,6 +34,8 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "context": exhibit.ContextView,
     "mcp server": ServerView,
     "approval": approvals.Approval,
+    "job": jobs.JobView,
+    "occurrence": jobs.OccurrenceView,
     "rule": approvals.RuleView,
     "usage": spending.Report,
 }

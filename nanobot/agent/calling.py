@@ -261,4 +261,5 @@ def _context(turn: Turn, pending: step.PendingCall) -> CallContext:
         private=turn.private,
         tainted=turn.tainted,
         approved=pending.approved,
+        origin=turn.run.origin,
     )

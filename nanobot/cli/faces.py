@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ _GROUPS = {
     "skills": "Pages on how to do things, for the model to open.",
     "tools": "What the model may do, and what it did.",
     "pair": "People: who asks to be let in, and who was.",
+    "cron": "Jobs: what is done by the clock.",
     "approvals": "What waits for somebody's word.",
     "policy": "What the model may do, and why.",
     "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",
@@ -55,7 +57,7 @@ def _command(operation: Operation) -> Callable[..., None]:
         with errors():
             if operation.confirm and not given.pop("yes"):
                 _ask(operation)
-            named = {one.name: given[one.name] for one in operation.parameters}
+            named = {one.name: given[_slot(one)] for one in operation.parameters}
             if "path" in named:  # whoever performs it may stand in another folder
                 named["path"] = str(Path(named["path"]).expanduser().absolute())
             operation.converted(named, strict=True)
@@ -64,8 +66,8 @@ def _command(operation: Operation) -> Callable[..., None]:
     hints: dict[str, Any] = {"context": typer.Context}
     defaults: dict[str, Any] = {"context": inspect.Parameter.empty}
     for one in operation.parameters:
-        hints[one.name] = Annotated[one.kind, _declared(one)]
-        defaults[one.name] = inspect.Parameter.empty if one.required else one.default
+        hints[_slot(one)] = Annotated[one.kind, _declared(one)]
+        defaults[_slot(one)] = inspect.Parameter.empty if one.required else one.default
     if operation.confirm:
         hints["yes"] = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
         defaults["yes"] = False
@@ -79,6 +81,11 @@ def _command(operation: Operation) -> Callable[..., None]:
     vars(run)["__signature__"] = inspect.Signature(parameters)
     run.__annotations__ = hints
     return run
+
+
+def _slot(one: Parameter) -> str:
+    """The name within Python, which has words of its own (`from`)."""
+    return f"{one.name}_" if keyword.iskeyword(one.name) else one.name
 
 
 def _declared(one: Parameter) -> Any:

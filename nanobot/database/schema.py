@@ -16,6 +16,8 @@ RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
 RUN_CHILD = sa.text("runs.parent_session IS NOT NULL")
 OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
 OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
+JOB_ACTIVE = sa.text("jobs.state = 'active'")
+OCCURRENCE_OPEN = sa.text("occurrences.status IN ('running', 'waiting')")
 
 # The full text of memories, kept in step by the database itself. A memory's text never changes.
 MEMORIES_FTS = (
@@ -348,4 +350,46 @@ warned = sa.Table(
     sa.Column("chat", sa.Text, primary_key=True),
     sa.Column("of", sa.Text, primary_key=True),
     sqlite_with_rowid=False,
+)
+
+# What is to be done by the clock; the body is a Plan. `next_due` is `next_at` with its jitter.
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("name", sa.Text, nullable=False, index=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("call_key", sa.Text, unique=True),
+    sa.Column("next_at", sa.Double),
+    sa.Column("next_due", sa.Double),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("changed_at", sa.Double, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+sa.Index("jobs_due", jobs.c.next_due, sqlite_where=JOB_ACTIVE, postgresql_where=JOB_ACTIVE)
+
+# Every time a job was due, with what became of it.
+occurrences = sa.Table(
+    "occurrences",
+    metadata,
+    sa.Column("job_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("scheduled_at", sa.Double, primary_key=True),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("session_key", sa.Text, nullable=False, server_default=""),
+    sa.Column("inbound_id", _Id),
+    sa.Column("attempt", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("retry_at", sa.Double),
+    sa.Column("call_key", sa.Text, unique=True),
+    sa.Column("error", sa.Text),
+    sa.Column("fired_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double, index=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+sa.Index(
+    "occurrences_open",
+    occurrences.c.job_id,
+    sqlite_where=OCCURRENCE_OPEN,
+    postgresql_where=OCCURRENCE_OPEN,
 )

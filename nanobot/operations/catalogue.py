@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nanobot.features.approving import APPROVING
 from nanobot.features.context import CONTEXT
+from nanobot.features.jobs import JOBS
 from nanobot.features.mcp import MCP
 from nanobot.features.memory import MEMORY
 from nanobot.features.pairing import PAIRING
@@ -27,4 +28,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *SPENDING,
     *MCP,
     *MEMORY,
+    *JOBS,
 )

@@ -19,6 +19,7 @@ from nanobot.operations.showing import as_text
 if TYPE_CHECKING:
     from nanobot.budgets import Budgets, Spending
     from nanobot.bus.core import Bus
+    from nanobot.cron.book import Book
     from nanobot.glimpse import Glimpse
     from nanobot.journal import Journal, Run
     from nanobot.mcp.servers import Servers
@@ -115,6 +116,11 @@ class Engine(Protocol):
     @property
     def memory(self) -> MemoryPort:
         """What is remembered beyond conversations."""
+        ...
+
+    @property
+    def book(self) -> Book:
+        """What is done by the clock."""
         ...
 
     @property
@@ -258,7 +264,7 @@ def _parameter(field: msgspec.structs.FieldInfo) -> Parameter:
             description = meta.description or description
     kind = getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
     return Parameter(
-        name=field.name,
+        name=field.encode_name,
         kind=kind if kind in {int, float, bool} else str,
         description=description,
         positional=field.required or bool(extra.get("positional")),

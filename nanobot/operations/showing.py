@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.agent.states import RunState, as_people_see
 from nanobot.approvals import Approval
+from nanobot.cron.jobs import JobView, OccurrenceView
 from nanobot.memory.port import Found, MemoryView
 from nanobot.pairing import PairingView
 from nanobot.records import OutboxView, RunView, SessionView, ToolCallView
@@ -23,6 +24,8 @@ _SHOWN: dict[type, tuple[str, ...]] = {
     OutboxView: ("id", "address", "state", "created_at", "text", "error"),
     PairingView: ("who", "name", "state", "role", "code", "asked_at"),
     SkillView: ("name", "state", "source", "always", "description", "why"),
+    JobView: ("id", "name", "state", "schedule", "zone", "next_at", "to", "text"),
+    OccurrenceView: ("scheduled_at", "name", "status", "ended_at", "run_id", "error"),
     MemoryView: ("id", "text", "state", "kind", "scope", "updated_at"),
     Found: ("id", "text", "created_at"),
     ToolCallView: ("at", "name", "ok", "arguments", "text"),
@@ -33,6 +36,9 @@ _HEADINGS = {
     "created_at": "since",
     "asked_at": "asked",
     "at": "when",
+    "next_at": "next",
+    "scheduled_at": "due",
+    "ended_at": "ended",
     "has_unread": "unread",
 }
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -73,14 +79,15 @@ def _word(value: Any) -> str:
 
 
 def age(seconds: float) -> str:
-    """How long ago, in one word or two."""
-    if seconds < _MINUTE:
-        return "just now"
-    if seconds < _HOUR:
-        return f"{seconds / _MINUTE:.0f} min ago"
-    if seconds < 2 * _DAY:
-        return f"{seconds / _HOUR:.0f} h ago"
-    return f"{seconds / _DAY:.0f} days ago"
+    """How long ago, or in how long, in one word or two."""
+    if abs(seconds) < _MINUTE:
+        return "just now" if seconds >= 0 else "at once"
+    told = f"{abs(seconds) / _DAY:.0f} days"
+    if abs(seconds) < _HOUR:
+        told = f"{abs(seconds) / _MINUTE:.0f} min"
+    elif abs(seconds) < 2 * _DAY:
+        told = f"{abs(seconds) / _HOUR:.0f} h"
+    return f"{told} ago" if seconds > 0 else f"in {told}"
 
 
 def as_text(result: Any, now: float) -> str:

@@ -20,6 +20,8 @@ from nanobot.agent.run import Driver
 from nanobot.budgets import Budgets, Spending
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, SessionPolicy
+from nanobot.cron.jobs import Jobs
+from nanobot.cron.service import CronService
 from nanobot.database import migrate
 from nanobot.database.sqlite import SqliteDatabase, Work
 from nanobot.errors import StoreError
@@ -40,6 +42,7 @@ from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
 from nanobot.received import Received
 from nanobot.records import Records
+from nanobot.repositories.jobs import SqlJobs
 from nanobot.repositories.memories import SqlMemories
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
@@ -127,6 +130,7 @@ class Process:
         self.writer = writer
         self.memories = SqlMemories(self, writer)
         self.tasks: TaskRecords = SqlTasks(self, writer)
+        self.jobs: Jobs = SqlJobs(self, writer)
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """Run `work`; see Database."""
@@ -199,6 +203,8 @@ class FakeGateway:
         self.budgets, self.spending = options.budgets, process.spending
         process.writer.ledger = SqlLedger(self.budgets, home.clock)
         self.bus = Bus(self.journal, options.lane_limit)
+        self.cron = CronService(process.jobs, self.bus, home.clock)
+        self.book = self.cron.book(options.settings.zone)
         self.tools = registry = ToolRegistry()
         for tool in tools:
             registry.register(tool)

@@ -50,6 +50,10 @@ class ManualClock:
             if not until.done():
                 until.set_result(None)
 
+    def set_by(self, seconds: float) -> None:
+        """Somebody sets the clock; no time passes."""
+        self._now += seconds
+
     async def asleep(self, count: int = 1) -> None:
         """Wait until that many are sleeping at once (only if not `instant`)."""
         async with asyncio.timeout(PATIENCE):

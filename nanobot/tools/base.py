@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from nanobot.bus.events import Address, OutboundMessage, Role
+from nanobot.bus.events import Address, Origin, OutboundMessage, Role
 
 
 class Effect(StrEnum):
@@ -28,7 +28,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     """For whom a call runs. `key` is the call's identity: run, model call, index. `private`:
     one person alone reads in this chat. `tainted`: the run has seen what came from outside, which
     may be what asks for this call. `approved`: a person has agreed to exactly this call, or a rule
-    of the configuration allows it."""
+    of the configuration allows it. `origin`: what the run answers."""
 
     run_id: str
     session_key: str
@@ -39,6 +39,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     private: bool = False
     tainted: bool = False
     approved: bool = False
+    origin: Origin = Origin.USER
 
 
 Args = TypeVar("Args", bound=msgspec.Struct)

@@ -12,6 +12,7 @@ from nanobot.budgets import Budgets
 from nanobot.database import schema
 from nanobot.database.postgres import PostgresDatabase
 from nanobot.database.sqlite import SqliteDatabase, Work
+from nanobot.repositories.jobs import SqlJobs
 from nanobot.repositories.memories import SqlMemories
 from nanobot.repositories.pairings import SqlPairings
 from nanobot.repositories.records import SqlRecords
@@ -66,6 +67,10 @@ class Home:
     def records(self) -> SqlRecords:
         """What people read and change with."""
         return SqlRecords(self.database, Writer(self.clock, self.ids, "reader"))
+
+    def jobs(self, owner: str = "us") -> SqlJobs:
+        """What is done by the clock."""
+        return SqlJobs(self.database, Writer(self.clock, self.ids, owner))
 
     def pairings(self) -> SqlPairings:
         """Who asked to be let in, and who was."""

@@ -202,6 +202,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("created_at", sa.Double, nullable=False),
     )
     _memories(big)
+    _by_the_clock(big)
 
 
 def _memories(big: sa.types.TypeEngine[int]) -> None:
@@ -285,6 +286,45 @@ def _spending(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("chat", sa.Text, primary_key=True),
         sa.Column("of", sa.Text, primary_key=True),
         sqlite_with_rowid=False,
+    )
+
+
+def _by_the_clock(big: sa.types.TypeEngine[int]) -> None:
+    op.create_table(
+        "jobs",
+        sa.Column("id", big, primary_key=True, autoincrement=True),
+        sa.Column("name", sa.Text, nullable=False, index=True),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("owner", sa.Text, nullable=False),
+        sa.Column("call_key", sa.Text, unique=True),
+        sa.Column("next_at", sa.Double),
+        sa.Column("next_due", sa.Double),
+        sa.Column("created_at", sa.Double, nullable=False),
+        sa.Column("changed_at", sa.Double, nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+    )
+    _partial("jobs_due", "jobs", ["next_due"], "jobs.state = 'active'")
+    op.create_table(
+        "occurrences",
+        sa.Column("job_id", big, primary_key=True, autoincrement=False),
+        sa.Column("scheduled_at", sa.Double, primary_key=True),
+        sa.Column("status", sa.Text, nullable=False),
+        sa.Column("session_key", sa.Text, nullable=False, server_default=""),
+        sa.Column("inbound_id", big),
+        sa.Column("attempt", sa.Integer, nullable=False, server_default="1"),
+        sa.Column("retry_at", sa.Double),
+        sa.Column("call_key", sa.Text, unique=True),
+        sa.Column("error", sa.Text),
+        sa.Column("fired_at", sa.Double, nullable=False),
+        sa.Column("ended_at", sa.Double, index=True),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    _partial(
+        "occurrences_open",
+        "occurrences",
+        ["job_id"],
+        "occurrences.status IN ('running', 'waiting')",
     )
 
 

@@ -1,0 +1,1 @@
+"""What happens by the clock: schedules, jobs, and the service that fires them."""

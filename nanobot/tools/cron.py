@@ -1,0 +1,110 @@
+"""The tool with which the model does things by the clock."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+
+from nanobot.cron.book import Asker, Book, Wish
+from nanobot.cron.jobs import Job
+from nanobot.cron.schedule import zone_of
+from nanobot.errors import ToolError, UsageError
+from nanobot.tools.base import CallContext, Effect, Tool
+
+_LISTED = 50
+_TEXT_CHARS = 80
+
+
+class CronArgs(msgspec.Struct, frozen=True):
+    """Arguments of cron."""
+
+    action: Annotated[
+        Literal["add", "list", "remove", "pause", "resume", "run"],
+        msgspec.Meta(description="What to do"),
+    ]
+    schedule: Annotated[
+        str,
+        msgspec.Meta(
+            description="For add: `+20m`, `2026-12-24T18:00` (both once), `every 2 hours`, or a "
+            "cron expression such as `0 9 * * 1-5`"
+        ),
+    ] = ""
+    message: Annotated[
+        str,
+        msgspec.Meta(
+            description="For add: what you will be asked to do then, complete in itself; you will "
+            "not see this conversation. Your answer is sent to this chat"
+        ),
+    ] = ""
+    zone: Annotated[
+        str, msgspec.Meta(description="For add: the time zone, as in Europe/Berlin")
+    ] = ""
+    job_id: Annotated[
+        str, msgspec.Meta(description="For remove, pause, resume, run: number or name of the job")
+    ] = ""
+
+
+def cron_tool(book: Book) -> Tool[CronArgs]:
+    """cron: every call is rows of the store, and one made again changes nothing more."""
+
+    async def run(args: CronArgs, context: CallContext) -> str:
+        try:
+            return await _done(book, args, context)
+        except UsageError as error:
+            raise ToolError(str(error)) from error
+
+    return Tool(
+        name="cron",
+        description=(
+            "Do things later or regularly: add a job with a schedule, list the jobs, remove, "
+            f"pause, resume or run one. Times are in {book.zone} unless a zone is given."
+        ),
+        args=CronArgs,
+        run=run,
+        effect=Effect.STORE,
+    )
+
+
+async def _done(book: Book, args: CronArgs, context: CallContext) -> str:
+    asker = Asker(
+        role=context.role,
+        sender_id=context.sender_id,
+        address=context.address,
+        session_key=context.session_key,
+        key=context.key,
+        origin=context.origin,
+        run_id=context.run_id,
+        tainted=context.tainted,
+    )
+    if args.action == "list":
+        jobs = await book.listed(asker, state="", limit=_LISTED)
+        return "\n".join(_line(job) for job in jobs) or "There are no jobs."
+    if args.action == "add":
+        wish = Wish(schedule=args.schedule, text=args.message, zone=args.zone or None)
+        return f"Added: {_line(await book.add(asker, wish))}"
+    if not args.job_id.strip():
+        raise UsageError(f"job_id: {args.action} needs the number of the job; `list` shows it")
+    if args.action == "remove":
+        return f"Removed: {_line(await book.remove(asker, args.job_id))}"
+    if args.action == "run":
+        return f"It is being done now: {_line(await book.trigger(asker, args.job_id))}"
+    job = await book.found(asker, args.job_id)
+    wanted = "paused" if args.action == "pause" else "active"
+    if job.state != wanted:  # a call made again finds it done
+        change = book.pause if args.action == "pause" else book.resume
+        job = await change(asker, args.job_id)
+    return f"It is {job.state} now: {_line(job)}"
+
+
+def _line(job: Job) -> str:
+    plan, text = job.plan, " ".join(job.plan.text.split())
+    then = "not due"
+    if job.next_at is not None:
+        time = datetime.fromtimestamp(job.next_at, zone_of(plan.zone))
+        then = f"next {time:%a %Y-%m-%d %H:%M}"
+    return (
+        f"#{job.id} {plan.name} [{job.state}] {plan.schedule} ({plan.zone}), {then}: "
+        f"{text[:_TEXT_CHARS]}"
+    )

@@ -1,0 +1,145 @@
+"""Whatever ends the process at whatever moment: every due time has one row, and one end."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nanobot.bus.events import Address, Role
+from nanobot.cron.book import Asker, Wish
+from nanobot.cron.jobs import LATE_SECONDS, Job
+from nanobot.cron.schedule import coming
+from nanobot.database import schema
+from nanobot.errors import StoreError
+from nanobot.testing import FakeChannel, ManualClock, MemoryHome, ScriptedProvider, gateway
+
+NOON = datetime(2026, 3, 28, 12, tzinfo=UTC).timestamp()
+OWNER = Asker(role=Role.OWNER, sender_id="1001", address=Address("fake", "1"), session_key="fake:1")
+ENDS = {"done", "failed", "skipped", "missed", "cancelled"}
+SCHEDULES = ("*/7 * * * *", "30 2 * * *", "every 11 minutes", "+50m", "0 */2 * * 0")
+
+
+class Killed(StoreError):
+    """The process is gone at this point."""
+
+
+def rows(home: MemoryHome, query: sa.Select[Any]) -> list[Any]:
+    return home.do(lambda connection: list(connection.execute(query)))
+
+
+async def life(home: MemoryHome, rng: random.Random, jobs: list[Job] | None) -> list[Job]:
+    """One process: some minutes in steps, until it is killed somewhere around a verb."""
+    left, after = rng.randrange(3, 60), rng.random() < 0.5
+    assert isinstance(home.clock, ManualClock)
+    async with gateway(ScriptedProvider(), FakeChannel(), home=home) as bot:
+        if jobs is None:
+            jobs = [await bot.book.add(OWNER, _wish(schedule, rng)) for schedule in SCHEDULES]
+
+        def reach(_verb: str) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                bot.process.dead = True
+                raise Killed("kill -9")
+
+        if after:
+            bot.process.after = reach
+        else:
+            bot.process.before = reach
+        await bot.process.jobs.realign() if not bot.process.dead else None
+        while not bot.process.dead:
+            try:
+                await bot.cron.fire()
+            except StoreError:
+                break
+            await bot.settle()
+            home.clock.advance(rng.choice([1, 20, 60, 300, 1_800]))
+        bot.crash()
+    home.clock.advance(rng.choice([0, 1, 90, 3_000, 40_000]))
+    return jobs
+
+
+def _wish(schedule: str, rng: random.Random) -> Wish:
+    return Wish(
+        schedule=schedule,
+        zone="Europe/Berlin",
+        text=f"Look: {schedule}",
+        misfire=rng.choice(["skip", "run_once", "run_all"]),
+        overlap=rng.choice(["skip", "queue", "replace"]),
+        retries=rng.choice([0, 1]),
+        send=rng.random() < 0.3,
+    )
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 2**32))
+async def test_random_restarts_leave_every_due_time_one_row_with_one_end(seed: int) -> None:
+    rng = random.Random(seed)
+    async with MemoryHome(ManualClock(NOON)) as home:
+        jobs = await life(home, rng, None)
+        for _ in range(rng.randrange(1, 5)):
+            await life(home, rng, jobs)
+        async with gateway(ScriptedProvider(), FakeChannel(), home=home) as bot:
+            for _ in range(12):
+                await bot.cron.fire()
+                await bot.settle()
+        found = rows(home, sa.select(schema.occurrences))
+        assert {row.status for row in found} <= ENDS
+        assert all(row.ended_at is not None for row in found)
+        for job in jobs:
+            due = coming(job.plan.when(), job.created_at, 20_000)
+            expected = [time for time in due if time <= home.clock.now()]
+            had = sorted(row.scheduled_at for row in found if row.job_id == job.id)
+            assert had == expected, job.plan.schedule
+            at_once = [row for row in found if row.job_id == job.id and job.plan.once]
+            assert all(row.status in {"done", "failed"} for row in at_once)
+        _answers_are_posted_once(home)
+
+
+def _answers_are_posted_once(home: MemoryHome) -> None:
+    keys = [row.key for row in rows(home, sa.select(schema.outbound.c.key))]
+    posted = [key for key in keys if key.startswith("cron:")]
+    assert len(posted) == len(set(posted))
+    query = sa.select(schema.inbound.c.dedupe_key).where(schema.inbound.c.origin == "cron")
+    asked = [row.dedupe_key for row in rows(home, query)]
+    assert len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("send", [False, True])
+async def test_a_crash_around_the_firing_does_it_once(
+    after: bool,
+    send: bool,
+) -> None:
+    async with MemoryHome(ManualClock(NOON)) as home:
+        channel = FakeChannel()
+        async with gateway(home=home, channel=channel) as bot:
+            job = await bot.book.add(OWNER, Wish(schedule="+1m", text="Tea", send=send))
+            home.clock.advance(60)  # type: ignore[attr-defined]
+
+            def reach(verb: str) -> None:
+                if verb == "cron_fire":
+                    bot.process.dead = True
+                    raise Killed("kill -9")
+
+            if after:
+                bot.process.after = reach
+            else:
+                bot.process.before = reach
+            with pytest.raises(Killed):
+                await bot.cron.fire()
+            bot.crash()
+        home.clock.advance(LATE_SECONDS / 2)  # type: ignore[attr-defined]
+        async with gateway(home=home) as bot:
+            for _ in range(3):
+                await bot.cron.fire()
+                await bot.settle()
+            assert (await bot.channel.pop()).text == ("Tea" if send else "echo: Tea")
+            (one,) = await bot.book.history(str(job.id), 9)
+            assert one.status == "done"

@@ -1,0 +1,353 @@
+"""What is done by the clock, on every kind of store: each due time has one row and one end."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+
+from nanobot.agent.states import RunState
+from nanobot.bus.events import Address, OutboundKind, OutboundMessage, Role, RunTerms
+from nanobot.cron.jobs import KEPT_SECONDS, Job, OccurrenceView, Plan, following
+from nanobot.cron.schedule import parse
+from nanobot.database import schema
+from nanobot.errors import UsageError
+from nanobot.journal import Ending, Run
+from nanobot.session.entries import UserEntry
+from tests.store.home import Home, in_file
+
+CHAT = Address("fake", "1")
+HOUR = 3_600.0
+MINUTE = 60.0
+
+
+def plan(home: Home, schedule: str = "every hour", **more: object) -> Plan:
+    now = home.clock.now()
+    found = parse(schedule, "UTC", now)
+    made = Plan(
+        name="look",
+        schedule=found.text,
+        zone="UTC",
+        anchor=getattr(found, "anchor", now),
+        text="Look at it.",
+        address=CHAT,
+        session_key="fake:1",
+        sender_id="1001",
+        role=Role.OWNER,
+        by="fake:1001",
+        terms=RunTerms(direct=True, history=()),
+    )
+    return msgspec.structs.replace(made, **more)
+
+
+async def add(home: Home, made: Plan, key: str = "") -> Job:
+    return await home.jobs().add(made, following(made, home.clock.now()), key, 100)
+
+
+async def statuses(home: Home, job: Job) -> list[str]:
+    found = await home.jobs().history(job_id=job.id, limit=1_000)
+    return [one.status for one in sorted(found, key=lambda one: one.scheduled_at)]
+
+
+async def latest(home: Home, job: Job) -> OccurrenceView:
+    return (await home.jobs().history(job_id=job.id, limit=1))[0]
+
+
+async def run(home: Home, job: Job, ending: Ending) -> list[str]:
+    """The job's run begins and ends so; returns what it was asked."""
+    journal = home.journal()
+    key = f"cron:{job.id}"
+    claim = await journal.claim(key, home.ids.run_id(), "UTC")
+    assert claim is not None
+    asked = [e.body.text for e in claim.entries if isinstance(e.body, UserEntry)]
+    await journal.finish(claim.lane, claim.run, replied(ending, claim.run.reply_key))
+    return asked[-1:]
+
+
+def replied(ending: Ending, key: str) -> Ending:
+    outbound = tuple(msgspec.structs.replace(one, key=key, address=CHAT) for one in ending.outbound)
+    return msgspec.structs.replace(ending, outbound=outbound)
+
+
+def answer(text: str, state: RunState = RunState.FAILED) -> Ending:
+    said = OutboundMessage(address=CHAT, text=text, key="", direct=True)
+    return Ending(state=state, outbound=(said,), error="x" if state is RunState.FAILED else None)
+
+
+FAILED = Ending(state=RunState.FAILED, error="limit_seconds")
+# A run without a model call cannot be completed; for what a job makes of it, its state is enough.
+STOPPED = Ending(state=RunState.ABORTED, error="stopped")
+
+
+async def test_a_due_time_is_its_row_its_message_and_the_next_time_at_once(home: Home) -> None:
+    job = await add(home, plan(home))
+    assert (await home.jobs().fire()).next_due == job.next_at
+    home.clock.advance(HOUR)
+    fired = await home.jobs().fire()
+    assert fired.wakes == (f"cron:{job.id}",)
+    assert fired.next_due == (job.next_at or 0) + HOUR
+    assert await statuses(home, job) == ["running"]
+    assert await run(home, job, FAILED) == ["Look at it."]
+    await home.jobs().fire()
+    one = await latest(home, job)
+    assert (one.status, one.error, one.scheduled_at) == ("failed", "limit_seconds", job.next_at)
+    assert (await home.jobs().fire()).wakes == ()
+
+
+async def test_a_text_is_sent_as_it_is_and_stands_in_the_chats_history(home: Home) -> None:
+    job = await add(home, plan(home, send=True, text="Stretch!"))
+    home.clock.advance(HOUR)
+    fired = await home.jobs().fire()
+    assert (fired.wakes, fired.owes) == ((), (CHAT,))
+    owed = await home.journal().next_outbound(CHAT)
+    assert owed is not None
+    assert (owed.message.text, owed.message.kind) == ("Stretch!", OutboundKind.POST)
+    assert owed.session_key == "fake:1"
+    assert await statuses(home, job) == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("said", "owed"),
+    [
+        ("The build is red.", "The build is red."),
+        ("NOTHING_TO_SAY", None),
+        ("**Nothing to say.**\n", None),
+        ("", None),
+    ],
+)
+async def test_what_a_run_of_its_own_said_is_posted_unless_it_is_nothing(
+    home: Home, said: str, owed: str | None
+) -> None:
+    job = await add(home, plan(home))
+    home.clock.advance(HOUR)
+    await home.jobs().fire()
+    assert await home.journal().next_outbound(CHAT) is None
+    await run(home, job, answer(said))
+    for _ in range(2):
+        await home.jobs().fire()
+    row = await home.journal().next_outbound(CHAT)
+    assert (None if row is None else row.message.text) == owed
+
+
+@pytest.mark.parametrize(
+    ("misfire", "window", "expected"),
+    [
+        ("skip", HOUR, ["missed"] * 5),
+        ("run_once", HOUR, ["missed"] * 4 + ["done"]),
+        ("run_all", 2.6 * HOUR, ["missed"] * 2 + ["done"] * 3),
+    ],
+)
+async def test_times_that_were_missed_are_treated_as_the_job_says(
+    home: Home, misfire: str, window: float, expected: list[str]
+) -> None:
+    job = await add(home, plan(home, send=True, misfire=misfire, window=window))
+    home.clock.advance(5.5 * HOUR)
+    await home.jobs().fire()
+    assert await statuses(home, job) == expected
+    home.clock.advance(0.5 * HOUR)
+    await home.jobs().fire()
+    assert await statuses(home, job) == [*expected, "done"]
+
+
+async def test_what_was_to_be_done_once_is_done_late_and_says_so(home: Home) -> None:
+    job = await add(home, plan(home, "+20m", send=True, misfire="skip", text="Tea"))
+    home.clock.advance(30 * 86_400)
+    await home.jobs().fire()
+    row = await home.journal().next_outbound(CHAT)
+    assert row is not None
+    due = datetime.fromtimestamp(job.next_at or 0, UTC)
+    assert row.message.text.startswith(f"[Late: this was due at {due:%Y-%m-%d %H:%M} (UTC)")
+    assert row.message.text.endswith("\nTea")
+    assert await statuses(home, job) == ["done"]
+    assert (await home.jobs().found(str(job.id))).state == "done"
+
+
+@pytest.mark.parametrize(
+    ("overlap", "expected"),
+    [
+        ("skip", ["running", "skipped", "skipped"]),
+        ("queue", ["running", "running", "running"]),
+        ("replace", ["cancelled", "cancelled", "running"]),
+    ],
+)
+async def test_a_time_that_comes_too_early_is_treated_as_the_job_says(
+    home: Home, overlap: str, expected: list[str]
+) -> None:
+    job = await add(home, plan(home, overlap=overlap))
+    home.clock.advance(HOUR)
+    await home.jobs().fire()
+    claim = await home.journal().claim(f"cron:{job.id}", "run-a", "UTC")
+    assert claim is not None
+    stopped: list[Run] = []
+    for _ in range(2):
+        home.clock.advance(HOUR)
+        stopped += (await home.jobs().fire()).stopped
+    assert await statuses(home, job) == expected
+    assert [one.id for one in stopped] == (["run-a"] if overlap == "replace" else [])
+
+
+async def test_no_more_than_ten_times_wait_for_each_other(home: Home) -> None:
+    job = await add(home, plan(home, overlap="queue"))
+    for _ in range(12):
+        home.clock.advance(HOUR)
+        await home.jobs().fire()
+    assert await statuses(home, job) == ["running"] * 10 + ["skipped"] * 2
+
+
+async def test_a_failed_run_is_repeated_later_each_time(home: Home) -> None:
+    job = await add(home, plan(home, "every day", retries=2))
+    home.clock.advance(24 * HOUR)
+    await home.jobs().fire()
+    for wait in (60.0, 120.0):
+        await run(home, job, FAILED)
+        assert (await home.jobs().fire()).next_due == home.clock.now() + wait
+        assert await statuses(home, job) == ["waiting"]
+        home.clock.advance(wait)
+        assert (await home.jobs().fire()).wakes == (f"cron:{job.id}",)
+    await run(home, job, FAILED)
+    await home.jobs().fire()
+    one = await latest(home, job)
+    assert (one.status, one.attempt) == ("failed", 3)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+async def test_what_somebody_stops_is_cancelled(home: Home, taken: bool) -> None:
+    job = await add(home, plan(home))
+    home.clock.advance(HOUR)
+    await home.jobs().fire()
+    if taken:
+        await run(home, job, STOPPED)
+    else:
+        await home.execute("UPDATE inbound SET state = 'settled'")
+    await home.jobs().fire()
+    assert await statuses(home, job) == ["cancelled"]
+
+
+async def test_a_removed_job_leaves_nothing_waiting_and_its_name_is_free(home: Home) -> None:
+    job = await add(home, plan(home))
+    home.clock.advance(HOUR)
+    await home.jobs().fire()
+    removed = msgspec.structs.replace(job, state="removed", next_at=None)
+    await home.jobs().changed(removed)
+    assert await statuses(home, job) == ["cancelled"]
+    assert await home.journal().claim(f"cron:{job.id}", "run-a", "UTC") is None
+    again = await add(home, plan(home))
+    assert (await home.jobs().found("look")).id == again.id
+    with pytest.raises(UsageError, match="no job"):
+        await home.jobs().found("other")
+
+
+async def test_a_name_is_taken_once_and_a_call_adds_once(home: Home) -> None:
+    job = await add(home, plan(home), "run-1:1:0")
+    assert await add(home, plan(home), "run-1:1:0") == job
+    with pytest.raises(UsageError, match="called 'look' already"):
+        await add(home, plan(home), "run-1:1:1")
+    other = plan(home, name="other")
+    with pytest.raises(UsageError, match="1 jobs for fake:1001 already"):
+        await home.jobs().add(other, 1.0, "", 1)
+
+
+async def test_a_job_ends_with_its_life(home: Home) -> None:
+    job = await add(home, plan(home, send=True, expires_at=home.clock.now() + 2.5 * HOUR))
+    for _ in range(4):
+        home.clock.advance(HOUR)
+        await home.jobs().fire()
+    assert await statuses(home, job) == ["done", "done"]
+    assert (await home.jobs().found("look")).state == "done"
+
+
+async def test_jitter_delays_and_is_the_same_after_a_restart(home: Home) -> None:
+    job = await add(home, plan(home, send=True, jitter=600.0))
+    due = (await home.jobs().fire()).next_due
+    assert due is not None
+    assert job.next_at is not None
+    assert 0 < due - job.next_at < 600
+    home.clock.advance(due - home.clock.now() - 1)
+    assert (await home.jobs().fire()).next_due == due
+    home.clock.advance(2)
+    await home.jobs().fire()
+    assert (await latest(home, job)).scheduled_at == job.next_at
+
+
+async def test_two_processes_never_do_a_time_twice(home: Home) -> None:
+    job = await add(home, plan(home, send=True))
+    for _ in range(5):
+        home.clock.advance(HOUR)
+        async with asyncio.TaskGroup() as tasks:
+            for owner in ("us", "them", "others"):
+                tasks.create_task(home.jobs(owner).fire())
+    assert await statuses(home, job) == ["done"] * 5
+    count = await home.database.transact(
+        lambda c: c.scalar(sa.select(sa.func.count()).select_from(schema.outbound))
+    )
+    assert count == 5
+
+
+async def test_a_job_is_done_on_request_once_a_call(home: Home) -> None:
+    job = await add(home, plan(home, send=True))
+    jobs = home.jobs()
+    assert await jobs.trigger(job.id, at=None, key="call-1", text="")
+    assert not await jobs.trigger(job.id, at=None, key="call-1", text="")
+    assert await jobs.trigger(job.id, at=None, key="call-2", text="")
+    assert await jobs.trigger(job.id, at=1.0, key="", text="Other")
+    assert not await jobs.trigger(job.id, at=1.0, key="", text="Other")
+    assert await statuses(home, job) == ["done"] * 3
+
+
+async def test_a_clock_that_was_ahead_does_not_keep_jobs_waiting(home: Home) -> None:
+    ahead = 300 * 86_400.0
+    home.clock.advance(ahead)
+    job = await add(home, plan(home, send=True))
+    home.clock.advance(HOUR)
+    await home.jobs().fire()
+    home.clock.advance(-ahead)
+    await home.jobs().realign()
+    fired = await home.jobs().fire()
+    assert fired.next_due is not None
+    assert 0 < fired.next_due - home.clock.now() <= HOUR
+    home.clock.advance(HOUR)
+    await home.jobs().fire()
+    assert await statuses(home, job) == ["done", "done"]
+
+
+async def test_realigning_loses_no_time_that_was_missed(home: Home) -> None:
+    job = await add(home, plan(home, send=True, misfire="run_all"))
+    home.clock.advance(3.5 * HOUR)
+    await home.jobs().realign()
+    await home.jobs().fire()
+    assert await statuses(home, job) == ["done"] * 3
+
+
+async def test_what_became_of_times_is_forgotten_after_ninety_days(home: Home) -> None:
+    job = await add(home, plan(home, "+20m", send=True))
+    home.clock.advance(HOUR)
+    await home.jobs().fire()
+    home.clock.advance(KEPT_SECONDS + HOUR)
+    await home.jobs().realign()
+    with pytest.raises(UsageError, match="no job"):
+        await home.jobs().found(str(job.id))
+
+
+@in_file
+async def test_a_month_of_minutes_is_worked_off_in_pieces(home: Home) -> None:
+    job = await add(home, plan(home, "* * * * *", send=True))
+    home.clock.advance(3 * 86_400)
+    pieces = 1
+    while (await home.jobs().fire()).more:
+        pieces += 1
+    assert pieces > 5
+    found = await home.jobs().history(job_id=job.id, limit=10_000)
+    assert len(found) == len({one.scheduled_at for one in found}) == 3 * 1_440
+    assert sum(one.status == "done" for one in found) == 1
+
+
+@in_file
+async def test_the_gateways_own_jobs_are_there_once(home: Home) -> None:
+    first = await home.jobs().system(plan(home, name="heartbeat"))
+    again = await home.jobs().system(plan(home, name="heartbeat", text="other"))
+    assert first.id == again.id
+    assert again.plan.text == "other"
+    assert again.next_at is None
