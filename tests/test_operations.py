@@ -7,7 +7,7 @@ import pytest
 from nanobot.errors import StoreUnwritable
 from nanobot.operations import OPERATIONS
 from nanobot.session.entries import ModelCallEntry
-from nanobot.testing import MEMBER, OWNER, FakeGateway, Held, ScriptedProvider, gateway
+from nanobot.testing import MEMBER, OWNER, FakeChannel, FakeGateway, Held, ScriptedProvider, gateway
 from tests.agent.tooling import bodies
 
 
@@ -20,7 +20,7 @@ async def answer(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
     "text", ["/help", "/HELP", "/help@my_bot", "/help\n", "/help me", "/start"]
 )
 async def test_a_command_is_known_however_it_is_spelled(text: str) -> None:
-    async with gateway() as bot:
+    async with gateway(channel=FakeChannel(limit=20_000)) as bot:
         said = await answer(bot, text)
         assert said.startswith("Write to me")
         assert all(f"`{operation.usage}`" in said for operation in OPERATIONS)
