@@ -14,8 +14,10 @@ from nanobot.errors import Fenced, UsageError
 from nanobot.journal import Admission, Consumed, Journal
 from nanobot.outgoing import OutboundRow
 from nanobot.ports import OutboundPart
+from nanobot.repositories.tasks import SqlTasks
 from nanobot.store.opening import Store, in_memory
 from nanobot.system import RandomIds, SystemClock
+from nanobot.tasks.port import TaskRecords
 
 _LOOK_SECONDS = 2.0
 
@@ -32,6 +34,7 @@ class MessageBus(Bus):
     def __init__(self, journal: Journal | None = None, lane_limit: int = 50) -> None:
         super().__init__(journal, lane_limit)
         self._own: Store | None = None
+        self._tasks: SqlTasks | None = None
         self._came, self._owing = asyncio.Event(), asyncio.Event()
         self._taking, self._sending = asyncio.Lock(), asyncio.Lock()
         self._inbound: Consumed | None = None
@@ -47,11 +50,22 @@ class MessageBus(Bus):
             self._journal = self._own.journal
         return self._journal
 
+    @property
+    def tasks(self) -> TaskRecords:
+        """What the private store keeps of background runs. Raises UsageError over a journal that
+        was given: who opened that store has them."""
+        if self._tasks is None:
+            opened = self.journal, self._own
+            if opened[1] is None:
+                raise UsageError("this bus works over a store that somebody else opened")
+            self._tasks = SqlTasks(opened[1].database, opened[1].writer)
+        return self._tasks
+
     async def close(self) -> None:
         """Forget the private store. A journal that was given stays open."""
         if self._own is not None:
             await self._own.close()
-            self._own = self._journal = None
+            self._own = self._journal = self._tasks = None
 
     async def publish_inbound(self, message: InboundMessage) -> None:
         """When it returns, the message is kept: as an owner's, in the session of its chat, once by

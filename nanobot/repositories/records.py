@@ -26,6 +26,7 @@ from nanobot.records import (
     ToolCallView,
 )
 from nanobot.repositories import approving, erasing, reads, references
+from nanobot.repositories.tasks import SqlTasks
 from nanobot.store import outbox, runs
 from nanobot.store.unit import Writer
 
@@ -49,6 +50,8 @@ class SqlRecords:
         self._database = database
         self._writer = writer
         self._blobs = blobs
+        if writer.tasks is None:
+            SqlTasks(database, writer)  # who may end a run has to report it
 
     async def _do(self, work: Callable[[sa.Connection], T], verb: str = "") -> T:
         return await self._database.transact(work, verb)

@@ -1,0 +1,45 @@
+"""The SubagentManager: subagents as a library starts them."""
+
+from __future__ import annotations
+
+from nanobot.bus.core import Bus
+from nanobot.bus.events import Address, Role
+from nanobot.ports import Ids
+from nanobot.system import RandomIds, SystemClock
+from nanobot.tasks.builtin import agent_type
+from nanobot.tasks.port import AGENT, Parent, TaskRecords, Wanted
+from nanobot.tasks.starting import Starter
+from nanobot.tasks.types import Types
+from nanobot.tools.registry import ToolRegistry
+
+
+class SubagentManager:
+    """Starts subagents over a bus and what it keeps of background runs (`MessageBus.tasks`). They
+    work where the bus is served, and report into the session that they were started from."""
+
+    def __init__(self, bus: Bus, records: TaskRecords, ids: Ids | None = None) -> None:
+        types = Types([agent_type()], ToolRegistry(), SystemClock())
+        self.starter = Starter(types, records, bus)
+        self._ids = ids or RandomIds()
+
+    async def spawn(
+        self,
+        task: str,
+        label: str = "",
+        session_key: str = "cli:direct",
+        channel: str = "cli",
+        chat_id: str = "direct",
+    ) -> str:
+        """Start one, as an owner's; when it returns, the run is kept. Returns the run's id. Raises
+        ToolError when there are too many, or nothing is asked for."""
+        parent = Parent(
+            session_key=session_key,
+            run_id="",
+            address=Address(channel, chat_id),
+            sender_id="local",
+            role=Role.OWNER,
+        )
+        title = label.strip() or " ".join(task.split())[:60]
+        key = f"library:{self._ids.run_id()}"
+        asked = Wanted(type=AGENT, title=title, input={"task": task}, key=key, parent=parent)
+        return await self.starter.start(asked)

@@ -1,0 +1,139 @@
+"""Background runs as every store keeps them: started once, claimed in time, reported once."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanobot.agent.states import RunState
+from nanobot.bus.events import OutboundKind, OutboundMessage, Role, RunTerms
+from nanobot.errors import Fenced, ToolError
+from nanobot.journal import Ending
+from nanobot.repositories.records import SqlRecords
+from nanobot.repositories.tasks import SqlTasks
+from nanobot.session.entries import UserEntry
+from nanobot.store.journal import SqlJournal
+from nanobot.store.unit import Writer
+from nanobot.tasks.port import MAX_OF_SESSION, NewTask, Parent, Report, Wanted
+from tests.store.home import LEASE_SECONDS, Home
+from tests.store.making import ANN, CHAT, KEY
+
+
+class Desk:
+    """One process over a store."""
+
+    def __init__(self, home: Home) -> None:
+        lease = LEASE_SECONDS if home.shared else None
+        writer = Writer(home.clock, home.ids, "us", lease)
+        self.journal = SqlJournal(home.database, writer)
+        self.tasks = SqlTasks(home.database, writer)
+        self.records = SqlRecords(home.database, writer)
+
+    async def end(self, run_id: str, state: RunState = RunState.COMPLETED) -> None:
+        claim = await self.journal.claim(f"task:{run_id}", "unused", "UTC")
+        assert claim is not None
+        assert claim.run.id == run_id
+        said = OutboundMessage(
+            address=CHAT, text="42", key=claim.run.reply_key, kind=OutboundKind.REPLY, direct=True
+        )
+        await self.journal.finish(claim.lane, claim.run, Ending(state=state, outbound=(said,)))
+
+
+def task(
+    key: str = "k", *, report: Report = "post", orphan: bool = False, delay: float = 0.0
+) -> NewTask:
+    by = Parent(session_key=KEY, run_id="", address=CHAT, sender_id=ANN, role=Role.MEMBER)
+    asked = Wanted(type="say", title="Say it", input={}, key=key, parent=None if orphan else by)
+    terms = RunTerms(direct=True, type="say")
+    return NewTask(wanted=asked, text="say it", terms=terms, report=report, delay=delay)
+
+
+async def test_a_run_is_kept_once_by_its_key(home: Home) -> None:
+    desk = Desk(home)
+    first = await desk.tasks.create(task())
+    assert await desk.tasks.create(task()) == first
+    assert [one.session_key for one in await desk.journal.ready()] == [f"task:{first}"]
+    run = await desk.records.run(first)
+    assert run is not None
+    assert (run.state, run.type, run.title) == (RunState.QUEUED, "say", "Say it")
+
+
+async def test_a_post_is_owed_by_the_transaction_that_ends_the_run(home: Home) -> None:
+    desk = Desk(home)
+    await desk.end(await desk.tasks.create(task()))
+    (owed,) = await desk.records.outbox(state="pending", limit=9)
+    assert (owed.text, owed.session_key) == ("Task completed: Say it\n\n42", KEY)
+    assert [entry.kind for entry in await desk.records.entries(KEY, after=0, limit=9)] == ["post"]
+
+
+async def test_a_follow_up_waits_in_the_lane_of_the_parent(home: Home) -> None:
+    desk = Desk(home)
+    run_id = await desk.tasks.create(task(report="follow_up"))
+    await desk.end(run_id, RunState.FAILED)
+    claim = await desk.journal.claim(KEY, "next", "UTC")
+    assert claim is not None
+    assert (claim.run.role, claim.run.sender_id) == (Role.MEMBER, ANN)
+    (told,) = [entry.body for entry in claim.entries]
+    assert isinstance(told, UserEntry)
+    assert told.text == f"[background run {run_id}] Task failed: Say it\n\n42"
+    assert await desk.records.outbox(state="pending", limit=9) == []
+
+
+async def test_what_is_cancelled_before_it_began_is_told_once(home: Home) -> None:
+    desk = Desk(home)
+    run_id = await desk.tasks.create(task(report="follow_up"))
+    ending = Ending(state=RunState.ABORTED, error="cancelled")
+    assert await desk.records.cancel(run_id, ending, "ann") is not None
+    assert await desk.records.cancel(run_id, ending, "ann") is None
+    texts = [one.text for one in await desk.records.outbox(state="", limit=9)]
+    assert texts == ["Task cancelled: Say it"]
+
+
+async def test_a_driver_that_lost_the_lane_reports_nothing(home: Home) -> None:
+    desk = Desk(home)
+    run_id = await desk.tasks.create(task())
+    claim = await desk.journal.claim(f"task:{run_id}", "unused", "UTC")
+    assert claim is not None
+    ending = Ending(state=RunState.ABORTED, error="cancelled")
+    assert await desk.records.cancel(run_id, ending, "ann") is not None
+    with pytest.raises(Fenced):
+        await desk.journal.finish(claim.lane, claim.run, Ending(state=RunState.COMPLETED))
+    assert len(await desk.records.outbox(state="", limit=9)) == 1
+
+
+async def test_a_run_of_nobody_becomes_an_unread_conversation(home: Home) -> None:
+    desk = Desk(home)
+    run_id = await desk.tasks.create(task(orphan=True))
+    await desk.end(run_id)
+    (found,) = await desk.records.sessions(limit=9, unread=True)
+    assert (found.key, found.title) == (f"task:{run_id}", "Task completed: Say it")
+
+
+async def test_a_run_is_not_claimed_before_its_time(home: Home) -> None:
+    desk = Desk(home)
+    run_id = await desk.tasks.create(task(delay=50.0))
+    key = f"task:{run_id}"
+    assert await desk.journal.claim(key, "unused", "UTC") is None
+    assert await desk.journal.held(key) == 50.0
+    assert [one.held for one in await desk.journal.ready()] == [50.0]
+    home.clock.advance(50.0)
+    await desk.end(run_id)
+
+
+async def test_there_is_a_limit_for_each_conversation(home: Home) -> None:
+    desk = Desk(home)
+    made = [await desk.tasks.create(task(f"k{n}")) for n in range(MAX_OF_SESSION)]
+    with pytest.raises(ToolError, match="at most"):
+        await desk.tasks.create(task("more"))
+    assert await desk.tasks.children(KEY, ANN) == made
+    assert await desk.tasks.children(KEY, "somebody else") == []
+    await desk.end(made[0])
+    assert await desk.tasks.create(task("more"))
+
+
+async def test_an_ended_run_can_be_asked_for_again(home: Home) -> None:
+    desk = Desk(home)
+    run_id = await desk.tasks.create(task())
+    again = await desk.tasks.again(run_id)
+    assert again is not None
+    assert (again.type, again.title, again.parent) == ("say", "Say it", task().wanted.parent)
+    assert await desk.tasks.again("unknown") is None
