@@ -7,7 +7,6 @@ import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Literal
 
 from loguru import logger
 
@@ -29,7 +28,13 @@ from nanobot.bus.events import Role
 from nanobot.bus.gate import Gate
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
-from nanobot.equipment import cron_of, memory_of, sandbox_of
+from nanobot.equipment import (
+    cron_of,
+    exec_terms,
+    memory_of,
+    sandbox_of,
+    workspace_tools,
+)
 from nanobot.errors import NanobotError
 from nanobot.fetching import Fetcher
 from nanobot.glimpse import Glimpse
@@ -65,10 +70,8 @@ from nanobot.tasks.types import installed
 from nanobot.terminal import NAME, Terminal
 from nanobot.tools.ask import ask_tool
 from nanobot.tools.cron import cron_tool
-from nanobot.tools.exec import Terms, exec_tool
-from nanobot.tools.files import file_tools
+from nanobot.tools.exec import exec_tool
 from nanobot.tools.memory import memory_tools
-from nanobot.tools.message import Files, message_tool
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.process import process_tool
@@ -80,11 +83,6 @@ from nanobot.tools.web import web_tools
 
 _CHANNELS_READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
-_WALLS: Mapping[str, Literal["required", "wanted", "off"]] = {
-    "bwrap": "required",
-    "auto": "wanted",
-    "off": "off",
-}
 
 
 class Gateway:
@@ -269,22 +267,19 @@ class Gateway:
         self._background = Background(
             sandbox, folder, self.bus, records, self._clock, settings.background_timeout
         )
-        walls, timeout = _WALLS[settings.sandbox], settings.timeout
-        terms = Terms(walls=walls, network=settings.network, timeout=timeout)
-        tools.register(exec_tool(sandbox, folder, terms, self._background))
-        tools.register(process_tool(self._background))
-        channels = {name for name, one in self.config.channels.items() if one.enabled}
+        chats = {NAME, *(name for name, one in self.config.channels.items() if one.enabled)}
         for tool in (
-            *file_tools(roots),
             *web_tools(self.config.tools.web),
             ask_tool(),
             cron_tool(self.book),
-            message_tool({NAME, *channels}, Files(roots, self.blobs)),
+            *workspace_tools(roots, self.blobs, chats),
             *memory_tools(self.memory, self.config.memory),
+            skill_tool(self.skills),
+            exec_tool(sandbox, folder, exec_terms(settings), self._background),
+            process_tool(self._background),
         ):
             tools.register(tool)
         register_installed(tools)
-        tools.register(skill_tool(self.skills))
         self.mcp = Servers(self.config.mcp, tools, self._clock, self._environ, folder)
         return tools
 

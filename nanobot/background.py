@@ -151,7 +151,8 @@ class Background:
         )
         identity = await self._records.started(started)
         started = msgspec.structs.replace(started, id=identity)
-        sandbox = self._sandbox.bare() if bare else self._sandbox
+        sandbox = self._sandbox if context.alone else self._sandbox.shared()
+        sandbox = sandbox.bare() if bare else sandbox
         try:
             process = await sandbox.start(command, self._workspace, network=network)
         except BaseException:

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Literal
 
 from loguru import logger
 
+from nanobot.blobs import Blobs
+from nanobot.briefing import PRIVATE_FILES
 from nanobot.bus.core import Bus
 from nanobot.config import Config
 from nanobot.cron.service import CronService
 from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, missing
-from nanobot.memory.files import MemoryFiles
+from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryTerms
 from nanobot.providers.roster import Indexer, Roster
 from nanobot.repositories.jobs import SqlJobs
 from nanobot.repositories.memories import SqlMemories
+from nanobot.settings import ExecSettings
 from nanobot.store.opening import Store
+from nanobot.tools.apart import kept_apart
+from nanobot.tools.base import AnyTool
+from nanobot.tools.exec import Terms
+from nanobot.tools.files import file_tools
+from nanobot.tools.message import Files, message_tool
 from nanobot.tools.roots import Roots
 from nanobot.tools.sandbox import Sandbox, find_bwrap
+
+_WALLS: Mapping[str, Literal["required", "wanted", "off"]] = {
+    "bwrap": "required",
+    "auto": "wanted",
+    "off": "off",
+}
 
 
 def memory_of(config: Config, zone: str, store: Store, roots: Roots, roster: Roster) -> Memory:
@@ -40,6 +56,29 @@ def cron_of(store: Store, bus: Bus) -> CronService:
 
 
 def sandbox_of(config: Config, environ: Mapping[str, str]) -> Sandbox:
-    """Where commands run; the home and the configuration are hidden there."""
+    """Where commands run; the home and the configuration are hidden there, and what is private to
+    whoever is not an owner alone."""
     bwrap = None if config.tools.exec.sandbox == "off" else find_bwrap()
-    return Sandbox(bwrap, hidden=(config.home, config.file), environment=environ)
+    hidden, apart = (config.home, config.file), private_paths(config.workspace)
+    return Sandbox(bwrap, hidden=hidden, apart=apart, environment=environ)
+
+
+def private_paths(workspace: Path) -> tuple[Path, ...]:
+    """What in a workspace is for its owners alone, or for one person or group each: memory, and
+    what only owners' prompts hold."""
+    return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)
+
+
+def workspace_tools(roots: Roots, blobs: Blobs, chats: Collection[str]) -> list[AnyTool]:
+    """The tools that reach files of the workspace. Where others than an owner read, they do not
+    reach what is private; `chats` are the channels that `message` may write to."""
+
+    def made(roots: Roots) -> list[AnyTool]:
+        return [*file_tools(roots), message_tool(chats, Files(roots, blobs))]
+
+    return kept_apart(made, roots, private_paths(roots.workspace))
+
+
+def exec_terms(settings: ExecSettings) -> Terms:
+    """How commands run, as configured."""
+    return Terms(walls=_WALLS[settings.sandbox], network=settings.network, timeout=settings.timeout)

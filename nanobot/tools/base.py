@@ -41,6 +41,11 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     approved: bool = False
     origin: Origin = Origin.USER
 
+    @property
+    def alone(self) -> bool:
+        """Whether it is for an owner with nobody else reading: what is the owners' may be shown."""
+        return self.private and self.role is Role.OWNER
+
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 

@@ -73,7 +73,8 @@ class _Shell:
         network = self._terms.network and (context.approved or not context.tainted)
         bare = await self._bare(context, network=network)
         if not args.background:
-            return await self._wait(args, network=network, bare=bare)
+            sandbox = self._sandbox if context.alone else self._sandbox.shared()
+            return await self._wait(args, sandbox.bare() if bare else sandbox, network=network)
         if self._background is None:
             raise ToolDenied("nothing can run in the background here")
         number = await self._background.start(args.command, context, network=network, bare=bare)
@@ -105,9 +106,8 @@ class _Shell:
             raise ToolDenied(f"commands run only in a sandbox, and {why}")
         return True
 
-    async def _wait(self, args: Exec, *, network: bool, bare: bool) -> str:
+    async def _wait(self, args: Exec, sandbox: Sandbox, *, network: bool) -> str:
         timeout = args.timeout or self._terms.timeout
-        sandbox = self._sandbox.bare() if bare else self._sandbox
         outcome = await sandbox.run(
             args.command,
             self._workspace,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import itertools
 import os
@@ -96,6 +97,15 @@ class Roots:
         self._everywhere = everywhere
         self._counter = itertools.count()
         self._writing = threading.Lock()
+
+    def without(self, apart: Sequence[Path]) -> Roots:
+        """The same with more hidden. Changes through either wait for those through the other."""
+        made = copy.copy(self)
+        made._hidden = (  # noqa: SLF001 - of our own kind
+            *self._hidden,
+            *apart,
+        )
+        return made
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

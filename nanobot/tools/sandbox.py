@@ -91,6 +91,7 @@ class Sandbox:
         bwrap: str | None,
         *,
         hidden: Sequence[Path] = (),
+        apart: Sequence[Path] = (),
         environment: Mapping[str, str] | None = None,
         limits: Limits | None = None,
         bare: bool = False,
@@ -98,6 +99,7 @@ class Sandbox:
         self._bwrap = bwrap
         self._bare = bare
         self._hidden = tuple(path.resolve() for path in hidden)
+        self._apart = tuple(path.resolve() for path in apart)
         self._environment = {"PATH": SEARCH_PATH, "LANG": "C.UTF-8", "TERM": "dumb"} | {
             name: value for name, value in (environment or {}).items() if name in _ENVIRONMENT
         }
@@ -108,8 +110,21 @@ class Sandbox:
 
     def bare(self) -> Sandbox:
         """The same without walls."""
+        return self._like(None, self._hidden, bare=True)
+
+    def shared(self) -> Sandbox:
+        """The same where others than the owner read: what is `apart` is hidden too."""
+        return self._like(self._bwrap, (*self._hidden, *self._apart), bare=self._bare)
+
+    def _like(self, bwrap: str | None, hidden: Sequence[Path], *, bare: bool) -> Sandbox:
+        environment, limits = self._environment, self._limits
         return Sandbox(
-            None, hidden=self._hidden, environment=self._environment, limits=self._limits, bare=True
+            bwrap,
+            hidden=hidden,
+            apart=self._apart,
+            environment=environment,
+            limits=limits,
+            bare=bare,
         )
 
     async def probe(self, *, network: bool = True) -> str | None:
