@@ -106,7 +106,7 @@ async def test_an_operation_that_is_added_is_a_command_of_every_chat() -> None:
         assert (await bot.channel.pop()).text == "Hello Ada! Hello Ada! (in fake:1)"
         await bot.channel.push("/help")
         usage = "`/people greet NAME [times=TIMES] [loud=yes]` greets somebody"
-        assert usage in (await bot.channel.pop()).text
+        await bot.channel.until(lambda: usage in "".join(one.text for one in bot.channel.sent))
 
 
 async def test_an_operation_that_is_added_is_a_call_of_the_control_socket(short_home: Path) -> None:
