@@ -1,0 +1,81 @@
+"""How much of what is remembered is found."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from benchmarks.figures import Measure, Sample, Scenario
+from benchmarks.notes import NOTES, QUESTIONS
+from benchmarks.stage import Stage, Subject
+from nanobot.database import migrate
+from nanobot.database.sqlite import Database, SqliteDatabase
+from nanobot.memory.embed import Embedder, LocalEmbedder, missing
+from nanobot.memory.files import MemoryFiles
+from nanobot.memory.index import Memory
+from nanobot.memory.port import OWNER, Provenance
+from nanobot.memory.search import Search, merged
+from nanobot.repositories.memories import SqlMemories
+from nanobot.store.unit import Writer
+from nanobot.system import RandomIds, SystemClock
+
+TOP = 5
+Asking = Callable[[str], Awaitable[Sequence[int]]]
+
+
+async def recall(_: Stage, __: Subject) -> Sample:
+    """Of 50 questions about 36 notes in English and Chinese, for how many the right note is among
+    the first five: by words, by meaning (with the small model that runs here) and by both merged.
+
+    The questions are of two kinds, with words of the note and without; see benchmarks/notes.py.
+    """
+    database = SqliteDatabase(None)
+    database.run_now(migrate.prepare)
+    embedder = None if missing() else LocalEmbedder()
+    try:
+        return await measured(database, embedder)
+    finally:
+        await database.close()
+
+
+async def measured(database: Database, embedder: Embedder | None) -> dict[str, float]:
+    """The shares, for a database with nothing in it."""
+    store = SqlMemories(database, Writer(SystemClock(), RandomIds(), "benchmark"))
+    with tempfile.TemporaryDirectory() as folder:
+        memory = Memory(MemoryFiles(Path(folder)), store, SystemClock(), embedder)
+        ids = {note: (await memory.save(OWNER, note, Provenance())).id for note in NOTES}
+        await memory.embed_all()
+        search = Search(store, embedder)
+
+        async def words(question: str) -> Sequence[int]:
+            return await search.by_words(OWNER, question)
+
+        async def meaning(question: str) -> Sequence[int]:
+            return await search.by_meaning(OWNER, question)
+
+        async def both(question: str) -> Sequence[int]:
+            return [i for i, _ in merged([await words(question), await meaning(question)])]
+
+        shares = {"words": await _share(words, ids)}
+        if embedder is not None:
+            shares |= {"meaning": await _share(meaning, ids), "both": await _share(both, ids)}
+    return shares
+
+
+async def _share(asking: Asking, ids: dict[str, int]) -> float:
+    found = [ids[note] in (await asking(question))[:TOP] for question, note in QUESTIONS]
+    return 100 * sum(found) / len(found)
+
+
+RECALL = Scenario(
+    "recall",
+    [
+        Measure("words", f"recall@{TOP} by words", "%"),
+        Measure("meaning", f"recall@{TOP} by meaning", "%"),
+        Measure("both", f"recall@{TOP} of both", "%"),
+    ],
+    recall,
+    (Subject.NANOBOT,),
+    once=True,
+)
