@@ -32,6 +32,7 @@ from nanobot.equipment import (
     cron_of,
     exec_terms,
     memory_of,
+    mind_of,
     sandbox_of,
     workspace_tools,
 )
@@ -206,6 +207,7 @@ class Gateway:
                     tasks.create_task(self._cron.run(), name="cron"),
                     tasks.create_task(self._warm_up(), name="model"),
                     tasks.create_task(self._begin(tasks, hosting, ready), name="start"),
+                    tasks.create_task(self._stages.remember(), name="remembering"),
                 ]
                 try:
                     yield
@@ -244,9 +246,10 @@ class Gateway:
         kinds = [*builtin_types(store.journal, roots), *installed()]
         self._runs = BackgroundRuns(self.tasks, self.records, self.bus, self._clock, tools, kinds)
         self.starter: TaskStarter = self._runs.starter
+        self._stages = mind_of(self.config, store, self.roster, self.starter, self.memory, tools)
         self.loop = Lanes(
             self.bus,
-            Driver(self.bus, asker, caller, self._clock, settings, self._runs.types),
+            Driver(self.bus, asker, caller, self._clock, self._runs.types, self._stages.mind),
             self._clock,
             self._ids,
             capacity(config, shared=store.shared),

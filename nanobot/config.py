@@ -37,6 +37,7 @@ from nanobot.settings import (
     ChannelSettings,
     ChatSettings,
     Config,
+    DecisionSettings,
     ExecSettings,
     LifecycleSettings,
     McpSettings,
@@ -72,23 +73,19 @@ __all__ = [
 T = TypeVar("T", bound=Settings)
 V = TypeVar("V")
 _PREFIX = "NANOBOT_"
+_TOP = ("database_url", "workspace", "drain_seconds")
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
 _TABLES = (
     *("agent", "providers", "channels", "web", "tools", "memory"),
     *("policy", "lifecycle", "budgets", "mcp"),
 )
 # How many parts a variable's name has below each table (1 for the keys above all tables).
-_DEPTH = dict.fromkeys(("providers", "channels", "tools", "mcp"), 3) | dict.fromkeys(
-    ("database_url", "workspace", "drain_seconds"), 1
-)
+_DEPTH = dict.fromkeys(("providers", "channels", "tools", "mcp"), 3) | dict.fromkeys(_TOP, 1)
 _CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key != "settings")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # The terminal's own channel; its user is the owner, and no platform may pose as that.
 _RESERVED = frozenset({"cli"})
-_LATER = frozenset(("heartbeat", "hooks", "events")) | {
-    "agent." + key
-    for key in ("triage", "decision", "recall", "recall_top_k", "remember", "max_cognition_rounds")
-}
+_LATER = frozenset(("heartbeat", "hooks", "events"))
 
 
 def load(environ: Mapping[str, str]) -> Config:
@@ -196,7 +193,8 @@ class _Reader:
             text = self._environ[variable]
             if variable.startswith(_PREFIX) and variable not in _NOT_KEYS and text:
                 parts = variable.removeprefix(_PREFIX).lower().split("__")
-                if len(parts) == _DEPTH.get(parts[0], 2 if len(parts) > 1 else 0):
+                deep = parts[:2] == ["agent", "decision"]
+                if len(parts) == (3 if deep else _DEPTH.get(parts[0], 2 if len(parts) > 1 else 0)):
                     with self._noting():
                         self._put(tree, parts, Text(text, variable))
                 elif len(parts) > 1 or get_close_matches(parts[0], Top.__struct_fields__):
@@ -323,6 +321,8 @@ class _Reader:
         return msgspec.structs.replace(self._table(PolicySettings, rest, "policy"), rules=rules)
 
     def _value(self, field: msgspec.structs.FieldInfo, found: Any, key: str) -> Any:
+        if field.type is DecisionSettings:
+            return self._table(DecisionSettings, found, key)
         value, loose = self._resolved(found, key)
         if loose:
             value = from_text(field.type, value)

@@ -16,16 +16,21 @@ from nanobot.cron.service import CronService
 from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, missing
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryTerms
+from nanobot.mind.assembly import Around, Stages, stages_of
 from nanobot.providers.roster import Indexer, Roster
 from nanobot.repositories.jobs import SqlJobs
 from nanobot.repositories.memories import SqlMemories
+from nanobot.repositories.records import SqlRecords
+from nanobot.repositories.remembering import SqlRemembering
 from nanobot.settings import ExecSettings
 from nanobot.store.opening import Store
+from nanobot.tasks.port import TaskStarter
 from nanobot.tools.apart import kept_apart
 from nanobot.tools.base import AnyTool
 from nanobot.tools.exec import Terms
 from nanobot.tools.files import file_tools
 from nanobot.tools.message import Files, message_tool
+from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
 from nanobot.tools.sandbox import Sandbox, find_bwrap
 
@@ -82,3 +87,24 @@ def workspace_tools(roots: Roots, blobs: Blobs, chats: Collection[str]) -> list[
 def exec_terms(settings: ExecSettings) -> Terms:
     """How commands run, as configured."""
     return Terms(walls=_WALLS[settings.sandbox], network=settings.network, timeout=settings.timeout)
+
+
+def mind_of(
+    config: Config,
+    store: Store,
+    roster: Roster,
+    starter: TaskStarter,
+    memory: Memory,
+    tools: ToolRegistry,
+) -> Stages:
+    """The stages of runs besides acting; what they bring for the model is among `tools` after."""
+    around = Around(
+        journal=store.journal,
+        records=SqlRecords(store.database, store.writer),
+        remembered=SqlRemembering(store.database, store.writer),
+        models=roster,
+        clock=store.writer.clock,
+        starter=starter,
+        memory=memory if config.memory.enabled else None,
+    )
+    return stages_of(config.agent, around, tools)

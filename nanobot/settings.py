@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Meta
@@ -26,6 +26,18 @@ class Settings(msgspec.Struct, frozen=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [(name, masked(name, getattr(self, name))) for name in self.__struct_fields__]
+
+
+RunType: TypeAlias = Literal["agent", "sleep", "summarize_conversation", "fetch_web", "index_repo"]
+
+
+class DecisionSettings(Settings, frozen=True, kw_only=True):
+    """`[agent.decision]`: how triage is done. `model` "" is the conversation's."""
+
+    model: str = ""
+    allowed_run_types: tuple[RunType, ...] = get_args(RunType)
+    timeout_seconds: Annotated[float, Meta(gt=0, le=3600)] = 10.0
+    fallback_mode: Literal["act", "reply-only"] = "act"
 
 
 class AgentSettings(Settings, frozen=True, kw_only=True):
@@ -50,6 +62,12 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     tool_retry_delay: Annotated[float, Meta(ge=0, le=3600)] = 1.0
     session_policy: Literal["chat", "thread", "sender"] = "chat"
     transcription_model: str = ""
+    triage: Literal["off", "decision"] = "off"
+    decision: DecisionSettings = DecisionSettings()
+    recall: Literal["off", "auto", "ask"] = "auto"
+    recall_top_k: Annotated[int, Meta(ge=1, le=50)] = 5
+    max_cognition_rounds: Annotated[int, Meta(ge=1, le=100)] = 3
+    remember: Literal["off", "summary"] = "summary"
     max_run_cost: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0
 
 

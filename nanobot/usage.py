@@ -18,6 +18,7 @@ from nanobot.session.entries import (
     SummaryEntry,
     ToolResultEntry,
 )
+from nanobot.thoughts import TriageEntry
 
 _DEAD = frozenset({"fallback", "overflow", "error"})
 
@@ -142,7 +143,7 @@ def run_usage(bodies: Iterable[Body]) -> RunUsage:
             cut_off = Usage(asked, guess(body)) if body.partial else None
             usage, asked = usage.plus(body.usage or cut_off), 0
             ms += body.ms
-        elif isinstance(body, SummaryEntry):
+        elif isinstance(body, SummaryEntry | TriageEntry):
             usage, ms = usage.plus(body.usage), ms + body.ms
         elif isinstance(body, ToolResultEntry):
             tools, ms = tools + 1, ms + body.ms

@@ -389,7 +389,6 @@ def test_a_slip_is_a_warning_that_names_the_likely_key(
     [
         ("zzz = 1", "zzz is not a known key and is ignored."),
         ('"a\\nb" = 1', "'a\\nb' is not a known key and is ignored."),
-        ("[agent]\ntriage = 'off'", "agent.triage is not in this version yet; it is ignored."),
         ("[heartbeat]\nx = 1", "heartbeat is not in this version yet; it is ignored."),
         ("[web]\nenabled = true", "web.enabled: the web page is not served yet."),
     ],

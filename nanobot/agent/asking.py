@@ -96,15 +96,15 @@ class Asker:
         self._tools = tools
         self._persona = persona
         self._clock = clock
-        self._settings = settings
+        self.settings = settings
         self._compaction = Compaction(bus.journal, clock)
         self._snapshots: dict[str, Snapshot] = {}
 
     async def call(self, turn: Turn, wanted: step.CallModel) -> None:
         """Steer, fix the prompt and the window in the log, then ask."""
-        if self._settings.steer and self._bus.mail_came(turn.run.session_key):
+        if self.settings.steer and self._bus.mail_came(turn.run.session_key):
             lane, run = turn.lane, turn.run
-            steered = await self._journal.take_pending(lane, run, self._settings.zone)
+            steered = await self._journal.take_pending(lane, run, self.settings.zone)
             turn.recorded(steered)
             if steered:
                 taken = [e.body.inbound_id for e in steered if isinstance(e.body, UserEntry)]
@@ -136,7 +136,7 @@ class Asker:
 
     async def _one_model(self, turn: Turn, wanted: step.CallModel) -> ReplyEntry:
         """Ask the model whose turn it is: the session's, or the first that has not failed yet."""
-        failed, others = len(_failures(turn)), self._settings.fallback_models
+        failed, others = len(_failures(turn)), self.settings.fallback_models
         label = others[min(failed, len(others)) - 1] if failed and others else None
         label = label or turn.terms.model or turn.model
         provider, profile = await self._models.pick(label)
@@ -154,7 +154,7 @@ class Asker:
     async def _fall_back(self, turn: Turn, error: NanobotError, seconds: float) -> None:
         """Note that a model failed, so that the next step asks the one after it, for the rest of
         the run. Raises when there is none."""
-        failures, others = _failures(turn), self._settings.fallback_models
+        failures, others = _failures(turn), self.settings.fallback_models
         if len(failures) >= len(others):
             if failures and not isinstance(error, OverBudget):
                 raise ModelError(" ".join([*failures, str(error)])) from error
@@ -174,13 +174,13 @@ class Asker:
         if turn.prompt is not None and turn.flavour == _flavour(turn, profile):
             kept = await self._snapshot(turn.prompt)
         snapshot = kept or self._fresh(turn, profile)
-        max_tokens = min(self._settings.max_tokens, max(profile.context_tokens // 4, 64))
+        max_tokens = min(self.settings.max_tokens, max(profile.context_tokens // 4, 64))
         summary = latest(turn.seen)
         room = Room(
             profile=profile,
             fixed=len(msgspec.json.encode(snapshot)) // 3 + summary_tokens(summary),
             max_tokens=max_tokens,
-            max_history=self._settings.max_history,
+            max_history=self.settings.max_history,
         )
         begin = turn.window_from if summary is None else max(turn.window_from, summary.upto + 1)
         window = plan_window(turn.seen, begin, room, overflowed=wanted.overflowed)
@@ -192,7 +192,7 @@ class Asker:
             window_from=window.start,
             profile=profile,
             estimate=window.estimate,
-            temperature=self._settings.temperature,
+            temperature=self.settings.temperature,
             max_tokens=max_tokens,
         )
         return snapshot, call, kept is None
@@ -243,10 +243,10 @@ class Asker:
         """One model call, bounded by what is left of the run's seconds."""
         began = self._clock.monotonic()
         spent = step.elapsed_ms(turn.bodies) / 1000
-        left = max(turn.limits(self._settings.limits).max_run_seconds - spent, 0.05)
+        left = max(turn.limits(self.settings.limits).max_run_seconds - spent, 0.05)
         answer: Completion | None = None
         # With others behind it a model must begin to answer within its share of the time.
-        behind = max(len(self._settings.fallback_models) - len(_failures(turn)), 0)
+        behind = max(len(self.settings.fallback_models) - len(_failures(turn)), 0)
         share = left / (1 + behind)
         limit = asyncio.timeout(share)
         ends = asyncio.get_running_loop().time() + left

@@ -29,6 +29,7 @@ from nanobot.session.entries import (
     UserEntry,
     order,
 )
+from nanobot.thoughts import RecallEntry
 
 FULL = 0.8
 """The window is cut when the prompt is estimated over this share of the budget ..."""
@@ -148,7 +149,7 @@ def _size(body: Body | None, limit: int) -> int | None:
     if isinstance(body, ReplyEntry):
         asked = sum(estimate_tokens(call.arguments) for call in body.tool_calls)
         return estimate_tokens(body.text) + asked
-    if isinstance(body, ToolResultEntry | PostEntry):
+    if isinstance(body, ToolResultEntry | PostEntry | RecallEntry):
         return estimate_tokens(body.text)
     if isinstance(body, NoteEntry) and body.what in _NOTES_SEEN:
         return estimate_tokens(body.text)
@@ -263,9 +264,12 @@ def _message(entry: Entry, profile: ModelProfile, pictures: frozenset[int]) -> C
         return ChatMessage(role="tool", content=body.text)
     if isinstance(body, PostEntry):
         return ChatMessage(role="assistant", content=body.text)
-    if isinstance(body, NoteEntry) and body.what in _NOTES_SEEN:
-        return ChatMessage(role="user", content=f"[note from the gateway: {body.text}]")
-    return None
+    noted = ""
+    if isinstance(body, RecallEntry):
+        noted = f"[from memory, by the gateway: {body.text}]"
+    elif isinstance(body, NoteEntry) and body.what in _NOTES_SEEN:
+        noted = f"[note from the gateway: {body.text}]"
+    return ChatMessage(role="user", content=noted) if noted else None
 
 
 def _reply(entry: Entry, body: ReplyEntry, profile: ModelProfile) -> ChatMessage | None:

@@ -215,7 +215,7 @@ class AgentLoop:
             asker = Asker(bus, self._models, self.tools, self.context.persona, clock, settings)
             seconds = settings.limits.max_run_seconds
             caller = Caller(bus.journal, self.tools, clock, seconds, self._retries)
-            driver = Driver(bus, asker, caller, clock, settings)
+            driver = Driver(bus, asker, caller, clock)
             lanes = Lanes(bus, driver, clock, self._ids, Capacity())
             errands = Errands(bus, lanes, clock, lambda: self._serving is None)
             self._made = _Engine(lanes, errands)

@@ -5,10 +5,13 @@ A crash anywhere is a restart of this loop over the same log.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
 import msgspec
 
 from nanobot.agent import step
-from nanobot.agent.asking import Asker, RunSettings
+from nanobot.agent.asking import Asker
 from nanobot.agent.calling import Caller
 from nanobot.agent.compaction import UNDONE, latest
 from nanobot.agent.states import RunKind, RunState
@@ -24,6 +27,14 @@ from nanobot.tasks.port import NO_TYPES, RunTypes
 
 MAX_UNCLEAN_ENDS = 3
 
+Before: TypeAlias = Callable[[Turn], Awaitable[None]]
+"""What precedes acting, also in a run that resumes. What it adds for the model is in the log when
+it returns; a reply it leaves in `unrecorded` is the answer. Raises StoreError only."""
+
+
+async def _at_once(_: Turn) -> None:
+    pass
+
 
 class Driver:
     """Drives runs. It holds no state of any run between calls: that is all in the Turn."""
@@ -34,16 +45,17 @@ class Driver:
         asker: Asker,
         caller: Caller,
         clock: Clock,
-        settings: RunSettings,
         types: RunTypes = NO_TYPES,
+        before: Before = _at_once,
     ) -> None:
         self._bus = bus
         self._journal = bus.journal
         self._asker = asker
         self._caller = caller
         self._clock = clock
-        self.settings = settings
+        self.settings = asker.settings
         self._types = types
+        self._before = before
 
     def begin(self, claim: Claim) -> Turn:
         """Take a claim in hand."""
@@ -96,6 +108,7 @@ class Driver:
             (first,) = turn.asked()
             asked = msgspec.structs.replace(first, text=made.text, tainted=turn.tainted)
             turn.recorded(await self._journal.record_result(turn.lane, turn.run, [asked]))
+        await self._before(turn)
         limits = turn.limits(self.settings.limits)
         while True:
             match step.next_step(turn.run.id, turn.entries, limits):

@@ -23,6 +23,7 @@ from nanobot.session.entries import (
     ToolStartedEntry,
     UserEntry,
 )
+from nanobot.thoughts import RecallEntry, TriageEntry
 
 SAME_RESULT_LIMIT = 3
 
@@ -102,6 +103,7 @@ Step: TypeAlias = CallModel | RunTools | AskHuman | Finish | Stop
 def elapsed_ms(bodies: Sequence[Body]) -> int:
     """The time a run took so far: the sum of its recorded steps."""
     timed = ReplyEntry | ToolResultEntry | NoteEntry | SummaryEntry
+    timed |= RecallEntry | TriageEntry
     return sum(body.ms for body in bodies if isinstance(body, timed))
 
 

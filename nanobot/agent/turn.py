@@ -28,6 +28,7 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from nanobot.thoughts import RecallEntry
 from nanobot.tools.result import clean
 from nanobot.usage import run_usage
 
@@ -54,6 +55,7 @@ class Turn:
         self.retries = 0
         self.more = False
         self.outside = False
+        self.withheld: frozenset[str] = frozenset()
         self._bus = bus
         self._clock = clock
         self._seq = 0
@@ -120,7 +122,7 @@ class Turn:
     @property
     def tainted(self) -> bool:
         """Whether anything the model sees came from outside."""
-        kinds = UserEntry | ToolResultEntry | PostEntry
+        kinds = UserEntry | ToolResultEntry | PostEntry | RecallEntry
         return self.outside or any(isinstance(e.body, kinds) and e.body.tainted for e in self.seen)
 
     def limits(self, configured: Limits) -> Limits:
@@ -133,7 +135,9 @@ class Turn:
         )
 
     def may_call(self, name: str) -> bool:
-        """Whether the terms of this run let it use a tool."""
+        """Whether the terms of this run let it use a tool, and its stages have not withheld it."""
+        if name in self.withheld:
+            return False
         return self.terms.tools is None or name in self.terms.tools
 
     def outbound(self, text: str, kind: OutboundKind) -> OutboundMessage:

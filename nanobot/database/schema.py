@@ -63,6 +63,8 @@ sessions = sa.Table(
     sa.Column("window_from", _Id, nullable=False, server_default="1"),
     sa.Column("prompt", sa.Text),
     sa.Column("flavour", sa.Text),
+    # What was said up to here is in memory, as far as it is worth that.
+    sa.Column("remembered", _Id, nullable=False, server_default="0"),
     # The lane's lease: `token` grows with every claim and fences every write.
     sa.Column("token", _Id, nullable=False, server_default="0"),
     sa.Column("owner", sa.Text),

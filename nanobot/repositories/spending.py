@@ -29,6 +29,7 @@ from nanobot.journal import Ending, Run
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Price, Usage
 from nanobot.session.entries import Body, ModelCallEntry, SummaryEntry
+from nanobot.thoughts import RememberEntry, TriageEntry
 from nanobot.usage import Outcome, Row, Used, Wanted, lost, outcome
 
 _c = schema.spending
@@ -103,6 +104,9 @@ def _add(dialect: str) -> sa.Executable:
     return made
 
 
+_ASIDE = SummaryEntry | TriageEntry | RememberEntry
+
+
 class SqlLedger:
     """See store.unit.Ledger."""
 
@@ -140,7 +144,7 @@ class SqlLedger:
         """Settle what these entries end."""
         _settle_all(connection, run, bodies, None)
         for body in bodies:
-            if isinstance(body, SummaryEntry) and body.profile is not None:
+            if isinstance(body, _ASIDE) and body.profile is not None:
                 self._aside(connection, run, body.profile, body.usage or Usage())
 
     def _aside(

@@ -15,6 +15,7 @@ import msgspec
 from nanobot.bus.events import Address, Attachment, Origin, Role, RunTerms
 from nanobot.errors import StoreCorrupt
 from nanobot.providers.base import FinishReason, ModelProfile, ToolCall, Usage
+from nanobot.thoughts import RecallEntry, RememberEntry, TriageEntry
 
 GENESIS = b"\0" * 32
 
@@ -132,8 +133,8 @@ class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
 
 
 class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note", omit_defaults=True):
-    """Something the gateway records (`what`: error, new, undelivered, denied, overflow, fallback).
-    `ms`: time of the run that it took; `retries`: as in a reply."""
+    """Something the gateway records (`what`: error, new, undelivered, denied, overflow, fallback,
+    triage). `ms`: time of the run that it took; `retries`: as in a reply."""
 
     what: str
     text: str
@@ -182,6 +183,9 @@ Body: TypeAlias = (
     | NoteEntry
     | PostEntry
     | SummaryEntry
+    | RecallEntry
+    | TriageEntry
+    | RememberEntry
     | ErasedEntry
 )
 

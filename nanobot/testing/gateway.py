@@ -16,7 +16,7 @@ from nanobot.agent.calling import Caller
 from nanobot.agent.errands import Errands
 from nanobot.agent.lanes import Capacity, Lanes
 from nanobot.agent.persona import Persona
-from nanobot.agent.run import Driver
+from nanobot.agent.run import Before, Driver
 from nanobot.budgets import Budgets, Spending
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, SessionPolicy
@@ -35,6 +35,7 @@ from nanobot.mcp.servers import Servers
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.port import MemoryPort
+from nanobot.mind.stages import Mind
 from nanobot.operations import Facts, Operations
 from nanobot.pairing import Pairing, Pairings
 from nanobot.ports import Clock, Fetching, Ids
@@ -178,6 +179,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_attachment: int = 20_000_000
     types: tuple[AnyRunType, ...] = ()
     spawn: bool = False
+    before: Callable[[FakeGateway], Before] = lambda _: Mind()
 
 
 class FakeGateway:
@@ -222,7 +224,7 @@ class FakeGateway:
         caller = Caller(self.journal, registry, clock, settings.limits.max_run_seconds)
         self.loop = Lanes(
             self.bus,
-            Driver(self.bus, asker, caller, clock, settings, types),
+            Driver(self.bus, asker, caller, clock, types, options.before(self)),
             clock,
             home.ids,
             options.capacity,

@@ -142,10 +142,9 @@ class FakeChannel:
             dedupe_key=identity,
             sender=Sender(sender, f"name of {sender}"),
             text=text,
-            sent_at=1_800_000_000.0,
             origin=origin,
             attachments=attachments,
-            **fields,
+            **{"sent_at": 1_800_000_000.0, **fields},
         )
         if self._intake is not None:
             await self._intake.admit([message], cursor=identity)

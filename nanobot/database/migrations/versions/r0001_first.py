@@ -35,6 +35,7 @@ def upgrade() -> None:
         sa.Column("window_from", big, nullable=False, server_default="1"),
         sa.Column("prompt", sa.Text),
         sa.Column("flavour", sa.Text),
+        sa.Column("remembered", big, nullable=False, server_default="0"),
         sa.Column("token", big, nullable=False, server_default="0"),
         sa.Column("owner", sa.Text),
         sa.Column("lease_until", sa.Double),

@@ -1,0 +1,77 @@
+"""The stages as the configuration wants them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nanobot.agent.asking import Models
+from nanobot.agent.states import as_people_see
+from nanobot.journal import Journal
+from nanobot.memory.port import MemoryPort
+from nanobot.mind.helper import Helpers
+from nanobot.mind.recall import AskingRecall, AutoRecall, Recall
+from nanobot.mind.remember import Remembering, RememberRecords
+from nanobot.mind.stages import Mind
+from nanobot.mind.triage import Triage, View
+from nanobot.ports import Clock
+from nanobot.records import Records
+from nanobot.settings import AgentSettings
+from nanobot.tasks.port import TaskStarter
+from nanobot.tools.registry import ToolRegistry
+
+
+class Around(NamedTuple):
+    """What the stages work with. Without a memory nothing is recalled or remembered."""
+
+    journal: Journal
+    records: Records
+    remembered: RememberRecords
+    models: Models
+    clock: Clock
+    starter: TaskStarter
+    memory: MemoryPort | None = None
+
+
+class Stages(NamedTuple):
+    """What comes before a run's acting, and the service that remembers afterwards (None: off)."""
+
+    mind: Mind
+    remembering: Remembering | None = None
+
+    async def remember(self) -> None:
+        """Remember until cancelled, or nothing at all."""
+        if self.remembering is not None:
+            await self.remembering.run()
+
+
+def stages_of(settings: AgentSettings, around: Around, tools: ToolRegistry) -> Stages:
+    """The stages of a gateway; what they bring for the model is among its tools after."""
+    journal, clock, memory = around.journal, around.clock, around.memory
+    helpers = Helpers(around.models)
+    triage = auto = asking = remembering = None
+    if settings.triage == "decision":
+        view = View(memory, _Recent(around.records))
+        triage = Triage(journal, helpers, around.starter, clock, settings.decision, view)
+    if memory is not None:
+        recall = Recall(memory, settings.recall_top_k)
+        if settings.recall == "auto":
+            auto = AutoRecall(recall, journal, helpers, clock)
+        if settings.recall == "ask":
+            asking = AskingRecall(recall, helpers, settings.max_cognition_rounds)
+            tools.register(asking.tool())
+        if settings.remember == "summary":
+            remembering = Remembering(around.remembered, memory, helpers, clock)
+    return Stages(Mind(triage, auto, asking), remembering)
+
+
+class _Recent:
+    """See triage.RecentRuns."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    async def __call__(self, session_key: str, limit: int) -> list[str]:
+        runs = await self._records.runs(session=session_key, state="", limit=limit)
+        return [
+            f"{run.id} {run.title or f'({run.origin})'}: {as_people_see(run.state)}" for run in runs
+        ]
