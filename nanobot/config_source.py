@@ -24,7 +24,6 @@ _LONG_WORD = re.compile(r"(?=\S*\d)[\w+/=:.-]{20,}")
 _URL_PASSWORD = re.compile(r"(://[^/@\s:]*):[^/@\s]*@")
 _PLACE_IN_TOML = re.compile(r"\s*\((?:at line (\d+), column (\d+)|at end of document)\)")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_PRICES = "MODEL = { prompt = 1.25, completion = 10.0, cached = 0.125 }"
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
@@ -178,9 +177,10 @@ def allowed(hint: Any) -> str:
     if get_origin(base) is tuple:
         return 'a list of texts, like ["one", "two"]'
     if get_origin(base) is Mapping:
-        texts = get_args(base)[-1] is str
-        like = 'NAME = "text"' if texts else _PRICES
-        return f"a table, like {{ {like} }}"
+        each = get_args(base)[1]
+        return f"a table of {'texts' if each is str else f'tables, each {allowed(each)}'}"
+    if isinstance(base, type) and issubclass(base, msgspec.Struct):
+        return "with numbers for " + ", ".join(base.__struct_fields__)
     if base in {int, float}:
         return ("a whole number" if base is int else "a number") + _range(hint)
     return "true or false" if base is bool else "text in double quotes"
