@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nanobot import __version__
-from nanobot.cli import admin, faces
+from nanobot.cli import admin, faces, mcp
 from nanobot.cli.exits import errors
 from nanobot.errors import UsageError
 from nanobot.operations import OPERATIONS
@@ -73,5 +73,6 @@ def gateway(context: typer.Context) -> None:
         serve(context.obj)
 
 
-faces.add(app, OPERATIONS)
+groups = faces.add(app, OPERATIONS)
+mcp.add(groups["mcp"])
 admin.add(app)

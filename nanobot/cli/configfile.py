@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -104,14 +104,21 @@ def put(environ: Mapping[str, str], changes: Mapping[str, str | list[str] | bool
     Raises UsageError for a key nobody knows, ConfigError when the file would be wrong afterwards
     in a way it was not before: then nothing is written.
     """
-    home = home_of(environ)
-    file = home / "config.toml"
+
+    def with_them(text: str) -> str:
+        for key, value in changes.items():
+            typed = typed_value(key, value) if isinstance(value, str) else value
+            text = edited(text, key, typed)
+        return text
+
+    return change(environ, with_them)
+
+
+def change(environ: Mapping[str, str], edit: Callable[[str], str]) -> Path:
+    """Write what `edit` makes of config.toml. Returns the file; raises as `put` does."""
+    file = home_of(environ) / "config.toml"
     before = file.read_bytes() if file.exists() else b""
-    text = before.decode("utf-8-sig", "replace")
-    for key, value in changes.items():
-        typed = typed_value(key, value) if isinstance(value, str) else value
-        text = edited(text, key, typed)
-    after = text.encode()
+    after = edit(before.decode("utf-8-sig", "replace")).encode()
     was, now = survey(environ, before), survey(environ, after)
     wrong = [problem for problem in now[0] if problem not in was[0]]
     if wrong:

@@ -34,8 +34,9 @@ _GROUPS = {
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
-def add(app: typer.Typer, operations: Sequence[Operation]) -> None:
-    """Give the command line a command for each operation, those of two words in groups."""
+def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Typer]:
+    """Give the command line a command for each operation, those of two words in groups, which are
+    returned by name."""
     groups: dict[str, typer.Typer] = {}
     for operation in operations:
         *path, name = (operation.command or operation.name).split()
@@ -48,6 +49,7 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> None:
             where = groups[group]
         sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
         where.command(name, help=sentence)(_command(operation))
+    return groups
 
 
 def _command(operation: Operation) -> Callable[..., None]:

@@ -30,7 +30,8 @@ class Home:
         )
 
     def environ(self, **more: str) -> dict[str, str]:
-        kept = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TZ": "UTC"}
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        kept |= {"LANG": "C.UTF-8", "TZ": "UTC"}
         return kept | {"NANOBOT_HOME": str(self.folder)} | more
 
     @asynccontextmanager
