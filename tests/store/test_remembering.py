@@ -1,0 +1,37 @@
+"""How far a session is in memory, on every store."""
+
+from __future__ import annotations
+
+from nanobot.repositories.remembering import SqlRemembering
+from nanobot.store.unit import Writer
+from nanobot.thoughts import RememberEntry
+from tests.store.home import Home
+from tests.store.making import KEY, admit, answered, claim, said
+
+
+async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
+    home: Home,
+) -> None:
+    store = SqlRemembering(home.database, Writer(home.clock, home.ids, "archivist"))
+    journal = home.journal()
+    await admit(journal, said("hello"))
+    home.clock.advance(61)
+    assert await store.due(60.0) == []
+    claimed = await claim(journal)
+    home.clock.advance(61)
+    assert await store.due(60.0) == []
+    await answered(journal, claimed, "hi")
+    assert await store.due(60.0) == []
+    home.clock.advance(61)
+    (due,) = await store.due(60.0)
+    told = await store.told(due)
+    assert (due.session_key, due.head, told.spoke) == (KEY, len(told.entries), {claimed.run.id})
+    entry = RememberEntry(text="they met", first=1, upto=due.head)
+    assert await store.record(due, claimed.run.id, entry) == entry
+    other = RememberEntry(text="twice", first=1, upto=due.head)
+    assert await store.record(due, claimed.run.id, other) == entry
+    await store.done(due, due.head)
+    assert await store.record(due, claimed.run.id, other) is None
+    (rest,) = await store.due(60.0)
+    await store.done(rest, rest.head)
+    assert await store.due(60.0) == []
