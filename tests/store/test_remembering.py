@@ -25,7 +25,11 @@ async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
     home.clock.advance(61)
     (due,) = await store.due(60.0)
     told = await store.told(due)
-    assert (due.session_key, due.head, told.spoke) == (KEY, len(told.entries), {claimed.run.id})
+    assert (due.session_key, due.head, told.spoke) == (
+        KEY,
+        len(told.entries),
+        frozenset([claimed.run.id]),
+    )
     entry = RememberEntry(text="they met", first=1, upto=due.head)
     assert await store.record(due, claimed.run.id, entry) == entry
     other = RememberEntry(text="twice", first=1, upto=due.head)
