@@ -214,10 +214,16 @@ def test_names_are_used_once() -> None:
 
 
 def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
-    """Who may decide about an approval is decided by the approval."""
+    """Who may decide about an approval is decided by the approval; a member's own memory and use
+    are theirs, which the operations see to."""
     for_members = {o.name for o in OPERATIONS if o.may(Role.MEMBER)}
     deciding = {"approvals list", "approve", "deny", "answer"}
-    assert for_members == {"help", "new", "stop", "status", "model"} | deciding
+    words = ("list", "show", "search", "accept", "reject", "forget")
+    own = {"usage", *(f"memory {word}" for word in words)}
+    looking = {"skills list", "skills show"}
+    talking = {"help", "new", "stop", "status", "model"}
+    assert for_members <= talking | deciding | own | looking | {"runs list", "runs show"}
+    assert talking | deciding | {"usage"} <= for_members
 
 
 async def test_help_loads_nothing_heavy() -> None:
