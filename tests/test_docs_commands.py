@@ -15,7 +15,7 @@ from nanobot.cli.commands import app
 from nanobot.cron import jobs
 from nanobot.errors import NanobotError
 from nanobot.features import spending
-from nanobot.mcp.server import ServerView
+from nanobot.mcp.view import ServerView
 from nanobot.memory import port
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "commands.md").read_text("utf-8")

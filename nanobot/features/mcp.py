@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nanobot.mcp.server import ServerView
+from nanobot.mcp.view import ServerView
 from nanobot.operations.operation import Caller, Nothing, Operation
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from pathlib import Path
 from typing import Any, Protocol
 
-import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
@@ -18,6 +17,7 @@ from nanobot.config_source import masked
 from nanobot.errors import ToolError, ToolTimeout, UsageError
 from nanobot.mcp import offer
 from nanobot.mcp.line import Line, ServerTrouble
+from nanobot.mcp.view import ServerView
 from nanobot.ports import Clock
 from nanobot.settings import McpSettings
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool
@@ -96,17 +96,6 @@ class Linked(Protocol):
     async def prompt(self, name: str, arguments: dict[str, str]) -> Any:
         """A prompt, filled in; an Answer."""
         ...
-
-
-class ServerView(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as people see it. `state`: disabled, off (nothing is served here), connecting,
-    connected or failed; `error` is why. `where` is its command or URL."""
-
-    name: str
-    state: str
-    tools: int
-    where: str
-    error: str
 
 
 class Server:

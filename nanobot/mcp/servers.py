@@ -12,7 +12,8 @@ import msgspec
 
 from nanobot.bus.events import Role
 from nanobot.errors import ToolArgumentsError
-from nanobot.mcp.server import Server, ServerView
+from nanobot.mcp.server import Server
+from nanobot.mcp.view import ServerView
 from nanobot.ports import Clock
 from nanobot.settings import McpSettings
 from nanobot.tools.base import CallContext, Effect, Tool

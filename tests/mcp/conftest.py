@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nanobot.bus.events import Address, Role
-from nanobot.mcp.server import ServerView
 from nanobot.mcp.servers import Servers
+from nanobot.mcp.view import ServerView
 from nanobot.settings import McpSettings
 from nanobot.system import SystemClock
 from nanobot.tools.base import CallContext
