@@ -160,7 +160,7 @@ class Driver:
     async def _compact(self, turn: Turn) -> bool:
         """/compact: what was said before is summed up now; `/compact undo` shows it again."""
         text, window = "There is nothing to sum up, or this model cannot.", None
-        if turn.asked()[0].text.split()[1:] == ["undo"]:
+        if turn.asked()[0].text.split()[1:] in (["undo"], ["undo=yes"]):
             summary = latest(turn.log)
             text = "There is no summary to take back."
             if summary is not None:

@@ -12,6 +12,7 @@ _GAP = 2
 _NARROWEST = 6
 # What people copy into the next command is cut only when nothing else is left to cut.
 _COPIED = frozenset({"id", "key", "session_key", "run", "address", "head", "name", "usage"})
+_PLACES = frozenset({"session_key", "address"})
 _BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 _BAD = frozenset({"failed", "dead"})
 
@@ -66,8 +67,9 @@ def cut(text: str, width: int) -> str:
 
 
 def _fit(widths: list[int], fields: Sequence[str], width: int) -> None:
-    """Narrow the widest columns until all fit; first those that nobody copies from."""
-    for cuttable in (frozenset(fields) - _COPIED, frozenset(fields)):
+    """Narrow the widest columns until all fit; first those that nobody copies from, then those that
+    can still be told apart when they are cut."""
+    for cuttable in (frozenset(fields) - _COPIED, _PLACES, frozenset(fields)):
         while sum(widths) + _GAP * (len(widths) - 1) > width:
             wide = [n for n, w in enumerate(widths) if w > _NARROWEST and fields[n] in cuttable]
             if not wide:

@@ -57,7 +57,9 @@ class Operations:
         longer = self._by_name.get(f"{name} {word.lower()}")
         if longer is not None:
             return longer, "".join(more)
-        found = self._by_name.get("help" if name == "start" else name)
+        if name == "start":  # what stands behind it is a link's, not a topic
+            return self._by_name["help"], ""
+        found = self._by_name.get(name)
         found = found or self._by_name.get(f"{name} list")
         return None if found is None else (found, argument)
 

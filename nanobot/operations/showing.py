@@ -20,7 +20,7 @@ from nanobot.skills import SkillView
 _SHOWN: dict[type, tuple[str, ...]] = {
     Approval: ("id", "state", "tool", "arguments", "question", "address", "asked_at"),
     SessionView: ("key", "title", "has_unread", "updated_at", "run"),
-    RunView: ("id", "session_key", "kind", "state", "title", "created_at", "error"),
+    RunView: ("id", "session_key", "state", "title", "created_at", "error"),
     OutboxView: ("id", "address", "state", "created_at", "text", "error"),
     PairingView: ("who", "name", "state", "role", "code", "asked_at"),
     SkillView: ("name", "state", "source", "always", "description", "why"),

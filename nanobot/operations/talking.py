@@ -27,13 +27,40 @@ class Command(msgspec.Struct, frozen=True):
     help: str
 
 
-async def _help(operations: Operations, caller: Caller, _: Arguments) -> list[Command]:
-    return [Command(o.usage, o.help) for o in operations.listed if o.may(caller.role)]
+class _Help(Arguments, frozen=True, kw_only=True):
+    topic: Annotated[First, Meta(description="A command to be told all about; empty: all.")] = ""
+
+
+async def _help(operations: Operations, caller: Caller, asked: _Help) -> list[Command]:
+    topic = asked.topic.removeprefix("/").lower()
+    found = [Command(o.usage, o.help) for o in operations.listed if o.may(caller.role)]
+    about = [one for one in found if not topic or one.usage.split()[0] == f"/{topic}"]
+    if not about:
+        raise UsageError(f"there is no command /{topic}; /help lists them")
+    return about
 
 
 def _help_text(listed: list[Command], _: float) -> str:
-    lines = [f"- `{one.usage}` {one.help}" for one in listed]
+    """One line for each family of commands; all their words when there is but one."""
+    families: dict[str, list[Command]] = {}
+    for one in listed:
+        families.setdefault(one.usage.split()[0], []).append(one)
+    if len(families) == 1:
+        return "\n".join(f"- `{one.usage}` {one.help}" for one in listed)
+    lines = []
+    for name, family in families.items():
+        if len(family) == 1:
+            lines.append(f"- `{family[0].usage}` {family[0].help}")
+        else:
+            words = [one.usage.split()[1] for one in family if _has_word(one)]
+            lines.append(f"- `{name}` {', '.join(words)} (`/help {name[1:]}` says more)")
     return "Write to me as you would to a person. Besides that:\n\n" + "\n".join(lines)
+
+
+def _has_word(one: Command) -> bool:
+    """Whether a command is of two words: `/runs list`."""
+    words = one.usage.split()
+    return len(words) > 1 and words[1].isalpha() and words[1].islower()
 
 
 class _InSession(Arguments, frozen=True, kw_only=True):
@@ -261,6 +288,7 @@ TALKING: tuple[Operation, ...] = (
         name="help",
         help="shows this list",
         run=_help,
+        arguments=_Help,
         returns=list[Command],
         text=_help_text,
         role=Role.GUEST,

@@ -147,14 +147,14 @@ async def test_stop_with_nothing_running_says_so(shared: World, chat: int) -> No
 
 
 async def test_new_hides_what_was_said_before_from_the_model(shared: World, chat: int) -> None:
-    shared.telegram.say(chat, "say:secret")
-    await shared.said(chat, "secret")
+    shared.telegram.say(chat, "say:xyzzy")
+    await shared.said(chat, "xyzzy")
     shared.telegram.say(chat, "/new")
     text = (await shared.answered(chat, 2))[1]
     assert text.startswith("New conversation.")
     shared.telegram.say(chat, "say:fresh")
-    await shared.said(chat, "secret", text, "fresh")
-    assert "secret" not in json.dumps(shared.model.requests[-1]["messages"])
+    await shared.said(chat, "xyzzy", text, "fresh")
+    assert "xyzzy" not in json.dumps(shared.model.requests[-1]["messages"])
 
 
 async def test_status_is_answered_while_a_run_is_busy(shared: World, chat: int) -> None:

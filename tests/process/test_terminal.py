@@ -47,9 +47,9 @@ async def test_json_gives_events_line_by_line_to_the_end(world: World, place: st
 
 
 async def test_a_session_of_its_own_has_a_history_of_its_own(world: World, place: str) -> None:
-    await world.run("agent", "-m", "say:secret", "--session", "cli:one")
+    await world.run("agent", "-m", "say:xyzzy", "--session", "cli:one")
     await world.run("agent", "-m", "say:here", "--session", "cli:two")
-    assert "secret" not in json.dumps(world.model.requests[-1]["messages"])
+    assert "xyzzy" not in json.dumps(world.model.requests[-1]["messages"])
     await world.run("agent", "-m", "say:again", "--session", "cli:one")
     assert "secret" in json.dumps(world.model.requests[-1]["messages"])
 
