@@ -11,20 +11,22 @@ _PACKAGE = Path(__file__).resolve().parent
 
 def skills() -> Path:
     """The folder of the shipped skills."""
-    return _folder("skills")
+    return folder("skills")
 
 
 def workspace_template() -> Path:
     """The folder that a new workspace is copied from."""
-    return _folder("workspace_template")
+    return folder("workspace_template")
 
 
-def _folder(name: str) -> Path:
+def folder(name: str, package: Path = _PACKAGE) -> Path:
+    """A shipped folder, of nanobot as it is installed at `package`. Raises NanobotError when it is
+    missing there."""
     # The checkout first: an editable install may carry a copy from the day it was made.
-    for root in (_PACKAGE.parent, _PACKAGE / "_assets"):
-        folder = root / name
-        if folder.is_dir() and _is_ours(root):
-            return folder
+    for root in (package.parent, package / "_assets"):
+        found = root / name
+        if found.is_dir() and _is_ours(root):
+            return found
     raise NanobotError(f"nanobot is installed without its folder {name}/. Install it again.")
 
 

@@ -83,17 +83,14 @@ def test_the_checkout_ships_skills_and_template() -> None:
     assert (assets.workspace_template() / "AGENTS.md").is_file()
 
 
-def test_a_wheel_keeps_them_inside_the_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wheel_keeps_them_inside_the_package(tmp_path: Path) -> None:
     package = tmp_path / "site-packages" / "nanobot"
     (package / "_assets" / "skills").mkdir(parents=True)
     # Another distribution's folder of the same name must not be taken for ours.
     (package.parent / "skills").mkdir()
-    monkeypatch.setattr(assets, "_PACKAGE", package)
-    assert assets.skills() == package / "_assets" / "skills"
+    assert assets.folder("skills", package) == package / "_assets" / "skills"
     with pytest.raises(NanobotError, match=r"without its folder workspace_template/"):
-        assets.workspace_template()
+        assets.folder("workspace_template", package)
 
 
 def test_two_that_start_at_once_make_one_workspace(tmp_path: Path) -> None:

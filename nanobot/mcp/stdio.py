@@ -26,6 +26,7 @@ from nanobot.tools.result import quoted
 # The protocol wants its input closed, then time, then SIGTERM, then SIGKILL.
 _PATIENCE_SECONDS = 2.0
 _COMPLAINT_BYTES = 2_000
+_LAST_WORDS_SECONDS = 3.0
 
 _Inbox = MemoryObjectSendStream[SessionMessage | Exception]
 
@@ -55,7 +56,7 @@ async def program(
         raise ServerTrouble(f"{command[0]} cannot be started ({reason})") from error
     said, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outbox, asked = anyio.create_memory_object_stream[SessionMessage](0)
-    complaints = bytearray()
+    complaints = _Complaints()
     try:
         async with asyncio.TaskGroup() as tasks, said, inbox, outbox, asked:
             jobs = [
@@ -72,7 +73,15 @@ async def program(
         await _end(process)
 
 
-async def _listen(process: Process, said: _Inbox, complaints: bytearray, line: Line) -> None:
+class _Complaints:
+    """The end of what a program writes for people; `whole` once nothing more comes."""
+
+    def __init__(self) -> None:
+        self.text = bytearray()
+        self.whole = asyncio.Event()
+
+
+async def _listen(process: Process, said: _Inbox, complaints: _Complaints, line: Line) -> None:
     """Hand on what it says, line by line, until it ends or breaks the rules."""
     stdout, pace = _pipe(process.stdout), Pace()
     # Closing it is what tells the session that nothing more comes.
@@ -100,12 +109,13 @@ def _message(raw: bytes) -> SessionMessage | Exception:
         return error
 
 
-async def _last_words(process: Process, complaints: bytearray) -> str:
+async def _last_words(process: Process, complaints: _Complaints) -> str:
     """How it ended, with the last line it wrote about it."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(_LAST_WORDS_SECONDS):
             await process.wait()
-    lines = complaints.decode("utf-8", "replace").strip().splitlines()
+            await complaints.whole.wait()
+    lines = complaints.text.decode("utf-8", "replace").strip().splitlines()
     code = process.returncode
     how = "it closed its output" if code is None else f"it ended with exit code {code}"
     return f"{how}: {quoted(lines[-1])}" if lines else how
@@ -128,12 +138,13 @@ async def _speak(
                 return
 
 
-async def _note(process: Process, complaints: bytearray) -> None:
+async def _note(process: Process, complaints: _Complaints) -> None:
     """Keep the end of what it writes for people, and never let it wait for a reader."""
     stderr = _pipe(process.stderr)
     while chunk := await stderr.read(65_536):
-        complaints += chunk
-        del complaints[:-_COMPLAINT_BYTES]
+        complaints.text += chunk
+        del complaints.text[:-_COMPLAINT_BYTES]
+    complaints.whole.set()
 
 
 def _pipe(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:
