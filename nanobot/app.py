@@ -16,12 +16,10 @@ from nanobot.agent.asking import Asker
 from nanobot.agent.calling import Caller, Retries
 from nanobot.agent.errands import Errands
 from nanobot.agent.lanes import Lanes
-from nanobot.agent.persona import Persona
 from nanobot.agent.run import Driver
 from nanobot.background import Background
 from nanobot.blobs import Blobs
 from nanobot.boundary import boundary
-from nanobot.briefing import Briefing
 from nanobot.budgets import Budgets, Spending
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Role
@@ -33,6 +31,7 @@ from nanobot.equipment import (
     exec_terms,
     memory_of,
     mind_of,
+    persona_of,
     sandbox_of,
     workspace_tools,
 )
@@ -233,10 +232,7 @@ class Gateway:
         self.memory = memory_of(self.config, zone, store, roots, self.roster)
         self.tools = tools = self._tools(store, roots)
         settings = run_settings(config, self._environ)
-        briefing = Briefing(
-            self.config.workspace, name=config.name, persona=config.persona, skills=self.skills
-        )
-        persona = Persona(self.config.workspace, briefing)
+        persona = persona_of(self.config, self.skills, self.memory)
         seeing = Seeing(self.roster, self.blobs)
         asker = Asker(self.bus, seeing, tools, persona, self._clock, settings)
         self.glimpse = Glimpse(self.bus, asker, seeing, self.records, self._clock)

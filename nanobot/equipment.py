@@ -8,14 +8,16 @@ from typing import Literal
 
 from loguru import logger
 
+from nanobot.agent.persona import Persona
 from nanobot.blobs import Blobs
-from nanobot.briefing import PRIVATE_FILES
+from nanobot.briefing import PRIVATE_FILES, Briefing
 from nanobot.bus.core import Bus
 from nanobot.config import Config
 from nanobot.cron.service import CronService
 from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, missing
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryTerms
+from nanobot.memory.lasting import Lasting
 from nanobot.mind.assembly import Around, Stages, stages_of
 from nanobot.providers.roster import Indexer, Roster
 from nanobot.repositories.jobs import SqlJobs
@@ -23,6 +25,7 @@ from nanobot.repositories.memories import SqlMemories
 from nanobot.repositories.records import SqlRecords
 from nanobot.repositories.remembering import SqlRemembering
 from nanobot.settings import ExecSettings
+from nanobot.skills import Skills
 from nanobot.store.opening import Store
 from nanobot.tasks.port import TaskStarter
 from nanobot.tools.apart import kept_apart
@@ -53,6 +56,20 @@ def memory_of(config: Config, zone: str, store: Store, roots: Roots, roster: Ros
     elif label:
         embedder = LocalEmbedder() if label == LOCAL else Indexer(roster, label)
     return Memory(files, memories, store.writer.clock, embedder, terms)
+
+
+def persona_of(config: Config, skills: Skills, memory: Memory) -> Persona:
+    """Who the assistant is, with what memory holds of whoever it talks to."""
+    agent, settings = config.agent, config.memory
+    briefing = Briefing(
+        config.workspace,
+        name=agent.name,
+        persona=agent.persona,
+        skills=skills,
+        memory_chars=settings.max_file_chars,
+    )
+    lasting = Lasting(memory, ask=settings.accept == "ask") if settings.enabled else None
+    return Persona(config.workspace, briefing, lasting)
 
 
 def cron_of(store: Store, bus: Bus) -> CronService:

@@ -11,7 +11,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent import step
-from nanobot.agent.compaction import Compaction, latest
+from nanobot.agent.compaction import Compaction
 from nanobot.agent.context import Room, context, plan_window, summary_tokens
 from nanobot.agent.persona import Persona, digest, flavour
 from nanobot.agent.turn import Turn
@@ -50,6 +50,7 @@ from nanobot.session.entries import (
     SummaryEntry,
     UserEntry,
 )
+from nanobot.summaries import latest
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.result import clean
 
@@ -97,7 +98,7 @@ class Asker:
         self._persona = persona
         self._clock = clock
         self.settings = settings
-        self._compaction = Compaction(bus.journal, clock)
+        self._compaction = Compaction(bus.journal, clock, persona.lasting)
         self._snapshots: dict[str, Snapshot] = {}
 
     async def call(self, turn: Turn, wanted: step.CallModel) -> None:
@@ -128,11 +129,10 @@ class Asker:
     async def compact(self, turn: Turn) -> SummaryEntry | None:
         """Sum up everything before this run; None if there is nothing, or the model cannot. Raises
         ModelError or ConfigError when there is no model."""
-        before = latest(turn.log)
-        provider, profile = await self._models.pick(turn.model)
-        await self._compaction.summarise(turn, provider, profile, turn.log[-1].seq)
-        made = latest(turn.log)
-        return None if made is before else made
+        if not any(isinstance(body, SummaryEntry) for body in turn.bodies):  # before a crash
+            provider, profile = await self._models.pick(turn.model)
+            await self._compaction.summarise(turn, provider, profile, turn.log[-1].seq)
+        return next((body for body in turn.bodies if isinstance(body, SummaryEntry)), None)
 
     async def _one_model(self, turn: Turn, wanted: step.CallModel) -> ReplyEntry:
         """Ask the model whose turn it is: the session's, or the first that has not failed yet."""
@@ -173,7 +173,7 @@ class Asker:
         kept = None
         if turn.prompt is not None and turn.flavour == _flavour(turn, profile):
             kept = await self._snapshot(turn.prompt)
-        snapshot = kept or self._fresh(turn, profile)
+        snapshot = kept or await self._fresh(turn, profile)
         max_tokens = min(self.settings.max_tokens, max(profile.context_tokens // 4, 64))
         summary = latest(turn.seen)
         room = Room(
@@ -185,7 +185,7 @@ class Asker:
         begin = turn.window_from if summary is None else max(turn.window_from, summary.upto + 1)
         window = plan_window(turn.seen, begin, room, overflowed=wanted.overflowed)
         if window.start != turn.window_from:
-            kept, snapshot = None, self._fresh(turn, profile)
+            kept, snapshot = None, await self._fresh(turn, profile)
         call = ModelCallEntry(
             call=wanted.call,
             prompt=turn.prompt if kept is not None and turn.prompt else digest(snapshot),
@@ -203,7 +203,7 @@ class Asker:
         snapshot, call, fresh = await self.prepare(turn, wanted, profile)
         if call.window_from != turn.window_from and turn.terms.history is None:
             await self._compaction.summarise(turn, provider, profile, call.window_from - 1)
-            snapshot = self._fresh(turn, profile)  # what was learnt may be in it
+            snapshot = await self._fresh(turn, profile)  # what was learnt may be in it
             call = msgspec.structs.replace(call, prompt=digest(snapshot))
         bodies: list[PromptEntry | ModelCallEntry] = [call]
         if fresh:
@@ -218,14 +218,16 @@ class Asker:
         self._snapshots[call.prompt] = snapshot
         return snapshot, call
 
-    def _fresh(self, turn: Turn, profile: ModelProfile) -> Snapshot:
+    async def _fresh(self, turn: Turn, profile: ModelProfile) -> Snapshot:
         """The prompt of the persona, as far as the terms of the run do not say otherwise."""
         terms = turn.terms
         offered = sorted(
             self._tools.offered(turn.run.role, turn.may_call),
             key=lambda spec: _place(spec.name, terms.tool_order),
         )
-        made = self._persona.snapshot(profile, tuple(offered), private=turn.with_owner)
+        made = await self._persona.shown(
+            profile, tuple(offered), turn.scope, private=turn.with_owner
+        )
         if terms.system_prompt is None:
             return made
         return msgspec.structs.replace(made, system=terms.system_prompt)
@@ -320,7 +322,8 @@ def _failures(turn: Turn) -> list[str]:
 
 def _flavour(turn: Turn, profile: ModelProfile) -> str:
     """A prompt made for the terms of one run serves no other."""
-    terms, common = turn.terms, flavour(profile, turn.run.role, private=turn.with_owner)
+    terms, private = turn.terms, turn.with_owner
+    common = flavour(profile, turn.run.role, private=private, scope=turn.scope)
     if terms.system_prompt is None and terms.tools is None and not terms.tool_order:
         return common
     own = msgspec.json.encode((terms.system_prompt, terms.tools, terms.tool_order))

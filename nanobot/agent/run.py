@@ -13,7 +13,6 @@ import msgspec
 from nanobot.agent import step
 from nanobot.agent.asking import Asker
 from nanobot.agent.calling import Caller
-from nanobot.agent.compaction import UNDONE, latest
 from nanobot.agent.states import RunKind, RunState
 from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
@@ -22,7 +21,8 @@ from nanobot.bus.events import EventKind, OutboundKind
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
 from nanobot.journal import Claim, Ending
 from nanobot.ports import Clock
-from nanobot.session.entries import NoteEntry, order
+from nanobot.session.entries import NoteEntry, SummaryEntry, order
+from nanobot.summaries import UNDONE, latest
 from nanobot.tasks.port import NO_TYPES, RunTypes
 
 MAX_UNCLEAN_ENDS = 3
@@ -168,9 +168,13 @@ class Driver:
                     "I see everything again that the summary covered.",
                     summary.covers_from,
                 )
+                text += _facts(
+                    summary, " What went to memory with it ({}) stays there: /memory list"
+                )
                 turn.unrecorded.append(NoteEntry(what=UNDONE, text="the summary was taken back"))
         elif (made := await self._asker.compact(turn)) is not None:
             text = f"I go on with this summary (`/compact undo` takes it back):\n\n{made.text}"
+            text += _facts(made, "\n\n({} went to memory: /memory list)")
         return await self._end(turn, RunState.COMPLETED, text, OutboundKind.NOTICE, window=window)
 
     async def _end(
@@ -213,6 +217,11 @@ def _order(turn: Turn) -> str:
     """The command that the run is about; empty for ordinary messages."""
     asked = turn.asked()
     return order(asked[0].text) if asked else ""
+
+
+def _facts(summary: SummaryEntry, line: str) -> str:
+    count = summary.facts
+    return line.format(f"{count} fact{'s' if count > 1 else ''}") if count else ""
 
 
 def _gave_up() -> tuple[str, str]:

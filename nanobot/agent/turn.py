@@ -19,12 +19,14 @@ from nanobot.bus.events import (
     RunTerms,
 )
 from nanobot.journal import Claim, RunUsage
+from nanobot.memory.port import scope_of
 from nanobot.ports import Clock
 from nanobot.session.entries import (
     Body,
     Entry,
     PostEntry,
     ReplyEntry,
+    SummaryEntry,
     ToolResultEntry,
     UserEntry,
 )
@@ -120,9 +122,14 @@ class Turn:
         return self.private and all(body.role is Role.OWNER for body in said)
 
     @property
+    def scope(self) -> str:
+        """Whose memory the run has: the same that its tools have."""
+        return scope_of(self.address, self.run.sender_id, self.run.role, private=self.private)
+
+    @property
     def tainted(self) -> bool:
         """Whether anything the model sees came from outside."""
-        kinds = UserEntry | ToolResultEntry | PostEntry | RecallEntry
+        kinds = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
         return self.outside or any(isinstance(e.body, kinds) and e.body.tainted for e in self.seen)
 
     def limits(self, configured: Limits) -> Limits:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -23,6 +24,7 @@ from nanobot.memory.records import Draft, Line, Memories
 from nanobot.memory.search import Search, packed
 from nanobot.memory.terms import terms_of
 from nanobot.ports import Clock
+from nanobot.tools.base import Write
 
 _BATCH = 32
 _AGAIN_SECONDS = (30.0, 120.0, 600.0)
@@ -58,6 +60,7 @@ class Memory:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._wake = asyncio.Event()
         self._refused: set[int] = set()
+        self._unfiled: set[str] = set()
 
     # For runs
 
@@ -102,6 +105,39 @@ class Memory:
             saved = await self._store.save(draft)
         self._wake.set()
         return saved
+
+    async def saving(
+        self, scope: str, text: str, provenance: Provenance, *, state: State, kind: Kind
+    ) -> Write | None:
+        """What keeps a text with somebody else's transaction; None if it is known there, whatever
+        became of it. The files follow with `filed` or any later look at them, after a crash too.
+        Raises NanobotError as `save`."""
+        text = _checked(text)
+        digest = digest_of(text)
+        await self.filed(scope)
+        if await self._store.known(scope, digest) is not None:
+            return None
+        draft = Draft(
+            scope=scope,
+            text=text,
+            digest=digest,
+            terms=terms_of(text),
+            state=state,
+            kind=kind,
+            provenance=provenance,
+        )
+
+        def saved() -> None:
+            self._unfiled.add(scope)
+            self._wake.set()
+
+        return _Saving(self._store.saving(draft), saved)
+
+    async def filed(self, scope: str) -> None:
+        """Have what was committed by `saving` stand in the scope's files. Raises NanobotError."""
+        if scope in self._unfiled or scope not in self._seen:
+            async with self._locks[scope]:
+                await self._follow(scope)
 
     async def forget(self, identity: int, scope: str | None = None) -> MemoryView:
         """Remove a memory for good."""
@@ -169,7 +205,10 @@ class Memory:
         return list(dict.fromkeys([*there, *await self._store.scopes()]))
 
     async def _follow(self, scope: str) -> None:
-        """Bring the store up to what the files say; under the scope's lock."""
+        """Bring the store up to what the files say, and them up to what was saved without them;
+        under the scope's lock."""
+        if scope in self._unfiled or scope not in self._seen:
+            await self._file(scope)
         stamps = await asyncio.to_thread(self._files.look, scope)
         if stamps == self._seen.get(scope):
             return
@@ -179,6 +218,15 @@ class Memory:
             del self._lines[file]
         self._seen[scope] = stamps
         self._wake.set()
+
+    async def _file(self, scope: str) -> None:
+        self._unfiled.discard(scope)
+        try:
+            for text, kind in await self._store.unfiled(scope):
+                await self._write(scope, text, kind)
+        except NanobotError:
+            self._unfiled.add(scope)
+            raise
 
     def _read(self, stamps: dict[str, Stamp]) -> list[Line]:
         found: list[Line] = []
@@ -290,6 +338,22 @@ class Memory:
             return count
         await self._store.embed(embedder.model, made)
         return len(made)
+
+
+class _Saving:
+    """See tools.base.Write."""
+
+    def __init__(self, write: Callable[[Any], None], saved: Callable[[], None]) -> None:
+        self._write = write
+        self._saved = saved
+
+    def write(self, connection: Any) -> None:
+        """See Write."""
+        self._write(connection)
+
+    def written(self) -> None:
+        """See Write."""
+        self._saved()
 
 
 def _with(content: str, text: str, heading: str) -> str:

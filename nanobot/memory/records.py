@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -44,13 +44,23 @@ class Memories(Protocol):
     """Each verb is one transaction."""
 
     async def follow(self, scope: str, lines: Sequence[Line]) -> None:
-        """The active memories of a scope are these lines: new ones come, others go for good.
-        One that was proposed or retracted and stands in a file now is active."""
+        """The active memories of a scope are these lines: new ones come, others but those that are
+        `unfiled` go for good. One that was proposed or retracted and stands in a file now is
+        active."""
         ...
 
     async def save(self, draft: Draft) -> Saved:
         """Keep a memory once: what a text says is its identity within its scope. One that was
         retracted stays so if it is proposed again."""
+        ...
+
+    def saving(self, draft: Draft) -> Callable[[Any], None]:
+        """What keeps a memory within another transaction, unless its text is known in its scope, in
+        whatever state. An active one without a `file` is `unfiled` until a file has it."""
+        ...
+
+    async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
+        """The active memories of a scope that are to be written into a file yet, oldest first."""
         ...
 
     async def known(self, scope: str, digest: bytes) -> Saved | None:

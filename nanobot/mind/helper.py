@@ -7,15 +7,13 @@ from loguru import logger
 from nanobot.agent.asking import Models
 from nanobot.agent.turn import Turn
 from nanobot.errors import ConfigError, ModelError
-from nanobot.memory.port import scope_of
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import ModelCallEntry, ReplyEntry
 
 
 def scope(turn: Turn) -> str:
     """Whose memory the run has: the same that its tools have."""
-    run = turn.run
-    return scope_of(turn.address, run.sender_id, run.role, private=turn.private)
+    return turn.scope
 
 
 def begun(turn: Turn) -> bool:

@@ -13,7 +13,6 @@ from typing import Protocol
 import msgspec
 from loguru import logger
 
-from nanobot.agent.compaction import material
 from nanobot.boundary import boundary
 from nanobot.bus.events import Origin
 from nanobot.errors import NanobotError, StoreError
@@ -22,6 +21,7 @@ from nanobot.mind.helper import Helpers
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.session.entries import Entry, ReplyEntry, ToolResultEntry, UserEntry, order
+from nanobot.summaries import material
 from nanobot.thoughts import RecallEntry, RememberEntry
 from nanobot.tools.result import clean
 

@@ -10,20 +10,20 @@ from typing import NamedTuple, Protocol
 import msgspec
 from loguru import logger
 
-from nanobot.agent.compaction import material
 from nanobot.agent.states import RunKind
 from nanobot.agent.step import elapsed_ms
 from nanobot.agent.turn import Turn
 from nanobot.bus.events import EventKind, Origin, Role
 from nanobot.errors import ConfigError, ModelError, NanobotError, StoreError, ToolError, UsageError
 from nanobot.journal import Journal
-from nanobot.memory.port import MemoryPort
+from nanobot.memory.port import OWNER, MemoryPort
 from nanobot.mind.decision import Decision, Run, parse
 from nanobot.mind.helper import Helpers, asked, begun, scope
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest, Usage
 from nanobot.session.entries import NoteEntry, ReplyEntry, UserEntry
 from nanobot.settings import DecisionSettings
+from nanobot.summaries import material
 from nanobot.tasks.port import Parent, TaskStarter, Wanted
 from nanobot.thoughts import TriageEntry
 from nanobot.tools.result import clean
@@ -182,7 +182,7 @@ class Triage:
         return "\n\n".join(f"## {name}\n{text}" for name, text in told.items() if text)
 
     async def _facts(self, turn: Turn) -> str:
-        if self._view.memory is None:
+        if self._view.memory is None or (scope(turn) == OWNER and not turn.with_owner):
             return ""
         try:
             return (await self._view.memory.curated(scope(turn)))[:_FACTS_CHARS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from nanobot.database import schema
 from nanobot.database.dialect import alone
 from nanobot.database.sqlite import Database
-from nanobot.memory.port import Found, MemoryView, Provenance, Saved, State
+from nanobot.memory.port import Found, Kind, MemoryView, Provenance, Saved, State
 from nanobot.memory.records import Draft, Line, Vectors
 from nanobot.store.unit import Writer
 
@@ -46,6 +46,19 @@ class SqlMemories:
         """Keep a memory once."""
         now = self._writer.clock.now()
         return await self._database.transact(lambda c: _save(c, now, draft), "memory")
+
+    def saving(self, draft: Draft) -> Callable[[Any], None]:
+        """What keeps a memory within another transaction."""
+        return lambda connection: _add(connection, self._writer.clock.now(), draft)
+
+    async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
+        """The active memories that are in no file."""
+        query = sa.select(_m).where(_m.c.scope == scope, _m.c.state == "active").order_by(_m.c.id)
+        return await self._database.transact(
+            lambda c: [
+                (row.text, row.kind) for row in c.execute(query) if not _provenance(row).file
+            ]
+        )
 
     async def known(self, scope: str, digest: bytes) -> Saved | None:
         """The memory of that text."""
@@ -178,16 +191,21 @@ def _save(connection: sa.Connection, now: float, draft: Draft) -> Saved:
     known = _known(connection, draft.scope, draft.digest)
     if known is not None and (draft.state != "active" or known.state == "active"):
         return known
-    values: dict[str, object] = {
-        "state": draft.state,
-        "kind": draft.kind,
-        "provenance": msgspec.json.encode(draft.provenance),
-        "updated_at": now,
-    }
+    values = _values(draft, now)
     if known is not None:
         connection.execute(sa.update(_m).where(_m.c.id == known.id).values(**values))
         return msgspec.structs.replace(known, state=draft.state)
-    values |= {
+    return Saved(id=_insert(connection, draft, now), state=draft.state, fresh=True)
+
+
+def _add(connection: sa.Connection, now: float, draft: Draft) -> None:
+    alone(connection, f"memory {draft.scope}")
+    if _known(connection, draft.scope, draft.digest) is None:
+        _insert(connection, draft, now)
+
+
+def _insert(connection: sa.Connection, draft: Draft, now: float) -> int:
+    values = _values(draft, now) | {
         "scope": draft.scope,
         "digest": draft.digest,
         "text": draft.text,
@@ -195,7 +213,16 @@ def _save(connection: sa.Connection, now: float, draft: Draft) -> Saved:
         "created_at": now,
     }
     made = connection.execute(sa.insert(_m).returning(_m.c.id), values).scalar_one()
-    return Saved(id=made, state=draft.state, fresh=True)
+    return int(made)
+
+
+def _values(draft: Draft, now: float) -> dict[str, object]:
+    return {
+        "state": draft.state,
+        "kind": draft.kind,
+        "provenance": msgspec.json.encode(draft.provenance),
+        "updated_at": now,
+    }
 
 
 def _follow(connection: sa.Connection, now: float, scope: str, lines: Sequence[Line]) -> None:
@@ -203,7 +230,11 @@ def _follow(connection: sa.Connection, now: float, scope: str, lines: Sequence[L
     query = sa.select(_m.c.id, _m.c.digest, _m.c.state, _m.c.provenance)
     there = {bytes(row.digest): row for row in connection.execute(query.where(_m.c.scope == scope))}
     told = {line.digest: line for line in lines}
-    gone = [r.id for d, r in there.items() if r.state == "active" and d not in told]
+    gone = [
+        row.id
+        for digest, row in there.items()
+        if row.state == "active" and digest not in told and _provenance(row).file
+    ]
     for at in range(0, len(gone), _MANY):
         connection.execute(sa.delete(_m).where(_m.c.id.in_(gone[at : at + _MANY])))
     for digest, line in told.items():

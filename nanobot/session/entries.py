@@ -153,7 +153,8 @@ class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post", omit_defa
 
 class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omit_defaults=True):
     """What entries `covers_from` to `upto` say in short; the model sees it in their place.
-    `profile`: who summed it up."""
+    `profile`: who summed it up; `scope`: whose words alone it holds ("": several people's), into
+    whose memory `facts` of them went; `tainted`: there is content from outside in it."""
 
     text: str
     covers_from: int
@@ -161,6 +162,9 @@ class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omi
     usage: Usage | None = None
     ms: int = 0
     profile: ModelProfile | None = None
+    scope: str = ""
+    facts: int = 0
+    tainted: bool = False
 
 
 class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):

@@ -7,7 +7,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -34,6 +34,7 @@ from nanobot.journal import Journal, Run
 from nanobot.mcp.servers import Servers
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
+from nanobot.memory.lasting import Lasting
 from nanobot.memory.port import MemoryPort
 from nanobot.mind.stages import Mind
 from nanobot.operations import Facts, Operations
@@ -160,11 +161,13 @@ class Process:
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How a gateway is made, where it matters to a test. With `received` it fetches the files of a
     channel that has some, in threads and onto the disk. `types` of background runs are there
-    besides `agent`; with `spawn` there is the tool."""
+    besides `agent`; with `spawn` there is the tool. `accept`: what is said becomes memory in the
+    workspace, and prompts hold it; empty: neither."""
 
     settings: RunSettings = RunSettings()
     persona: Persona = Persona(Path("/nonexistent"))
     workspace: Path = Path("/nonexistent")
+    accept: Literal["", "auto", "ask"] = ""
     owners: tuple[str, ...] = (OWNER,)
     members: tuple[str, ...] = (MEMBER,)
     guests: tuple[str, ...] = ()
@@ -198,9 +201,12 @@ class FakeGateway:
         self.provider, self.channel = provider, channel
         self.journal, self.records = process.journal, process.records
         self.pairing = Pairing(process.pairings, home.clock)
-        self.memory: MemoryPort = Memory(
-            MemoryFiles(options.workspace), process.memories, home.clock
-        )
+        memory = Memory(MemoryFiles(options.workspace), process.memories, home.clock)
+        self.memory: MemoryPort = memory
+        persona = options.persona
+        if options.accept:
+            lasting = Lasting(memory, ask=options.accept == "ask")
+            persona = Persona(options.workspace, lasting=lasting)
         self.skills = Skills(Path("/nonexistent"))
         self.budgets, self.spending = options.budgets, process.spending
         process.writer.ledger = SqlLedger(self.budgets, home.clock)
@@ -219,7 +225,7 @@ class FakeGateway:
         if received is not None and isinstance(channel, Fetching):
             limit = options.max_attachment
             self.fetcher = Fetcher(channel.name, channel, self.bus, clock, received, limit)
-        asker = Asker(self.bus, models, registry, options.persona, clock, settings)
+        asker = Asker(self.bus, models, registry, persona, clock, settings)
         self.glimpse = Glimpse(self.bus, asker, models, self.records, clock)
         caller = Caller(self.journal, registry, clock, settings.limits.max_run_seconds)
         self.loop = Lanes(

@@ -310,12 +310,12 @@ class BrokenPersona(Persona):
         super().__init__(Path("/nonexistent"))
         self.broken = True
 
-    def snapshot(
-        self, profile: ModelProfile, tools: tuple[ToolSpec, ...], *, private: bool = True
+    async def shown(
+        self, profile: ModelProfile, tools: tuple[ToolSpec, ...], scope: str, *, private: bool
     ) -> Snapshot:
         if self.broken:
             raise ZeroDivisionError
-        return super().snapshot(profile, tools, private=private)
+        return await super().shown(profile, tools, scope, private=private)
 
 
 async def test_a_persona_that_fails_ends_only_that_run() -> None:
