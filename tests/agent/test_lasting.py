@@ -42,10 +42,9 @@ def asked(provider: ScriptedProvider) -> list[ModelRequest]:
 
 
 async def compact(bot: FakeGateway) -> str:
-    for text in ("I like tea", "green tea", "/compact"):
-        await bot.channel.push(text)
-        told = (await bot.channel.pop()).text
-    return told
+    await say(bot, "I like tea", "green tea")
+    await bot.channel.push("/compact")
+    return (await bot.channel.pop()).text
 
 
 async def talk(bot: FakeGateway, sender: str) -> None:
