@@ -201,12 +201,7 @@ class FakeGateway:
         self.provider, self.channel = provider, channel
         self.journal, self.records = process.journal, process.records
         self.pairing = Pairing(process.pairings, home.clock)
-        memory = Memory(MemoryFiles(options.workspace), process.memories, home.clock)
-        self.memory: MemoryPort = memory
-        persona = options.persona
-        if options.accept:
-            lasting = Lasting(memory, ask=options.accept == "ask")
-            persona = Persona(options.workspace, lasting=lasting)
+        persona = self._remembering(options)
         self.skills = Skills(Path("/nonexistent"))
         self.budgets, self.spending = options.budgets, process.spending
         process.writer.ledger = SqlLedger(self.budgets, home.clock)
@@ -251,6 +246,16 @@ class FakeGateway:
             channel.name, gate, self.bus, Operations(self), options.policy, self.host.alive
         )
         self._tasks: list[asyncio.Task[None]] = []
+
+    def _remembering(self, options: Options) -> Persona:
+        """A memory, and who has it in mind."""
+        files = MemoryFiles(options.workspace)
+        memory = Memory(files, self.process.memories, self.home.clock)
+        self.memory: MemoryPort = memory
+        if not options.accept:
+            return options.persona
+        lasting = Lasting(memory, ask=options.accept == "ask")
+        return Persona(options.workspace, lasting=lasting)
 
     def _background(self, options: Options, registry: ToolRegistry) -> Types:
         """What background runs need; spawn only where a test asks for it."""
