@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from typing import Any
 
 from nanobot.bus.events import Role
 from nanobot.config import ChannelSettings
-from nanobot.errors import ConfigError
+from nanobot.errors import ConfigError, PluginBroken
 from nanobot.operations import Operations
-from nanobot.ports import Channel, Command
+from nanobot.plugins import CHANNELS, Found, Plugins
+from nanobot.ports import Capabilities, Channel, Command
+
+_METHODS = ("run", "render", "send", "find", "typing", "close")
 
 
 def menu(operations: Operations, role: Role) -> tuple[Command, ...]:
@@ -20,17 +23,54 @@ def menu(operations: Operations, role: Role) -> tuple[Command, ...]:
     )
 
 
-def open_channel(name: str, settings: ChannelSettings) -> Channel:
+def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None = None) -> Channel:
     """The adapter of a configured channel, found by entry point `nanobot.channels`.
 
-    Raises ConfigError naming the known types.
+    Raises ConfigError naming the known types, and for settings that the adapter refuses;
+    PluginBroken for an adapter that is broken in itself, whatever it does.
     """
-    known = {point.name: point for point in entry_points(group="nanobot.channels")}
-    point = known.get(settings.type)
-    if point is None:
+    plugins = plugins or Plugins()
+    known = plugins.names(CHANNELS)
+    if settings.type not in known:
         raise ConfigError(
             f"channels.{name}.type: there is no channel type {settings.type!r}; "
             f"installed are {', '.join(sorted(known)) or 'none'}"
         )
-    opened: Channel = point.load()(name, settings.settings)
+    refused: list[ConfigError] = []
+
+    def use(found: Found[Any]) -> Channel | None:
+        try:
+            return _whole(found.what(name, settings.settings))
+        except ConfigError as error:
+            refused.append(error)
+            return None
+
+    opened = plugins.one(CHANNELS, settings.type, use).what
+    if opened is None:
+        raise refused[0]
     return opened
+
+
+def survey(plugins: Plugins) -> None:
+    """Load every adapter of other packages, so that `plugins` knows which are broken; none is
+    opened."""
+    plugins.names(CHANNELS)
+    plugins.each(CHANNELS, _opener, own=False)
+
+
+def _opener(found: Found[Any]) -> None:
+    if not callable(found.what):
+        kind = type(found.what).__name__
+        raise PluginBroken(f"it gives a {kind}, not a function that opens a channel")
+
+
+def _whole(opened: Any) -> Channel:
+    """Raises PluginBroken naming what it lacks of nanobot.ports.Channel."""
+    lacking = [one for one in _METHODS if not callable(getattr(opened, one, None))]
+    if not isinstance(getattr(opened, "capabilities", None), Capabilities):
+        lacking.append("capabilities")
+    if lacking:
+        kind = type(opened).__name__
+        raise PluginBroken(f"it opens a {kind}, which lacks {', '.join(lacking)} of a Channel")
+    channel: Channel = opened
+    return channel

@@ -29,16 +29,16 @@ from nanobot.control import Control
 from nanobot.equipment import (
     cron_of,
     exec_terms,
+    gate_of,
     memory_of,
     mind_of,
     persona_of,
     sandbox_of,
     workspace_tools,
 )
-from nanobot.errors import NanobotError
+from nanobot.errors import NanobotError, PluginBroken
 from nanobot.fetching import Fetcher
 from nanobot.glimpse import Glimpse
-from nanobot.groups import Groups
 from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Busy, Journal, Run
@@ -46,6 +46,7 @@ from nanobot.lifecycle import Lifecycle
 from nanobot.mcp.servers import Servers
 from nanobot.operations import Facts, Operations
 from nanobot.pairing import Pairing
+from nanobot.plugins import Plugins
 from nanobot.ports import Channel, Clock, Fetching, Ids
 from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
@@ -111,6 +112,8 @@ class Gateway:
         self._redact = Redactor(secrets_of(config, environ))
         self.skills = Skills(config.workspace, environ)
         self.hosts: list[ChannelHost] = []
+        self.plugins = Plugins()
+        self._broken: list[str] = []
         self.budgets = Budgets(config.budgets, local_zone(environ), config.agent.max_run_cost)
         self.roster = Roster(
             config.agent.model, config.providers, environ, config.home, self._clock
@@ -139,7 +142,7 @@ class Gateway:
         """What it is and where."""
         config = self.config
         states = {name: "off" for name, one in config.channels.items() if one.enabled}
-        states |= {host.name: host.state for host in self.hosts if host.name != NAME}
+        states |= self._states()
         return Facts(
             version=__version__,
             home=str(config.home),
@@ -147,6 +150,10 @@ class Gateway:
             serving=bool(self.hosts),
             channels=states,
         )
+
+    def _states(self) -> dict[str, str]:
+        states = dict.fromkeys(self._broken, "failed")
+        return states | {host.name: host.state for host in self.hosts if host.name != NAME}
 
     def now(self) -> float:
         """Unix seconds."""
@@ -239,7 +246,8 @@ class Gateway:
         retries = Retries(count=config.tool_retries, delay=config.tool_retry_delay)
         caller = Caller(store.journal, tools, self._clock, config.max_run_seconds, retries)
         self.tasks: TaskRecords = SqlTasks(store.database, store.writer, settings.zone)
-        kinds = [*builtin_types(store.journal, roots), *installed()]
+        kinds = builtin_types(store.journal, roots)
+        kinds += installed(self.plugins, [one.name for one in kinds])
         self._runs = BackgroundRuns(self.tasks, self.records, self.bus, self._clock, tools, kinds)
         self.starter: TaskStarter = self._runs.starter
         self._stages = mind_of(self.config, store, self.roster, self.starter, self.memory, tools)
@@ -278,7 +286,7 @@ class Gateway:
             process_tool(self._background),
         ):
             tools.register(tool)
-        register_installed(tools)
+        register_installed(tools, self.plugins)
         self.mcp = Servers(self.config.mcp, tools, self._clock, self._environ, folder)
         return tools
 
@@ -311,15 +319,12 @@ class Gateway:
         for name, settings in self.config.channels.items():
             if not settings.enabled:
                 continue
-            channel = open_channel(name, settings)
-            groups = Groups(usual=settings.groups, prefix=settings.prefix, chats=settings.chats)
-            gate = Gate(
-                settings.owners,
-                settings.members,
-                settings.guests,
-                groups,
-                pairing=settings.pairing,
-            )
+            try:
+                channel = open_channel(name, settings, self.plugins)
+            except PluginBroken:
+                self._broken.append(name)
+                continue
+            gate = gate_of(settings)
             if isinstance(channel, Fetching):
                 limit = settings.max_attachment_mb * 1_000_000
                 fetcher = Fetcher(name, channel, self.bus, self._clock, self.received, limit)
@@ -364,7 +369,7 @@ class Gateway:
                     await host.settled.wait()
         except TimeoutError:
             logger.warning("some channels have not answered yet")
-        states = ",".join(f"{host.name}:{host.state}" for host in self.hosts if host.name != NAME)
+        states = ",".join(f"{name}:{state}" for name, state in self._states().items())
         ready(f"ready pid={os.getpid()} web=off channels={states or 'none'}")
 
     async def _drain(self, agent: asyncio.Task[None], hosting: list[asyncio.Task[None]]) -> None:

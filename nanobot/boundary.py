@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from loguru import logger
 
 
+class WantedToExit(RuntimeError):
+    """Something called sys.exit, which is nobody's to do in a process that serves others."""
+
+
 class Caught:
     """What came out of a boundary; `error` is None when nothing went wrong."""
 
@@ -16,14 +20,17 @@ class Caught:
 
 @contextmanager
 def boundary(what: str) -> Iterator[Caught]:
-    """Contain any failure within, logged with its trace under `what`.
+    """Contain any failure within, logged with its trace under `what`; sys.exit is one.
 
-    Used around a run, a tool call, a channel and a trigger, and nowhere else. Cancellation and
-    the end of the process pass through.
+    Used around a run, a tool call, a channel and a trigger, and around what other packages bring.
+    Cancellation and an interruption by the keyboard pass through.
     """
     caught = Caught()
     try:
         yield caught
+    except SystemExit as error:
+        caught.error = WantedToExit(f"it called sys.exit({error.code!r})")
+        logger.opt(exception=error).error("{} failed: {}", what, caught.error)
     except Exception as error:
         caught.error = error
         logger.opt(exception=error).error("{} failed: {}", what, error)

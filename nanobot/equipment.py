@@ -12,8 +12,10 @@ from nanobot.agent.persona import Persona
 from nanobot.blobs import Blobs
 from nanobot.briefing import PRIVATE_FILES, Briefing
 from nanobot.bus.core import Bus
+from nanobot.bus.gate import Gate
 from nanobot.config import Config
 from nanobot.cron.service import CronService
+from nanobot.groups import Groups
 from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, missing
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryTerms
@@ -24,7 +26,7 @@ from nanobot.repositories.jobs import SqlJobs
 from nanobot.repositories.memories import SqlMemories
 from nanobot.repositories.records import SqlRecords
 from nanobot.repositories.remembering import SqlRemembering
-from nanobot.settings import ExecSettings
+from nanobot.settings import ChannelSettings, ExecSettings
 from nanobot.skills import Skills
 from nanobot.store.opening import Store
 from nanobot.tasks.port import TaskStarter
@@ -99,6 +101,14 @@ def workspace_tools(roots: Roots, blobs: Blobs, chats: Collection[str]) -> list[
         return [*file_tools(roots), message_tool(chats, Files(roots, blobs))]
 
     return kept_apart(made, roots, private_paths(roots.workspace))
+
+
+def gate_of(settings: ChannelSettings) -> Gate:
+    """Who is heard in a channel, as configured."""
+    groups = Groups(usual=settings.groups, prefix=settings.prefix, chats=settings.chats)
+    return Gate(
+        settings.owners, settings.members, settings.guests, groups, pairing=settings.pairing
+    )
 
 
 def exec_terms(settings: ExecSettings) -> Terms:

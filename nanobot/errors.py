@@ -7,6 +7,7 @@ NanobotError
 |-- Disconnected            the process that was asked is gone; ask it again     exit 1
 |-- BlobMissing             the content of a file is gone, or damaged            exit 1
 |-- ConfigError             the configuration is wrong; names key and remedy     exit 3
+|-- PluginBroken            what another package adds cannot be used             exit 1
 |-- StoreError              the home or the database cannot be used              exit 4
 |   |-- StoreLocked         another process holds this home (pid, command)
 |   |-- StoreTooNew         written by a newer version
@@ -74,6 +75,10 @@ class ConfigError(NanobotError):
     """The configuration is wrong; the message names the key and the remedy."""
 
     exit_code = 3
+
+
+class PluginBroken(NanobotError):
+    """What another package adds cannot be used; the message names it and says why."""
 
 
 class StoreError(NanobotError):

@@ -20,9 +20,10 @@ from nanobot.adapters import open_channel
 from nanobot.budgets import Budgets
 from nanobot.cli.calling import asked
 from nanobot.cli.logs import to_stderr
+from nanobot.cli.plugins import broken
 from nanobot.cli.trials import try_channel, try_model
 from nanobot.config import Config, survey
-from nanobot.errors import ChannelError, ConfigError, ModelError, NanobotError
+from nanobot.errors import ChannelError, ConfigError, ModelError, NanobotError, PluginBroken
 from nanobot.providers.models import KNOWN_PROVIDERS
 from nanobot.repositories.inspecting import inspect
 from nanobot.skills import Skills
@@ -111,6 +112,9 @@ async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Men
         return
     for thing in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
         yield thing
+    for left in broken():
+        remedy = "Ask its author, or remove the package; all else works without it"
+        yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
     yield await _served(config)
     yield _store(config)
     yield await _model(config, environ)
@@ -151,6 +155,8 @@ def _unusable(config: Config, known: list[str]) -> list[str]:
                 open_channel(name, channel)
             except ConfigError as error:
                 wrong.append(str(error))
+            except PluginBroken:
+                continue  # said with the channel itself
     try:
         personas.check(config.agent.persona, config.workspace)
     except ConfigError as error:
@@ -326,7 +332,7 @@ async def _channel(name: str, config: Config) -> list[Finding]:
     settings, about = config.channels[name], name
     try:
         who = await try_channel(name, settings)
-    except (ChannelError, ConfigError) as error:
+    except (ChannelError, ConfigError, PluginBroken) as error:
         return [Finding(about=about, level="broken", text=str(error))]
     found = [Finding(about=about, level="ok", text=who or "cannot be checked without running it")]
     if "*" in settings.members:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.agent.states import RunKind, RunState
+from nanobot.bus.events import Role
 from nanobot.errors import NanobotError
 from nanobot.features.sessions import page_text
 from nanobot.journal import Ending
@@ -141,24 +142,28 @@ async def _drop(operations: Operations, _: Caller, asked: _Owed) -> OutboxView:
 
 
 class ToolView(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that the model may use; `effect` is none, store or world."""
+    """A tool that the model may use; `effect` is none, store or world. `source`: built-in, plugin
+    PACKAGE or mcp SERVER. `roles`: whose runs may use it, best first; the policy may still ask."""
 
     name: str
+    source: str
     effect: str
+    roles: list[Role]
     description: str
     parameters: dict[str, Any]
 
 
 async def _tools(operations: Operations, _: Caller, __: Nothing) -> list[ToolView]:
-    tools = operations.engine.tools
     return [
         ToolView(
             name=spec.name,
-            effect=str(tools.effect(spec.name) or ""),
+            source=source,
+            effect=str(tool.effect),
+            roles=[role for role in Role if role in tool.allowed],
             description=spec.description,
             parameters=spec.parameters,
         )
-        for spec in tools.specs()
+        for tool, spec, source in operations.engine.tools.listed()
     ]
 
 

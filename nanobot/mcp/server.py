@@ -227,7 +227,7 @@ class Server:
         for name, tool in wanted.items():
             if name not in self._offered:
                 try:
-                    self._registry.register(tool)
+                    self._registry.register(tool, source=f"mcp {self.name}")
                 except UsageError as error:
                     logger.warning("MCP server {}: {}", self.name, error)
                     continue

@@ -6,23 +6,31 @@ Other packages add types by entry points of the group `nanobot.run_types`: each 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from importlib.metadata import entry_points
-from typing import Any, Generic, TypeVar
+import math
+import re
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.bus.events import EventKind, RunTerms
-from nanobot.errors import ConfigError, ToolArgumentsError, ToolDenied, ToolError, ToolUnknown
+from nanobot.errors import (
+    ToolArgumentsError,
+    ToolDenied,
+    ToolError,
+    ToolUnknown,
+    UsageError,
+)
 from nanobot.journal import Run
+from nanobot.plugins import RUN_TYPES, Found, Plugins
 from nanobot.ports import Clock
 from nanobot.tasks.port import Job, Made, Report
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
 from nanobot.tools.registry import ToolRegistry
 
-GROUP = "nanobot.run_types"
+_NAME = re.compile(r"[a-z0-9_]{1,64}")
 _FIRST_PAUSE = 2.0
 _FINAL = (ToolArgumentsError, ToolDenied, ToolUnknown)
 
@@ -149,12 +157,38 @@ class Types:
         raise failure
 
 
-def installed() -> list[AnyRunType]:
-    """The types of other packages. Raises ConfigError for an entry point that gives none."""
-    found = []
-    for point in entry_points(group=GROUP):
-        loaded = point.load()
-        if not isinstance(loaded, RunType):
-            raise ConfigError(f"the entry point {point.name} of {GROUP} does not give a RunType")
-        found.append(loaded)
-    return found
+def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:
+    """The types of other packages. One that is broken, or whose name is `taken`, is left out."""
+    names = set(taken)
+
+    def use(found: Found[Any]) -> AnyRunType:
+        kind = found.what
+        if not isinstance(kind, RunType):
+            raise UsageError(f"it gives a {type(kind).__name__}, not a nanobot.tasks.types.RunType")
+        wrong = trouble(kind)
+        if wrong:
+            raise UsageError(f"the run type {str(kind.name)[:64]!r} cannot be used: {wrong}")
+        if kind.name in names:
+            raise UsageError(f"the name {kind.name} is taken")
+        names.add(kind.name)
+        return kind
+
+    return [found.what for found in plugins.each(RUN_TYPES, use)]
+
+
+def trouble(kind: Any) -> str:
+    """What is wrong with a type as it was written down; empty if nothing is."""
+    named = isinstance(kind.name, str) and _NAME.fullmatch(kind.name)
+    is_struct = isinstance(kind.args, type) and issubclass(kind.args, msgspec.Struct)
+    calls = (kind.text, kind.terms, kind.delay, *(() if kind.perform is None else (kind.perform,)))
+    seconds = isinstance(kind.seconds, int | float) and 0 < kind.seconds < math.inf
+    promises = (
+        (named, "its name is not of small letters, digits and _"),
+        (isinstance(kind.description, str) and kind.description.strip(), "it has no description"),
+        (is_struct, "args is not a msgspec.Struct"),
+        (all(map(callable, calls)), "text, perform, terms and delay must be functions"),
+        (seconds, "seconds is not a number above 0"),
+        (isinstance(kind.tries, int) and kind.tries > 0, "tries is not a number above 0"),
+        (kind.report in get_args(Report), f"report is not one of {get_args(Report)}"),
+    )
+    return next((why for holds, why in promises if not holds), "")

@@ -2,48 +2,80 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from loguru import logger
+import msgspec
 
-from nanobot.boundary import boundary
-from nanobot.errors import NanobotError
-from nanobot.tools.base import AnyTool, Tool
+from nanobot.bus.events import Role
+from nanobot.errors import UsageError
+from nanobot.plugins import TOOLS, Found, Plugins
+from nanobot.tools.base import AnyTool, Effect, RawArgs, Tool
 from nanobot.tools.registry import ToolRegistry
 
-GROUP = "nanobot.tools"
+BUILT_IN = frozenset(
+    (
+        *("read_file", "write_file", "edit_file", "list_dir", "search_files"),
+        *("exec", "process", "web_search", "web_fetch", "message", "ask_user", "spawn", "cron"),
+        *("memory_search", "memory_save", "memory_forget", "need_information", "skill"),
+        *("mcp_read", "find_tools", "call_tool"),
+    )
+)
+"""Names that no package can give its tools, whether or not nanobot's own is offered: rules of the
+policy go by them."""
+_SERVERS = "mcp__"
 
 
-def register_installed(
-    registry: ToolRegistry, points: Iterable[EntryPoint] | None = None
-) -> list[str]:
+def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
     """Offer what is installed: each entry point is a Tool, a list of them, or a function without
-    arguments that returns either. One that is broken, or whose name is taken, is named in the log
-    and left out; it never fails a start. Returns the names of those left out."""
-    left_out = []
-    found = entry_points(group=GROUP) if points is None else points
-    for point in sorted(found, key=lambda one: one.name):
-        why = ""
-        with boundary(f"tool {point.name} of another package") as caught:
-            try:
-                for tool in _tools(point.load()):
-                    registry.register(tool)
-            except NanobotError as error:
-                why = str(error)
-        if why or caught.error is not None:
-            logger.error(
-                "tool {} ({}) is left out: {}", point.name, point.value, why or "see above"
-            )
-            left_out.append(point.name)
-    return left_out
+    arguments that returns either. One that is broken, or whose name is taken, is left out with all
+    that it gives; it never fails a start."""
+
+    def use(found: Found[Any]) -> None:
+        registered: list[str] = []
+        try:
+            for tool in offered(found.what):
+                registry.register(tool, source=f"plugin {found.package or found.name}")
+                registered.append(tool.name)
+        except UsageError:
+            for name in registered:
+                registry.unregister(name)
+            raise
+
+    plugins.each(TOOLS, use)
 
 
-def _tools(loaded: Any) -> list[AnyTool]:
+def offered(loaded: Any) -> list[AnyTool]:
+    """The tools that an entry point gives. Raises UsageError that says what is wrong with them."""
     made = loaded() if callable(loaded) else loaded
-    tools = [made] if isinstance(made, Tool) else list(made)
+    tools = [made] if not isinstance(made, Iterable) else list(made)
     for tool in tools:
         if not isinstance(tool, Tool):
-            raise NanobotError(f"it gives a {type(tool).__name__}, not a nanobot.tools.base.Tool")
-    return tools
+            kind = type(tool).__name__
+            raise UsageError(f"it gives a {kind}, not a nanobot.tools.base.Tool")
+        wrong = trouble(tool)
+        if wrong:
+            raise UsageError(f"the tool {str(tool.name)[:64]!r} cannot be used: {wrong}")
+        if tool.name in BUILT_IN or tool.name.startswith(_SERVERS):
+            raise UsageError(f"the name {tool.name} is taken: it is one of nanobot's own")
+    # Only tools of MCP servers are found by find_tools.
+    return [msgspec.structs.replace(tool, lazy=False) for tool in tools]
+
+
+def trouble(tool: Any) -> str:
+    """What is wrong with a tool as it was written down; empty if nothing is."""
+    is_struct = isinstance(tool.args, type) and issubclass(tool.args, msgspec.Struct)
+    roles = isinstance(tool.allowed, frozenset) and all(one in set(Role) for one in tool.allowed)
+    seconds = isinstance(tool.timeout, int | float) and 0 < tool.timeout < math.inf
+    promises = (
+        (isinstance(tool.name, str), "its name is no text"),
+        (isinstance(tool.description, str) and tool.description.strip(), "it has no description"),
+        (is_struct, "args is not a msgspec.Struct"),
+        (tool.parameters is None or tool.args is RawArgs, "with parameters, args must be RawArgs"),
+        (callable(tool.run), "run is not a function"),
+        (isinstance(tool.effect, Effect), "effect is not one of nanobot.tools.base.Effect"),
+        (seconds, "timeout is not a number of seconds above 0"),
+        (roles and tool.allowed, "allowed is not a frozenset of roles"),
+    )
+    return next((why for holds, why in promises if not holds), "")

@@ -35,6 +35,7 @@ from nanobot.tools.schema import parameters_of
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LOGGED = 500
 _NAMED = 40
+BUILT_IN = "built-in"
 MAX_LISTED = 40
 """Lazy tools that a prompt lists; with more than these it lists none of them."""
 _LEFT_TO_EXECUTE = Judgement(
@@ -57,9 +58,11 @@ class ToolRegistry:
         self._max_result_chars = max_result_chars
         self._tools: dict[str, AnyTool] = {}
         self._specs: dict[str, ToolSpec] = {}
+        self._sources: dict[str, str] = {}
 
-    def register(self, tool: AnyTool) -> None:
-        """Offer a tool. Raises UsageError if its name is taken or unfit, or it has no schema."""
+    def register(self, tool: AnyTool, source: str = BUILT_IN) -> None:
+        """Offer a tool; `source` says for people who brought it. Raises UsageError if its name is
+        taken or unfit, or it has no schema."""
         if _NAME.fullmatch(tool.name) is None:
             raise UsageError(
                 f"a tool cannot be named {quoted(tool.name)}: letters, digits, _ and -"
@@ -69,12 +72,13 @@ class ToolRegistry:
         schema = tool.parameters if tool.parameters is not None else parameters_of(tool.args)
         self._specs[tool.name] = ToolSpec(tool.name, tool.description, schema)
         self._tools[tool.name] = tool
+        self._sources[tool.name] = source
 
     def unregister(self, name: str) -> None:
         """Offer it no longer. Raises UsageError if there is none of that name."""
         if self._tools.pop(name, None) is None:
             raise UsageError(f"there is no tool named {quoted(name)}")
-        del self._specs[name]
+        del self._specs[name], self._sources[name]
 
     def specs(self, role: Role | None = None) -> tuple[ToolSpec, ...]:
         """What a sender of this role may use (None: everything), sorted by name."""
@@ -111,6 +115,10 @@ class ToolRegistry:
             }
             for spec in self.specs(role)
         ]
+
+    def listed(self) -> list[tuple[AnyTool, ToolSpec, str]]:
+        """Every tool, as it is shown to models, and who brought it; sorted by name."""
+        return [(self._tools[spec.name], spec, self._sources[spec.name]) for spec in self.specs()]
 
     def effect(self, name: str) -> Effect | None:
         """What a call of this tool leaves behind; None if there is no such tool."""
@@ -226,6 +234,12 @@ class ToolRegistry:
         try:
             async with limit:
                 result = await tool.run(args, context)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody wanted this call to end: something that the tool waits for was cancelled.
+            raise RuntimeError(f"{name} was cancelled from within") from error
         except TimeoutError as error:
             # A TimeoutError of the tool's own (a socket's, say) is its fault, not this limit.
             if not limit.expired():

@@ -1,9 +1,8 @@
-"""Known secrets reach neither the model nor the log; tools of others fail no start."""
+"""Known secrets reach neither the model nor the log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import msgspec
@@ -14,8 +13,7 @@ from nanobot import config
 from nanobot.boundary import boundary
 from nanobot.bus.events import Address, Role
 from nanobot.errors import ToolError
-from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
-from nanobot.tools.plugins import register_installed
+from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.tools.registry import ToolRegistry
 
@@ -36,18 +34,6 @@ async def leaking(args: Nothing, context: CallContext) -> str:
 
 LEAKING = Tool(name="leak", description="Leaks.", args=Nothing, run=leaking, effect=Effect.NONE)
 
-
-def leaking_tools() -> list[AnyTool]:
-    """What an entry point may be."""
-    return [LEAKING, msgspec.structs.replace(LEAKING, name="leak2")]
-
-
-def broken() -> list[AnyTool]:
-    """What it may be too."""
-    raise RuntimeError("no such thing")
-
-
-NO_TOOL = [5]
 
 CONTEXT = CallContext(
     run_id="r",
@@ -111,24 +97,3 @@ def test_the_secrets_are_those_of_the_configuration_and_the_environment(tmp_path
     environ = {"NANOBOT_HOME": str(tmp_path), "X_KEY": "x-x-x-x-x", "PATH": "/usr/bin/secretly"}
     found = secrets_of(config.load(environ), environ)
     assert found == {"pass/word1", "x-x-x-x-x", "telegram-token", "brave-brave"}
-
-
-def point(name: str, what: str) -> EntryPoint:
-    return EntryPoint(name=name, value=f"{__name__}:{what}", group="nanobot.tools")
-
-
-def test_tools_of_other_packages_are_offered_and_broken_ones_named(lines: list[str]) -> None:
-    tools = ToolRegistry()
-    points = [
-        point("a", "LEAKING"),
-        point("b", "broken"),
-        point("c", "NO_TOOL"),
-        point("d", "missing"),
-        point("e", "leaking_tools"),
-    ]
-    assert register_installed(tools, points) == ["b", "c", "d", "e"]
-    assert [spec.name for spec in tools.specs()] == ["leak"]
-    told = "".join(lines)
-    assert "tool c" in told
-    assert "it gives a int, not a nanobot.tools.base.Tool" in told
-    assert "a tool named leak is registered already" in told

@@ -1,0 +1,21 @@
+"""What other packages add, looked at without a gateway."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from nanobot import adapters
+from nanobot.plugins import LeftOut, Plugins
+from nanobot.settings import RunType
+from nanobot.tasks.types import installed
+from nanobot.tools.plugins import register_installed
+from nanobot.tools.registry import ToolRegistry
+
+
+def broken(plugins: Plugins | None = None) -> list[LeftOut]:
+    """What a gateway leaves out. The packages' code is loaded for it."""
+    found = plugins or Plugins()
+    register_installed(ToolRegistry(), found)
+    installed(found, get_args(RunType))
+    adapters.survey(found)
+    return found.left_out

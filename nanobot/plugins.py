@@ -1,0 +1,114 @@
+"""What other packages add, by entry points: loaded one by one, and left out where broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.errors import NanobotError, PluginBroken
+
+TOOLS = "nanobot.tools"
+CHANNELS = "nanobot.channels"
+RUN_TYPES = "nanobot.run_types"
+TRIGGERS = "nanobot.triggers"
+PROVIDERS = "nanobot.providers"
+
+_OWN = "nanobot"
+T = TypeVar("T")
+
+
+class Found(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """What an entry point gave. `package`: the distribution that brought it."""
+
+    name: str
+    package: str
+    what: T
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry point that is not used, and why."""
+
+    group: str
+    name: str
+    package: str
+    why: str
+
+    def __str__(self) -> str:
+        package = f" of the package {self.package}" if self.package else ""
+        return f"{self.name}{package} ({self.group}) is left out: {self.why}"
+
+
+class Plugins:
+    """What is installed, as one start sees it. Nothing here fails because of somebody else's code:
+    what is broken is named in the log and in `left_out`. `points`: instead of what is installed.
+    """
+
+    def __init__(self, points: Iterable[EntryPoint] | None = None) -> None:
+        self.left_out: list[LeftOut] = []
+        self._points = None if points is None else list(points)
+
+    def each(
+        self, group: str, use: Callable[[Found[Any]], T], *, own: bool = True
+    ) -> list[Found[T]]:
+        """Load every one of a group and have it used, in an order that stays: by name, nanobot's
+        own (not if `own` is False) first. `use` raises NanobotError for what does not fit."""
+        points = [point for point in self._of(group) if own or _package(point) != _OWN]
+        found = [self._used(point, use) for point in points]
+        return [one for one in found if isinstance(one, Found)]
+
+    def names(self, group: str) -> tuple[str, ...]:
+        """What there is in a group, without loading any of it. A name that is taken already is
+        left out."""
+        return tuple(self._named(group))
+
+    def one(self, group: str, name: str, use: Callable[[Found[Any]], T]) -> Found[T]:
+        """Load the one of that name and have it used. Raises PluginBroken, which is in `left_out`
+        too; KeyError if there is none of that name."""
+        made = self._used(self._named(group)[name], use)
+        if isinstance(made, LeftOut):
+            raise PluginBroken(str(made))
+        return made
+
+    def _named(self, group: str) -> dict[str, EntryPoint]:
+        named: dict[str, EntryPoint] = {}
+        for point in self._of(group):
+            first = named.setdefault(point.name, point)
+            if first is not point:
+                self._leave(point, f"the name is taken by {_package(first) or first.value}")
+        return named
+
+    def _of(self, group: str) -> list[EntryPoint]:
+        points = entry_points(group=group) if self._points is None else self._points
+        return sorted(
+            {point for point in points if point.group == group},
+            key=lambda one: (_package(one) != _OWN, one.name, _package(one), one.value),
+        )
+
+    def _used(self, point: EntryPoint, use: Callable[[Found[Any]], T]) -> Found[T] | LeftOut:
+        why = ""
+        with boundary(f"{point.name} of {point.group}") as caught:
+            try:
+                found = Found(name=point.name, package=_package(point), what=point.load())
+                return Found(name=found.name, package=found.package, what=use(found))
+            except NanobotError as error:
+                why = str(error)
+        if caught.error is not None:
+            why = f"{type(caught.error).__name__}: {caught.error}"
+        return self._leave(point, why)
+
+    def _leave(self, point: EntryPoint, why: str) -> LeftOut:
+        short = " ".join(why.split())[:500]
+        left = LeftOut(group=point.group, name=point.name, package=_package(point), why=short)
+        if left not in self.left_out:
+            self.left_out.append(left)
+            logger.error("{}", left)
+        return left
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else ""
