@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint
-from typing import Any, NoReturn, get_args
+from typing import NoReturn, get_args
 
 import msgspec
 import pytest
@@ -18,7 +18,8 @@ from nanobot.errors import ConfigError, PluginBroken
 from nanobot.plugins import CHANNELS, RUN_TYPES, TOOLS, Plugins
 from nanobot.settings import ChannelSettings
 from nanobot.settings import RunType as RunTypeName
-from nanobot.tasks.types import RunType, installed
+from nanobot.tasks.port import Made
+from nanobot.tasks.types import Bench, RunType, installed
 from nanobot.testing import FakeChannel, ScriptedProvider, asks_for, gateway
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.plugins import register_installed
@@ -157,8 +158,8 @@ def test_an_interruption_by_the_keyboard_passes_a_boundary() -> None:
 # Run types
 
 
-async def perform(given: Any, bench: Any) -> str:
-    return "done"
+async def perform(given: Args, bench: Bench) -> Made:
+    return Made(text="done")
 
 
 KIND = RunType(name="tick", description="ticks", args=Args, text=lambda _: "tick", perform=perform)
@@ -224,7 +225,7 @@ def test_a_broken_channel_is_said_to_be_broken(value: str) -> None:
     plugins = channels(pigeons=value, owls="opens")
     with pytest.raises(PluginBroken, match=r"pigeons \(nanobot.channels\) is left out"):
         open_channel("post", ChannelSettings(type="pigeons"), plugins)
-    assert open_channel("mail", ChannelSettings(type="owls", settings={"token": "t"}), plugins)
+    open_channel("mail", ChannelSettings(type="owls", settings={"token": "t"}), plugins)
     assert len(plugins.left_out) == 1
 
 
@@ -233,7 +234,7 @@ def test_a_name_that_is_taken_stays_with_the_first() -> None:
         EntryPoint(name="owls", value=f"{__name__}:{value}", group=CHANNELS)
         for value in ("raising", "opens")
     )
-    assert open_channel("mail", ChannelSettings(type="owls", settings={"token": "t"}), plugins)
+    open_channel("mail", ChannelSettings(type="owls", settings={"token": "t"}), plugins)
     assert whys(plugins) == [f"the name is taken by {__name__}:opens"]
 
 
