@@ -31,7 +31,7 @@ check: $(INSTALLED_DEV)
 	$(BIN)/python -m pytest -q -n auto
 
 prove: check
-	$(BIN)/python -m pytest -q -m slow --timeout 1800
+	$(BIN)/python -m pytest -q -m slow --timeout 1800 --hypothesis-profile=searching
 
 bench: $(INSTALLED_DEV)
 	$(BIN)/python -m benchmarks

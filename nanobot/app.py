@@ -81,6 +81,8 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.web import web_tools
+from nanobot.triggering import triggers_of
+from nanobot.triggers.supervising import supervise
 
 _CHANNELS_READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
@@ -211,6 +213,7 @@ class Gateway:
                 hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
                 starting = [
                     tasks.create_task(self._cron.run(), name="cron"),
+                    tasks.create_task(supervise(self._triggers, self._clock), name="triggers"),
                     tasks.create_task(self._warm_up(), name="model"),
                     tasks.create_task(self._begin(tasks, hosting, ready), name="start"),
                     tasks.create_task(self._stages.remember(), name="remembering"),
@@ -230,6 +233,7 @@ class Gateway:
         self.spending: Spending = SqlSpending(store.database)
         self._cron = cron_of(store, self.bus)
         self.book = self._cron.book(local_zone(self._environ))
+        self._triggers = triggers_of(self.config, self._cron, local_zone(self._environ))
         self.blobs = Blobs(self.config.home / "blobs")
         self.records: Records = SqlRecords(store.database, store.writer, self.blobs)
         self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)

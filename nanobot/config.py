@@ -28,14 +28,20 @@ from nanobot.settings import (
     ChannelSettings,
     ChatSettings,
     Config,
+    EventsSettings,
     ExecSettings,
+    HeartbeatSettings,
+    HookSettings,
     LifecycleSettings,
     McpSettings,
     MemorySettings,
     PolicySettings,
     ProviderSettings,
+    QuietSettings,
+    Settings,
     ToolsSettings,
     Top,
+    TriggerSettings,
     WebSettings,
     WebToolSettings,
     rules_of,
@@ -59,14 +65,22 @@ __all__ = [
 ]
 
 _TOP = ("database_url", "workspace", "drain_seconds")
-_TABLES = (
-    *("agent", "providers", "channels", "web", "tools", "memory"),
-    *("policy", "lifecycle", "budgets", "mcp"),
-)
+# The tables that are read as they stand, each key a field.
+_PLAIN: Mapping[str, type[Settings]] = {
+    "agent": AgentSettings,
+    "web": WebSettings,
+    "lifecycle": LifecycleSettings,
+    "memory": MemorySettings,
+    "budgets": BudgetSettings,
+    "heartbeat": HeartbeatSettings,
+    "events": EventsSettings,
+    "quiet": QuietSettings,
+}
+_NAMED = ("providers", "channels", "tools", "mcp", "hooks", "triggers")
+_TABLES = (*_PLAIN, *_NAMED, "policy")
 # How many parts a variable's name has below each table (1 for the keys above all tables).
-_DEPTH = dict.fromkeys(("providers", "channels", "tools", "mcp"), 3) | dict.fromkeys(_TOP, 1)
+_DEPTH = dict.fromkeys(_NAMED, 3) | dict.fromkeys(_TOP, 1)
 _CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key != "settings")
-_LATER = frozenset(("heartbeat", "hooks", "events"))
 
 
 def load(environ: Mapping[str, str]) -> Config:
@@ -107,14 +121,13 @@ class _Reader(Reader):
 
     tables = _TABLES
     depth = _DEPTH
-    later = _LATER
 
     def config(self, tree: dict[str, Any]) -> Config:
         tables = {name: tree.pop(name, {}) for name in _TABLES}
         top = self._or(Top(), lambda: self._table(Top, tree, ""))
-        web = self._plain(WebSettings, tables, "web")
-        if web.enabled:
-            self._warnings.append(f"{self._file}: web.enabled: the web page is not served yet.")
+        plain: dict[str, Any] = {
+            name: self._plain(kind, tables, name) for name, kind in _PLAIN.items()
+        }
         return Config(
             home=self._home,
             file=self._file,
@@ -126,16 +139,14 @@ class _Reader(Reader):
                 lambda: self._workspace(tree.get("workspace"), top.workspace),
             ),
             drain_seconds=top.drain_seconds,
-            agent=self._plain(AgentSettings, tables, "agent"),
             providers=self._each(tables["providers"], "providers", self._provider),
             channels=self._each(tables["channels"], "channels", self._channel),
-            web=web,
             tools=self._or(ToolsSettings(), lambda: self._tools(tables["tools"])),
             policy=self._or(PolicySettings(), lambda: self._policy(tables["policy"])),
-            lifecycle=self._plain(LifecycleSettings, tables, "lifecycle"),
-            memory=self._plain(MemorySettings, tables, "memory"),
-            budgets=self._plain(BudgetSettings, tables, "budgets"),
             mcp=self._each(tables["mcp"], "mcp", self._server),
+            hooks=self._each(tables["hooks"], "hooks", self._hook),
+            triggers=self._each(tables["triggers"], "triggers", self._trigger),
+            **plain,
             warnings=tuple(self._warnings),
         )
 
@@ -158,6 +169,18 @@ class _Reader(Reader):
         if wanted:
             raise self._wrong(f"{path}.{key}" if key else path, getattr(server, key, found), wanted)
         return server
+
+    def _hook(self, found: Any, name: str) -> HookSettings:
+        return self._table(HookSettings, found, f"hooks.{name}")
+
+    def _trigger(self, found: Any, name: str) -> TriggerSettings:
+        path = f"triggers.{name}"
+        items = self._items(found, path)
+        own = {key: value for key, value in items if key in TriggerSettings.__struct_fields__}
+        trigger = self._table(TriggerSettings, {"type": name, **own}, path)
+        rest = {key: value for key, value in items if key not in own}
+        settings = {key: self._adapter(value, f"{path}.{key}") for key, value in rest.items()}
+        return msgspec.structs.replace(trigger, settings=settings)
 
     def _channel(self, found: Any, name: str) -> ChannelSettings:
         path = f"channels.{name}"

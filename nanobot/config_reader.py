@@ -33,11 +33,10 @@ class Reader:
     """One load. What is wrong is raised, or noted in `problems` and left out.
 
     `tables` are those there are, `depth` says how many parts the name of a variable has below each
-    of them where that is not two, `later` names what a later version will know."""
+    of them where that is not two."""
 
     tables: ClassVar[Collection[str]] = ()
     depth: ClassVar[Mapping[str, int]] = {}
-    later: ClassVar[Collection[str]] = ()
 
     def __init__(
         self,
@@ -168,15 +167,13 @@ class Reader:
         return self._resolved(found, key)[0]
 
     def _unknown(self, key: str, known: list[str], found: Any) -> None:
-        head, _, last = key.rpartition(".")
-        if key in self.later or key.partition(".")[0] in self.later or head in self.later:
-            text = "is not in this version yet; it is ignored."
-        else:
-            same = [other for other in every_key() if other.rpartition(".")[2] == last]
-            near = get_close_matches(key, known, n=1) or (same if len(same) == 1 else [])
-            hint = f"; did you mean {near[0]}?" if near else "."
-            text = f"is not a known key and is ignored{hint}"
-        self._warnings.append(f"{self._place(found)}: {quoted(key)} {text}")
+        last = key.rpartition(".")[2]
+        same = [other for other in every_key() if other.rpartition(".")[2] == last]
+        near = get_close_matches(key, known, n=1) or (same if len(same) == 1 else [])
+        hint = f"; did you mean {near[0]}?" if near else "."
+        self._warnings.append(
+            f"{self._place(found)}: {quoted(key)} is not a known key and is ignored{hint}"
+        )
 
     def _wrong(self, key: str, found: Any, wanted: str, *, default: Any = None) -> ConfigError:
         value = found.text if isinstance(found, Text) else found

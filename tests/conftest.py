@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from loguru import logger
+
+# The quick tests look at the same examples in every run, so that they fail for a change and not by
+# chance; `make prove` draws new ones (--hypothesis-profile=searching).
+settings.register_profile("steady", derandomize=True)
+settings.register_profile("searching", print_blob=True)
+settings.load_profile("steady")
 
 
 @pytest.fixture(autouse=True)

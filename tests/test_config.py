@@ -389,8 +389,8 @@ def test_a_slip_is_a_warning_that_names_the_likely_key(
     [
         ("zzz = 1", "zzz is not a known key and is ignored."),
         ('"a\\nb" = 1', "'a\\nb' is not a known key and is ignored."),
-        ("[heartbeat]\nx = 1", "heartbeat is not in this version yet; it is ignored."),
-        ("[web]\nenabled = true", "web.enabled: the web page is not served yet."),
+        ("[heartbeat]\nx = 1", "heartbeat.x is not a known key and is ignored."),
+        ("[hooks.ci]\nsecert = 1", "hooks.ci.secert is not a known key and is ignored."),
     ],
 )
 def test_what_nobody_knows_yet_is_a_warning(home: Path, text: str, warning: str) -> None:

@@ -31,6 +31,8 @@ Status: TypeAlias = Literal[
 Misfire: TypeAlias = Literal["skip", "run_once", "run_all"]
 Overlap: TypeAlias = Literal["skip", "queue", "replace"]
 What: TypeAlias = Literal["fire", "late", "missed", "skipped"]
+Taken: TypeAlias = Literal["taken", "known", "full"]
+"""What became of a trigger: it is done now, it was before, too much waits already."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,8 +42,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `schedule` and `zone` are a schedule's, counted from `anchor`. `misfire` is for times that
     passed while nobody was there (`run_all`: at most `window` seconds back), `overlap` for those
     that come while the one before is not done. `jitter` delays each by up to so many seconds,
-    `retries` repeat a failed run. `depth` counts the jobs that made it; `by` is who asked for it,
-    as CHANNEL:ID.
+    `waiting` is how many may wait where they are queued, `retries` repeat a failed run. `post`:
+    what a run of its own answers goes into the chat. `depth` counts the jobs that made it; `by` is
+    who asked for it, as CHANNEL:ID.
     """
 
     name: str
@@ -60,6 +63,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     misfire: Misfire = "run_once"
     window: float = 86_400.0
     overlap: Overlap = "skip"
+    waiting: int = MOST_WAITING
+    post: bool = True
     jitter: float = 0.0
     expires_at: float | None = None
     retries: int = 0
@@ -164,9 +169,10 @@ class Jobs(Protocol):
         what it puts into the chat or its session, and the job's next time."""
         ...
 
-    async def trigger(self, job_id: int, *, at: float | None, key: str, text: str) -> bool:
+    async def trigger(self, job_id: int, *, at: float | None, key: str, text: str) -> Taken:
         """Do a job now. `at` (now if None) names the time, which is done once; `key` names the
-        call. `text` instead of the plan's. False: it was done already."""
+        call. `text` instead of the plan's. Full: it is not even written down, unlike a time that is
+        skipped because of the plan's overlap."""
         ...
 
     async def history(self, *, job_id: int | None, limit: int) -> list[OccurrenceView]:

@@ -15,7 +15,8 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.events import EventKind
 from nanobot.cron.book import Book
-from nanobot.cron.jobs import Fired, Jobs
+from nanobot.cron.jobs import Fired, Jobs, Plan
+from nanobot.cron.publisher import JobPublisher
 from nanobot.errors import StoreError
 from nanobot.ports import Clock
 
@@ -39,6 +40,10 @@ class CronService:
     def book(self, zone: str) -> Book:
         """The book of these jobs; times are in a zone where none is named."""
         return Book(self._jobs, self._clock, zone, self.changed)
+
+    def publisher(self, plan: Plan) -> JobPublisher:
+        """Takes what a trigger publishes, to be done after this plan; its name is the job's."""
+        return JobPublisher(self._jobs, plan, self.changed)
 
     def changed(self) -> None:
         """Something about jobs is different: look now."""

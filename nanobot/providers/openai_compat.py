@@ -221,7 +221,7 @@ def _checked_base(name: str, api_base: str) -> str:
         parts = urlsplit(base)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         usable = usable and bool(URL(base).host)
-    except ValueError:
+    except (ValueError, IndexError):  # the latter for an empty host after a "@"
         usable = False
     if not usable:
         raise ConfigError(

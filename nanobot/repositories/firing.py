@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from nanobot.agent.states import RunState
 from nanobot.bus.events import Address, InboundMessage, OutboundKind, OutboundMessage, Sender
 from nanobot.cron.jobs import (
-    MOST_WAITING,
     Fired,
     Job,
     Plan,
+    Taken,
     decide,
     due_at,
     following,
@@ -147,7 +147,7 @@ class _Firing:
             return
         error = row.run_error if status != "done" else None
         self.update(row, status=status, ended_at=self.now, error=error)
-        if job.plan.terms.direct and status in {"done", "failed"}:
+        if job.plan.post and job.plan.terms.direct and status in {"done", "failed"}:
             self._tell(job, row, status)
 
     def _again(self, row: Any) -> None:
@@ -221,7 +221,7 @@ class _Firing:
             if fresh:
                 self._post(job, at, text)
             return fresh
-        if before and (plan.overlap == "skip" or len(before) >= MOST_WAITING):
+        if before and (plan.overlap == "skip" or len(before) >= plan.waiting):
             return self._row(job, at, "skipped", text, "the one before was not done", key)
         if not self._row(job, at, "running", text, key=key):
             return False
@@ -338,25 +338,27 @@ def trigger(
     at: float | None,
     key: str,
     text: str,
-) -> bool:
+) -> Taken:
     """See Jobs.trigger."""
     alone(connection, "cron")
     firing = _Firing(connection, writer)
     if key:
         known = sa.select(_o.c.job_id).where(_o.c.call_key == key)
         if connection.execute(known).first() is not None:
-            return False
+            return "known"
     job = firing.job(job_id)
     if job.state == "removed":
         raise UsageError(f"the job {job.plan.name} was removed.")
     firing.settle()
     text = text or job.plan.text
     if at is not None:
-        return firing.do(job, at, text, key)
-    at = float(int(firing.now))
+        return "taken" if firing.do(job, at, text, key) else "known"
+    if job.plan.overlap == "queue" and len(firing.open.get(job.id, [])) >= job.plan.waiting:
+        return "full"
+    at = round(firing.now, 3)
     while not firing.do(job, at, text, key):
-        at += 1.0
-    return True
+        at += 0.001
+    return "taken"
 
 
 def called_off(connection: sa.Connection, writer: Writer, job: Job) -> None:

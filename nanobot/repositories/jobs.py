@@ -14,6 +14,7 @@ from nanobot.cron.jobs import (
     Job,
     OccurrenceView,
     Plan,
+    Taken,
     due_at,
     following,
 )
@@ -70,7 +71,7 @@ class SqlJobs:
         """Note what ended, and do what is due."""
         return await self._database.transact(lambda c: firing.fire(c, self._writer), "cron_fire")
 
-    async def trigger(self, job_id: int, *, at: float | None, key: str, text: str) -> bool:
+    async def trigger(self, job_id: int, *, at: float | None, key: str, text: str) -> Taken:
         """Do a job now."""
         return await self._database.transact(
             lambda c: firing.trigger(c, self._writer, job_id, at, key, text), "cron_trigger"

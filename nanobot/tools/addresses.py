@@ -124,7 +124,7 @@ class Addresses(AbstractResolver):
         try:
             url = URL(text.strip(" "))
             host = (url.raw_host or "").lower()
-        except ValueError as error:
+        except (ValueError, IndexError) as error:  # the latter for an empty host after a "@"
             raise ToolError(f"{quoted(text)} is no URL: {error}") from error
         if url.scheme not in ("http", "https") or not host:
             raise ToolError(f"{quoted(text)} is no web address: it must begin with http(s)://")

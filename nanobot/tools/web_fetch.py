@@ -135,7 +135,7 @@ class Web:
         # Joined by the parser that connects, then judged like a URL from the model.
         try:
             target = str(url.join(URL(location)))
-        except ValueError as error:
+        except (ValueError, IndexError) as error:
             raise ToolError(f"{quoted(str(url))} redirects to what is no URL") from error
         try:
             return self._addresses.check(target)

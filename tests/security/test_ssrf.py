@@ -10,7 +10,7 @@ from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolDenied, ToolError
@@ -287,6 +287,7 @@ def test_what_counts_as_public_is_public_for_python_too(
 
 
 @given(st.text(max_size=60) | st.text("htp:/@\\[]%.#?127x0a\t\n", max_size=60))
+@example("[]@")
 def test_whatever_is_given_as_a_url_is_refused_or_understood(text: str) -> None:
     for attempt in (text, f"http://{text}", f"http://127.0.0.1{text}", f"https://a.example{text}"):
         try:

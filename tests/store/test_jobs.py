@@ -10,12 +10,14 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.agent.states import RunState
+from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, OutboundKind, OutboundMessage, Role, RunTerms
 from nanobot.cron.jobs import KEPT_SECONDS, Job, OccurrenceView, Plan, following
 from nanobot.cron.schedule import parse
+from nanobot.cron.service import CronService
 from nanobot.database import schema
 from nanobot.errors import UsageError
-from nanobot.journal import Ending, Run
+from nanobot.journal import Ending, Lane, Run
 from nanobot.session.entries import UserEntry
 from tests.store.home import Home, in_file
 
@@ -289,12 +291,55 @@ async def test_two_processes_never_do_a_time_twice(home: Home) -> None:
 async def test_a_job_is_done_on_request_once_a_call(home: Home) -> None:
     job = await add(home, plan(home, send=True))
     jobs = home.jobs()
-    assert await jobs.trigger(job.id, at=None, key="call-1", text="")
-    assert not await jobs.trigger(job.id, at=None, key="call-1", text="")
-    assert await jobs.trigger(job.id, at=None, key="call-2", text="")
-    assert await jobs.trigger(job.id, at=1.0, key="", text="Other")
-    assert not await jobs.trigger(job.id, at=1.0, key="", text="Other")
+    assert await jobs.trigger(job.id, at=None, key="call-1", text="") == "taken"
+    assert await jobs.trigger(job.id, at=None, key="call-1", text="") == "known"
+    assert await jobs.trigger(job.id, at=None, key="call-2", text="") == "taken"
+    assert await jobs.trigger(job.id, at=1.0, key="", text="Other") == "taken"
+    assert await jobs.trigger(job.id, at=1.0, key="", text="Other") == "known"
     assert await statuses(home, job) == ["done"] * 3
+
+
+async def test_what_a_trigger_publishes_is_kept_once_and_in_order(home: Home) -> None:
+    made = plan(home, name="hook:ci", overlap="queue", waiting=2)
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    assert await publisher.publish("Build 1 failed.", key="1") == "taken"
+    again = CronService(home.jobs("us"), Bus(home.journal()), home.clock).publisher(made)
+    assert await again.publish("Build 1 failed.", key="1") == "known"
+    assert await again.publish("Build 2 failed.", key="2") == "taken"
+    job = await home.jobs().found("hook:ci")
+    assert await statuses(home, job) == ["running"] * 2
+    for number in (1, 2):
+        claim = await home.journal().claim("hook:ci", home.ids.run_id(), "UTC")
+        assert claim is not None
+        texts = [e.body.text for e in claim.entries if isinstance(e.body, UserEntry)]
+        assert texts[-1:] == [f"Build {number} failed."]
+        await home.journal().finish(claim.lane, claim.run, FAILED)
+
+
+async def test_past_its_limit_a_trigger_hears_that_nothing_was_kept(home: Home) -> None:
+    made = plan(home, name="hook:ci", overlap="queue", waiting=2)
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    keys = [await publisher.publish("Once more.", key=str(n)) for n in (1, 2, 3)]
+    assert keys == ["taken", "taken", "full"]
+    job = await home.jobs().found("hook:ci")
+    await home.journal().finish(*(await claimed(home, "hook:ci")), FAILED)
+    assert await publisher.publish("Once more.", key="3") == "taken"
+    assert await statuses(home, job) == ["failed", "running", "running"]
+
+
+async def test_what_is_not_to_be_posted_stays_in_the_log(home: Home) -> None:
+    job = await add(home, plan(home, post=False))
+    home.clock.advance(HOUR)
+    await home.jobs().fire()
+    assert await run(home, job, answer("A limit was hit.")) == ["Look at it."]
+    await home.jobs().fire()
+    assert await home.journal().next_outbound(CHAT) is None
+
+
+async def claimed(home: Home, key: str) -> tuple[Lane, Run]:
+    claim = await home.journal().claim(key, home.ids.run_id(), "UTC")
+    assert claim is not None
+    return claim.lane, claim.run
 
 
 async def test_a_clock_that_was_ahead_does_not_keep_jobs_waiting(home: Home) -> None:
