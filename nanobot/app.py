@@ -120,6 +120,7 @@ class Gateway:
         self.roster = Roster(
             config.agent.model, config.providers, environ, config.home, self._clock
         )
+        self.roster.plugins = self.plugins
 
     # What operations need (operations.Engine)
 

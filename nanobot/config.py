@@ -16,6 +16,7 @@ import msgspec
 
 from nanobot.config_reader import Reader
 from nanobot.config_source import (
+    Text,
     home_of,
     parse,
     parse_bytes,
@@ -23,6 +24,7 @@ from nanobot.config_source import (
 )
 from nanobot.errors import ConfigError
 from nanobot.settings import (
+    CLIENTS,
     AgentSettings,
     BudgetSettings,
     ChannelSettings,
@@ -81,6 +83,7 @@ _TABLES = (*_PLAIN, *_NAMED, "policy")
 # How many parts a variable's name has below each table (1 for the keys above all tables).
 _DEPTH = dict.fromkeys(_NAMED, 3) | dict.fromkeys(_TOP, 1)
 _CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key != "settings")
+_PROVIDER_KEYS = ("api_key", "api_base", "client", "prices")
 
 
 def load(environ: Mapping[str, str]) -> Config:
@@ -152,10 +155,33 @@ class _Reader(Reader):
 
     def _provider(self, found: Any, name: str) -> ProviderSettings:
         path = f"providers.{name}"
-        provider = self._table(ProviderSettings, found, path)
+        items = self._items(found, path)
+        client = dict(items).get("client", "auto")
+        named = client.text if isinstance(client, Text) else client
+        if not isinstance(named, str) or named in CLIENTS:
+            provider = self._table(ProviderSettings, found, path)
+        else:
+            provider = self._plugged(named, items, path)
         if provider.api_base and not provider.api_base.startswith(("http://", "https://")):
             raise self._wrong(f"{path}.api_base", found["api_base"], "an http:// or https:// URL")
         return provider
+
+    def _plugged(self, client: str, items: list[tuple[str, Any]], path: str) -> ProviderSettings:
+        """One that a package's client reaches, which has keys of its own."""
+        from nanobot.plugins import PROVIDERS, Plugins  # noqa: PLC0415 - more than most need
+
+        known = Plugins().names(PROVIDERS)
+        if client not in known:
+            wanted = ", ".join(f'"{one}"' for one in ("auto", "lean", "litellm", *known))
+            raise self._wrong(f"{path}.client", dict(items)["client"], f"one of {wanted}")
+        own = {key: value for key, value in items if key in _PROVIDER_KEYS}
+        provider = self._table(ProviderSettings, own, path)
+        settings = {}
+        for key, value in items:
+            with self._noting():
+                if key not in own:
+                    settings[key] = self._adapter(value, f"{path}.{key}")
+        return msgspec.structs.replace(provider, settings=settings)
 
     def _server(self, found: Any, name: str) -> McpSettings:
         path = f"mcp.{name}"

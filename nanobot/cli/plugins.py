@@ -6,6 +6,7 @@ from typing import get_args
 
 from nanobot import adapters
 from nanobot.plugins import LeftOut, Plugins
+from nanobot.providers import plugged
 from nanobot.settings import RunType
 from nanobot.tasks.types import installed
 from nanobot.tools.plugins import register_installed
@@ -18,4 +19,5 @@ def broken(plugins: Plugins | None = None) -> list[LeftOut]:
     register_installed(ToolRegistry(), found)
     installed(found, get_args(RunType))
     adapters.survey(found)
+    plugged.survey(found)
     return found.left_out

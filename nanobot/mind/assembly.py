@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from loguru import logger
+
 from nanobot.agent.asking import Models
 from nanobot.agent.states import as_people_see
 from nanobot.journal import Journal
@@ -50,6 +52,12 @@ def stages_of(settings: AgentSettings, around: Around, tools: ToolRegistry) -> S
     helpers = Helpers(around.models)
     triage = auto = asking = remembering = None
     if settings.triage == "decision":
+        strange = set(settings.decision.allowed_run_types) - set(around.starter.types)
+        if strange:
+            logger.warning(
+                "agent.decision.allowed_run_types: there is no type {}; there are {}",
+                *(", ".join(sorted(strange)), ", ".join(around.starter.types)),
+            )
         view = View(memory, _Recent(around.records))
         triage = Triage(journal, helpers, around.starter, clock, settings.decision, view)
     if memory is not None:

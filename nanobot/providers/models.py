@@ -6,14 +6,14 @@ import asyncio
 import difflib
 import ipaddress
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
 
 from nanobot.errors import ConfigError
 from nanobot.providers.litellm_names import NATIVE, REACHED
-from nanobot.settings import ProviderSettings
+from nanobot.settings import CLIENTS, ProviderSettings
 
 EMBEDDED = "embedded"
 EMBEDDED_MODEL = "smollm2-135m-instruct"
@@ -88,14 +88,15 @@ _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The model that answers. `why` is one line for the person; `client` is how it is reached."""
+    """The model that answers. `why` is one line for the person; `client` is how it is reached:
+    lean, litellm, embedded, or a provider of another package."""
 
     provider_name: str
     model: str
     api_base: str
     api_key: str
     why: str
-    client: Literal["lean", "litellm", "embedded"] = "lean"
+    client: str = "lean"
 
 
 Probe: TypeAlias = Callable[[str], Coroutine[Any, Any, tuple[str, ...] | None]]
@@ -193,6 +194,8 @@ def _reach(
         # Keys, regions and addresses that are not configured litellm finds in the environment.
         return Choice(name, model, settings.api_base, api_key, why, "litellm")
     api_base = settings.api_base or (known.api_base if known else "")
+    if settings.client not in CLIENTS:
+        return Choice(name, model, api_base, api_key, why, settings.client)
     if not api_base:
         raise ConfigError(
             f"providers.{name}.api_base is missing: set it to the address of an "
@@ -235,10 +238,11 @@ async def _configured(
     for name, settings in providers.items():
         known = KNOWN_PROVIDERS.get(name)
         keyed = settings.api_key or (known and _key_of(known, environ)[1])
-        if not keyed and not settings.api_base:
+        ours = settings.client in CLIENTS
+        if ours and not keyed and not settings.api_base:
             continue
         model = known.default_model if known else ""
-        if not model and settings.api_base:
+        if ours and not model and settings.api_base:
             model = _for_chat(await probe(f"{settings.api_base.rstrip('/')}/models"))
         if model:
             why = f"{name}/{model} answers ([providers.{name}] is configured); {_TO_CHANGE}"

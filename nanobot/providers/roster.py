@@ -10,6 +10,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from nanobot.errors import ConfigError
+from nanobot.plugins import Plugins
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile, Price
 from nanobot.providers.capabilities import known_profile
@@ -26,6 +27,7 @@ from nanobot.providers.models import (
     is_loopback,
 )
 from nanobot.providers.openai_compat import OpenAICompatProvider
+from nanobot.providers.plugged import open_provider
 from nanobot.settings import ProviderSettings
 
 _FREE = Price(prompt=0.0, completion=0.0)
@@ -34,7 +36,8 @@ _AT_HOME = frozenset({"ollama", "lmstudio", "llamacpp", "vllm"})
 
 
 class Roster:
-    """Makes each provider once, at first need. See agent.asking.Models."""
+    """Makes each provider once, at first need. See agent.asking.Models. `plugins` is what other
+    packages bring."""
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class Roster:
         self._home = home
         self._clock = clock
         self._probe = probe
+        self.plugins = Plugins()
         self._providers: dict[str, LLMProvider] = {}
         self._choices: dict[str, Choice] = {}
         self._choosing = asyncio.Lock()
@@ -88,7 +92,8 @@ class Roster:
         if provider is None:
             provider = self._make(choice)
             self._providers[choice.provider_name] = provider
-        return provider, replace(provider.profile(choice.model), price=price)
+        profile = provider.profile(choice.model)
+        return provider, replace(profile, price=profile.price if price is None else price)
 
     def _make(self, choice: Choice) -> LLMProvider:
         if choice.client == "embedded" or choice.provider_name == EMBEDDED:
@@ -107,6 +112,8 @@ class Roster:
                 clock=self._clock,
                 profiles=self._catalogue.profile,
             )
+        if choice.client != "lean":
+            return open_provider(choice, self._settings[choice.provider_name], self.plugins)
         return OpenAICompatProvider(
             choice.provider_name,
             choice.api_base,

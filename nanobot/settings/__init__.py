@@ -9,6 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from nanobot.settings.agent import (
+    CLIENTS,
     AgentSettings,
     DecisionSettings,
     MemorySettings,
@@ -52,6 +53,7 @@ from nanobot.settings.triggers import (
 )
 
 __all__ = [
+    "CLIENTS",
     "AgentSettings",
     "AllowanceSettings",
     "BudgetSettings",

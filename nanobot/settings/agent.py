@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from msgspec import Meta
 
@@ -13,10 +13,11 @@ RunType: TypeAlias = Literal["agent", "sleep", "summarize_conversation", "fetch_
 
 
 class DecisionSettings(Settings, frozen=True, kw_only=True):
-    """`[agent.decision]`: how triage is done. `model` "" is the conversation's."""
+    """`[agent.decision]`: how triage is done. `model` "" is the conversation's. Types of other
+    packages may be allowed too."""
 
     model: str = ""
-    allowed_run_types: tuple[RunType, ...] = get_args(RunType)
+    allowed_run_types: tuple[str, ...] = get_args(RunType)
     timeout_seconds: Annotated[float, Meta(gt=0, le=3600)] = 10.0
     fallback_mode: Literal["act", "reply-only"] = "act"
 
@@ -60,13 +61,24 @@ class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=T
     cached: Annotated[float, Meta(ge=0)] | None = None
 
 
+CLIENTS = frozenset({"auto", "lean", "litellm"})
+
+
 class ProviderSettings(Settings, frozen=True):
-    """`[providers.NAME]`: how to reach one provider of models."""
+    """`[providers.NAME]`: how to reach one provider of models. `client` is one of CLIENTS, or what
+    another package brings; `settings` holds what belongs to that one, as written, references
+    resolved."""
 
     api_key: str = ""
     api_base: str = ""
-    client: Literal["auto", "lean", "litellm"] = "auto"
+    client: Annotated[str, Meta(min_length=1, max_length=64)] = "auto"
     prices: Mapping[str, PriceSettings] = {}
+    settings: Mapping[str, Any] = {}
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        # Which of them is secret, only that client knows: show their keys.
+        *own, _ = super().__rich_repr__()
+        return [*own, ("settings", sorted(self.settings))]
 
 
 class MemorySettings(Settings, frozen=True, kw_only=True):

@@ -74,6 +74,11 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
 class TaskStarter(Protocol):
     """Starts background runs."""
 
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The names of their types."""
+        ...
+
     async def start(self, wanted: Wanted) -> str:
         """Start it in a transaction of its own; returns its id (the known one for a known key).
         Raises ToolError, in words for the model, for a type that is not allowed or not known, for

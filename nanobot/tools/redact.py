@@ -50,6 +50,8 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
     found |= _secrets_in(msgspec.to_builtins(config.tools))
     for channel in config.channels.values():
         found |= _secrets_in(channel.settings)
+    for provider in config.providers.values():
+        found |= _secrets_in(provider.settings)
     for server in config.mcp.values():
         found |= {*server.env.values(), *server.headers.values()}
     password = urlsplit(config.database_url).password

@@ -96,6 +96,10 @@ class FakeStarter:
         self.started: dict[str, Wanted] = {}
         self.calls = 0
 
+    @property
+    def types(self) -> tuple[str, ...]:
+        return ("sleep", "agent")
+
     async def start(self, wanted: Wanted) -> str:
         self.calls += 1
         if self.refuses:
