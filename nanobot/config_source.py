@@ -224,13 +224,16 @@ def quoted(key: str) -> str:
 
 
 def ids(value: Any) -> Any:
-    """Platforms' ids are often numbers; a person may write them so."""
-    if not isinstance(value, list):
-        return value
-    return [
-        str(item) if isinstance(item, int) and not isinstance(item, bool) else item
-        for item in value
-    ]
+    """Platforms' ids are often numbers, and a person may write them so; addresses of e-mail have
+    capitals or not."""
+    return [_id(item) for item in value] if isinstance(value, list) else value
+
+
+def _id(item: Any) -> Any:
+    if isinstance(item, int) and not isinstance(item, bool):
+        return str(item)
+    is_address = isinstance(item, str) and re.fullmatch(r"[^@\s]+@[^@\s]+", item)
+    return item.lower() if is_address else item
 
 
 def spelled(table: dict[str, Any], part: str) -> str:

@@ -103,11 +103,16 @@ def workspace_tools(roots: Roots, blobs: Blobs, chats: Collection[str]) -> list[
     return kept_apart(made, roots, private_paths(roots.workspace))
 
 
-def gate_of(settings: ChannelSettings) -> Gate:
-    """Who is heard in a channel, as configured."""
+def gate_of(settings: ChannelSettings, *, discreet: bool) -> Gate:
+    """Who is heard in a channel, as configured; see Gate for `discreet`."""
     groups = Groups(usual=settings.groups, prefix=settings.prefix, chats=settings.chats)
     return Gate(
-        settings.owners, settings.members, settings.guests, groups, pairing=settings.pairing
+        settings.owners,
+        settings.members,
+        settings.guests,
+        groups,
+        pairing=settings.pairing,
+        discreet=discreet,
     )
 
 

@@ -149,6 +149,8 @@ class ChannelIntake:
             logger.info("{}: {} ({}) asks to be let in", address, sender.id, sender.name)
         else:
             told = self._private(message)
+            if self._gate.discreet:
+                return None
         unread = msgspec.structs.replace(message, text="", attachments=(), quote="")
         return Admission(message=unread, session_key=key, role=Role.GUEST, answer=told)
 

@@ -148,6 +148,8 @@ def test_only_the_boundary_catches_everything() -> None:
         ("discord", "channels/nanobot_channels/"),
         ("slack_bolt", "channels/nanobot_channels/"),
         ("slack_sdk", "channels/nanobot_channels/"),
+        ("aioimaplib", "channels/nanobot_channels/"),
+        ("aiosmtplib", "channels/nanobot_channels/"),
         ("typer", "nanobot/cli"),
         ("tomllib", "nanobot/config_source.py"),
     ],

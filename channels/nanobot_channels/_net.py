@@ -15,7 +15,7 @@ def proxy_for(url: str) -> str | None:
     """The proxy for an address by HTTP(S)_PROXY, ALL_PROXY and NO_PROXY; never for loopback."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if _is_loopback(host) or proxy_bypass(host):
+    if is_loopback(host) or proxy_bypass(host):
         return None
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -40,7 +40,8 @@ def _system_has_authorities() -> bool:
     return bool(paths.cafile) or bool(paths.capath and any(Path(paths.capath).glob("*.0")))
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

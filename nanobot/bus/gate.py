@@ -23,7 +23,7 @@ _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 class Gate:
     """Who may speak on one channel. "*" among `members` or `guests` lets everyone in as that.
-    `pairing`: strangers may ask to be let in."""
+    `pairing`: strangers may ask to be let in; where not, they are told so, unless `discreet`."""
 
     def __init__(
         self,
@@ -33,9 +33,11 @@ class Gate:
         groups: Groups = Groups(),  # noqa: B008 - frozen
         *,
         pairing: bool = True,
+        discreet: bool = False,
     ) -> None:
         self.groups = groups
         self.pairing = pairing
+        self.discreet = discreet
         self._owners = frozenset(owners)
         self._members = frozenset(members)
         self._guests = frozenset(guests)

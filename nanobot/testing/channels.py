@@ -81,8 +81,8 @@ _CHOICES = (Choice("Yes", "/approve 1"), Choice("No", "/deny 1"))
 
 
 class Door:
-    """An intake that writes down what it is offered. It takes nothing while `shut`, and the next
-    offers end as `troubles` say."""
+    """An intake that writes down what it is offered. It takes no message until `opened`, and the
+    next offers end as `troubles` say."""
 
     def __init__(self) -> None:
         self.offered: list[InboundMessage] = []
@@ -106,9 +106,10 @@ class Door:
         """Take them, in time, or do not."""
         self.offered += messages
         self._changed.set()
-        await self.opened.wait()
-        if messages and self.troubles:
-            raise self.troubles.pop(0)
+        if messages:
+            await self.opened.wait()
+            if self.troubles:
+                raise self.troubles.pop(0)
         self.taken += messages
         self._cursor = cursor or self._cursor
         self._changed.set()

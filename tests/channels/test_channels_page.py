@@ -29,6 +29,13 @@ SETTINGS: dict[str, dict[str, object]] = {
     "discord": {"token": "loopback"},
     "slack": {"bot_token": "xoxb-1-loopback", "app_token": "xapp-1-loopback"},
     "udp": {"token": "long enough"},
+    "email": {
+        "imap_host": "localhost",
+        "smtp_host": "localhost",
+        "user": "bot@example.org",
+        "password": "p",
+        "trusted_authserv": ["mx.example.org"],
+    },
 }
 ABLE: dict[str, type] = {
     "Answers are shown while they are written": Editing,

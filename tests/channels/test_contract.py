@@ -29,12 +29,14 @@ from nanobot.testing.channels import (
     sends_parts_in_order,
     tells_messages_apart,
 )
+from nanobot_channels import email
 from nanobot_channels.discord import DiscordChannel, Server
 from nanobot_channels.slack import SlackChannel
 from nanobot_channels.telegram import TelegramChannel
 from nanobot_channels.udp import MAX_BYTES, UdpChannel
 from tests.doubles import discord_server
 from tests.doubles.discord_server import DiscordServer
+from tests.doubles.mail_server import MailServer, letter
 from tests.doubles.slack_methods import START
 from tests.doubles.slack_server import SlackServer
 from tests.doubles.telegram_server import TelegramServer
@@ -246,6 +248,46 @@ class Slack:
         return Address(chat.channel, "D999")
 
 
+class Email:
+    """A mailbox on loopback, and the server that sends for it."""
+
+    def __init__(self, server: MailServer) -> None:
+        self._server = server
+
+    def channel(self) -> Channel:
+        return email.open_channel("checked", self._server.settings)
+
+    async def say(self, text: str) -> None:
+        self._server.deliver(letter(text))
+
+    async def again(self) -> None:
+        """It is found in the folder."""
+
+    async def disturb(self) -> None:
+        for raw in (b"", b"\xff\xfe", b"From: @\r\n\r\n", letter(checked=None)):
+            self._server.deliver(raw)
+
+    def acknowledged(self) -> int:
+        return sum(r"\Seen" in one.flags for one in self._server.inbox.mails)
+
+    def shown(self) -> list[str]:
+        bodies = [mail.get_body(("plain",)) for mail in self._server.sent]
+        return [body.get_content() for body in bodies]
+
+    def fits(self, part: OutboundPart) -> bool:
+        return len(part.text) <= 200_000
+
+    def refuse(self, chat: Address) -> Address:
+        self._server.smtp_faults["RCPT"] = "550 5.1.1 no such person"
+        return chat
+
+
+@asynccontextmanager
+async def mailbox() -> AsyncIterator[Platform]:
+    async with MailServer() as server:
+        yield Email(server)
+
+
 @asynccontextmanager
 async def fake(made: type[FakeChannel] = FakeChannel) -> AsyncIterator[Platform]:
     yield Fake(made)
@@ -275,6 +317,7 @@ PLATFORMS: tuple[Callable[[], AbstractAsyncContextManager[Platform]], ...] = (
     discord,
     slack,
     Udp,
+    mailbox,
 )
 
 

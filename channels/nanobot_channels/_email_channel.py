@@ -1,0 +1,234 @@
+"""The channel itself: a folder over IMAP for what comes in, SMTP for what goes out."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import time
+
+from nanobot.bus.events import Address, Attachment, OutboundMessage
+from nanobot.errors import (
+    BadCredentials,
+    ChannelDown,
+    ChatGone,
+    NotSent,
+    Refused,
+)
+from nanobot.ports import Capabilities, Intake, OutboundPart
+from nanobot_channels import _email_parts, _email_smtp
+from nanobot_channels._email_auth import servers
+from nanobot_channels._email_headers import headers_of
+from nanobot_channels._email_imap import PIECE, Mailbox, Server
+from nanobot_channels._email_mime import pieces
+from nanobot_channels._email_parts import Envelope, attach, composed, payload_of, subject_of
+from nanobot_channels._email_reading import Reader, Stamp, Thread
+from nanobot_channels._email_receiving import Correspondence, Receiving, looked_up, place_of
+from nanobot_channels._email_settings import ADDRESS, Settings
+from nanobot_channels._email_smtp import Outbox
+
+IDLE_SECONDS = 240.0
+"""Far below the 29 minutes of RFC 2177: routers forget a silent connection sooner."""
+_REFERENCES = 20
+_SAFE_ID = re.compile(r"[\x21-\x3b\x3d\x3f-\x7e]{1,900}")
+
+
+class EmailChannel:
+    """One mailbox."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        *,
+        tls: ssl.SSLContext | None = None,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        address = (settings.address or settings.user).strip().lower()
+        context = (tls or ssl.create_default_context()) if settings.tls else None
+        # Whether a mail was taken can be told only where the provider itself keeps a copy.
+        self.capabilities = Capabilities(
+            reconciles=bool(settings.sent_folder), heartbeat=1.25 * IDLE_SECONDS, discreet=True
+        )
+        self._name = name
+        self._settings = settings
+        self._address = address
+        self._idle_seconds = idle_seconds
+        self._server = Server(
+            name=name,
+            host=settings.imap_host,
+            port=settings.imap_port,
+            user=settings.user,
+            password=settings.password,
+            tls=context,
+        )
+        self._outbox = Outbox(
+            name=name,
+            host=settings.smtp_host,
+            port=settings.smtp_port,
+            user=settings.user,
+            password=settings.password,
+            address=address,
+            tls=context,
+        )
+        self._stamp = Stamp(address, settings.password)
+        self._correspondence = Correspondence()
+
+    async def run(self, intake: Intake) -> None:
+        """Receive until cancelled. A mail is marked as read after its commit.
+
+        Raises BadCredentials, ChannelDown, and what the intake raises.
+        """
+        settings = self._settings
+        reader = Reader(self._name, self._address, settings.trusted_authserv, self._stamp)
+        await Receiving(
+            self._server,
+            settings.folder,
+            reader,
+            intake,
+            self._correspondence,
+            self._idle_seconds,
+        ).run()
+
+    async def check(self) -> str:
+        """The address, once both servers have let us in, and whether the newest mails carry the
+        word of a server that is trusted. Raises BadCredentials or ChannelDown."""
+        async with Mailbox.opened(self._server) as box:
+            folder = await box.open(self._settings.folder, to_read=True)
+            said = await self._vouching(box, folder.next_uid)
+        async with _email_smtp.connected(self._outbox):
+            return self._address + said
+
+    async def _vouching(self, box: Mailbox, following: int) -> str:
+        trusted = {one.lower() for one in self._settings.trusted_authserv}
+        found: list[str] = []
+        for uid in await box.search(f"{max(following - 5, 1)}:*", by_uid=True):
+            found += servers(headers_of(await box.piece(uid, 0, what="HEADER") or b""))[:1]
+        if not found or trusted & set(found):
+            return ""
+        return (
+            f", but its newest mails were checked by {', '.join(sorted(set(found)))}, which is not "
+            f"in channels.{self._name}.trusted_authserv: nobody will be heard"
+        )
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        """The parts: one mail, and more only for texts beyond 200,000 characters."""
+        return _email_parts.render(message)
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        """Send one mail; returns its Message-ID, which a repeat of the part has too.
+
+        Raises NotSent, Refused, ChatGone or OutcomeUnknown.
+        """
+        return await self._send(address, part, None, plain=plain)
+
+    async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
+        """Send a file in a mail of its own; see ports.Filing. Raises as `send`."""
+        return await self._send(address, part, content, plain=True)
+
+    async def _send(
+        self, address: Address, part: OutboundPart, content: bytes | None, *, plain: bool
+    ) -> str:
+        recipient = address.chat_id
+        if not ADDRESS.fullmatch(recipient):
+            raise ChatGone(f"{recipient!r} is no e-mail address")
+        failing = self._correspondence.failing.get(recipient)
+        if failing is not None:
+            raise ChatGone(f"mails to {recipient} come back: {failing}")
+        message_id = self._stamp.of(part.key, recipient)
+        thread = await self._thread(address, part)
+        envelope = Envelope(
+            sender=self._address,
+            recipient=recipient,
+            subject=thread.subject,
+            message_id=message_id,
+            references=thread.references,
+            unasked=payload_of(part).unasked,
+            now=time.time(),
+        )
+        try:
+            mail = composed(part, envelope, plain=plain)
+            if content is not None:
+                attach(mail, part, content)
+            whole = _email_parts.as_bytes(mail)
+        except ValueError as error:
+            raise Refused(f"this cannot be put into a mail: {error}") from error
+        await _email_smtp.hand_over(self._outbox, recipient, whole)
+        return message_id
+
+    async def _thread(self, address: Address, part: OutboundPart) -> Thread:
+        """Subject and references of an answer; a new conversation where there is none."""
+        answered = payload_of(part).reply_to or address.thread_id
+        if not answered:
+            return Thread(subject_of(part.text), ())
+        known = self._correspondence.get(answered)
+        if known is None and _SAFE_ID.fullmatch(answered):
+            known = await self._looked_up(answered)
+            self._correspondence.keep(answered, known)
+        known = known or Thread("", ())
+        ids = [*known.references, answered]
+        if not known.references and address.thread_id and address.thread_id != answered:
+            ids.insert(0, address.thread_id)
+        ids = [one for one in dict.fromkeys(ids) if _real(one)]
+        kept = ids if len(ids) <= _REFERENCES else [ids[0], *ids[1 - _REFERENCES :]]
+        subject = known.subject or "your mail"
+        if not re.match(r"re\s*:", subject, re.IGNORECASE):
+            subject = f"Re: {subject}"
+        return Thread(subject, tuple(kept))
+
+    async def _looked_up(self, message_id: str) -> Thread:
+        try:
+            async with Mailbox.opened(self._server) as box:
+                await box.open(self._settings.folder, to_read=True)
+                return await looked_up(box, message_id) or Thread("", ())
+        except (BadCredentials, ChannelDown) as error:
+            raise NotSent(f"the mail to answer cannot be looked up: {error}") from error
+
+    async def find(self, address: Address, part: OutboundPart) -> str | None:
+        """The Message-ID of a part whose copy is in `sent_folder`; None if there is none.
+
+        Raises NotSent when that cannot be looked up.
+        """
+        if not self._settings.sent_folder:
+            return None
+        message_id = self._stamp.of(part.key, address.chat_id)
+        try:
+            async with Mailbox.opened(self._server) as box:
+                await box.open(self._settings.sent_folder, to_read=True)
+                return message_id if await box.with_id(message_id) is not None else None
+        except (BadCredentials, ChannelDown) as error:
+            raise NotSent(f"{self._settings.sent_folder} cannot be searched: {error}") from error
+
+    async def fetch(self, attachment: Attachment, limit: int) -> bytes:
+        """The content of a file that came with a mail; see ports.Fetching."""
+        try:
+            validity, uid, start, end, encoding = place_of(attachment.ref)
+        except ValueError:
+            raise Refused("it does not say where it is") from None
+        content, decode = bytearray(), pieces(encoding)
+        try:
+            async with Mailbox.opened(self._server) as box:
+                folder = await box.open(self._settings.folder, to_read=True)
+                if folder.validity != validity:
+                    raise Refused("the mailbox was numbered anew; please send it again")
+                while start < end:
+                    data = await box.piece(uid, start, min(PIECE, end - start))
+                    if not data:
+                        raise Refused("its mail is not in the mailbox any more")
+                    start += len(data)
+                    content += decode(data, start >= end)
+                    if len(content) > limit:
+                        raise Refused(f"the file is larger than {limit} bytes")
+        except BadCredentials as error:
+            raise ChannelDown(str(error)) from error
+        return bytes(content)
+
+    async def typing(self, address: Address) -> None:
+        """There is no sign for it."""
+
+    async def close(self) -> None:
+        """Nothing is kept open outside of `run`."""
+
+
+def _real(message_id: str) -> bool:
+    """Whether a mail can have this id; those that we made up stand for mails without one."""
+    return bool(_SAFE_ID.fullmatch(message_id)) and not message_id.startswith("sha256-")

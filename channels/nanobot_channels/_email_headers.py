@@ -1,0 +1,112 @@
+"""Headers of mails as people would read them, whatever is wrong with them. Nothing here raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from email.errors import MessageError
+from email.header import decode_header
+from email.message import Message
+from email.parser import BytesHeaderParser
+from email.utils import collapse_rfc2231_value
+from typing import TypeVar
+
+# What the email package raises on headers that nobody foresaw.
+ODD = (ValueError, TypeError, LookupError, AttributeError, MessageError, RecursionError)
+_ALIASES = {
+    "ascii": "utf-8",
+    "us-ascii": "utf-8",
+    "iso-8859-1": "windows-1252",  # as browsers have it: the difference is control characters
+    "latin-1": "windows-1252",
+    "iso-8859-8-i": "iso-8859-8",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "ks_c_5601-1987": "cp949",
+    "x-sjis": "cp932",
+    "shift_jis": "cp932",
+}
+
+T = TypeVar("T")
+
+
+class Headers(Message):
+    """Headers that know whether a tree hangs below them."""
+
+    @property
+    def is_multipart_type(self) -> bool:
+        """Whether the type is multipart/..."""
+        return self.get_content_maintype() == "multipart"
+
+
+def headers_of(raw: bytes) -> Headers:
+    """The headers at the beginning of a mail; none of what cannot be read."""
+    parser = BytesHeaderParser(_class=Headers)
+    found = odd(None, lambda: parser.parsebytes(raw))
+    return found if isinstance(found, Headers) else Headers()
+
+
+def odd(otherwise: T, made: Callable[[], T]) -> T:
+    """What was made; `otherwise` if the email package stumbles."""
+    try:
+        return made()
+    except ODD:
+        return otherwise
+
+
+def header(headers: Message, name: str) -> str:
+    """The first header of that name, decoded, on one line; "" if there is none."""
+    return next(iter(all_headers(headers, name)), "")
+
+
+def all_headers(headers: Message, name: str) -> list[str]:
+    """All headers of that name, decoded, each on one line, from the top."""
+    return [_unfolded(_readable(one)) for one in _all(headers, name)]
+
+
+def raw_headers(headers: Message, name: str) -> list[str]:
+    """As `all_headers`, with encoded words left as they are: for what is no prose."""
+    return [_unfolded(one) for one in _all(headers, name)]
+
+
+def _all(headers: Message, name: str) -> list[str]:
+    nothing: list[str] = []
+    return odd(nothing, lambda: [str(one) for one in headers.get_all(name) or []])
+
+
+def _readable(raw: str) -> str:
+    return odd(raw, lambda: words(raw))
+
+
+def _unfolded(text: str) -> str:
+    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return " ".join(text.split())
+
+
+def words(text: str) -> str:
+    """A header's text with its encoded words (RFC 2047) decoded, as far as they can be."""
+    try:
+        pieces = decode_header(text)
+    except ODD:
+        return text
+    return "".join(
+        piece if isinstance(piece, str) else text_of(piece, charset or "")
+        for piece, charset in pieces
+    )
+
+
+def file_name_of(headers: Message) -> str:
+    """What the sender calls this part; "" if nothing."""
+    found = headers.get_param("filename", None, "content-disposition")
+    found = headers.get_param("name", None, "content-type") if found is None else found
+    return _unfolded(words(collapse_rfc2231_value(found))) if found else ""
+
+
+def text_of(data: bytes, charset: str) -> str:
+    """Bytes as text: by the charset, else as UTF-8, else as Windows has it. Never fails."""
+    named = charset.strip().strip("\"'").lower()
+    for one in (_ALIASES.get(named, named), "utf-8"):
+        try:
+            if one:
+                return data.decode(one)
+        except (LookupError, ValueError):
+            continue
+    return data.decode("windows-1252", "replace")

@@ -1,0 +1,171 @@
+"""Outbound messages as mails: plain text, and the same as HTML made of the Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+
+import msgspec
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from nanobot.bus.events import Choice, OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot_channels._text import Rich, clean, clipped, split
+
+TEXT_LIMIT = 200_000
+"""Characters of one mail; servers take some 10 MB, people read less."""
+_EMPTY = "(empty message)"
+_STYLE = "font-family:sans-serif;font-size:15px;line-height:1.5"
+_LOOKS = {
+    "pre": "background:#f5f5f5;padding:8px;overflow-x:auto;white-space:pre-wrap",
+    "code": "font-family:monospace",
+    "blockquote": "border-left:3px solid #ccc;margin-left:0;padding-left:10px;color:#555",
+    "th": "border:1px solid #ccc;padding:4px 8px;text-align:left",
+    "td": "border:1px solid #ccc;padding:4px 8px",
+    "table": "border-collapse:collapse",
+}
+_MARKS = re.compile(r"[*_`#>~|]+")
+
+
+class Payload(msgspec.Struct, omit_defaults=True):
+    """What a part's payload holds: the mail it answers, and its HTML."""
+
+    reply_to: str = ""
+    html: str = ""
+    unasked: bool = False
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands around a text: from whom to whom, and in which conversation."""
+
+    sender: str
+    recipient: str
+    subject: str
+    message_id: str
+    references: tuple[str, ...]
+    unasked: bool
+    now: float
+
+
+class _Renderer(RendererHTML):
+    """HTML that loads nothing: a picture on somebody's server would tell when it is read."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """A link in the picture's place."""
+        token = tokens[idx]
+        shown = token.content or "picture"
+        target = str(token.attrs.get("src", ""))
+        link = Token("link_open", "a", 1, attrs={"href": target})
+        text = Token("text", "", 0, content=shown)
+        return self.renderInline([link, text, Token("link_close", "a", -1)], options, env)
+
+    def renderToken(  # noqa: N802 - markdown-it's name
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """As it is, with a look: mail programs have no style sheets."""
+        token = tokens[idx]
+        look = _LOOKS.get(token.tag)
+        if look and token.nesting == 1 and "style" not in token.attrs:
+            token.attrSet("style", look)
+        return super().renderToken(tokens, idx, options, env)
+
+
+def _markdown() -> MarkdownIt:
+    # html=False: what looks like markup is text, so nothing has to be taken out of it.
+    made = MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer)
+    return made.enable(["table", "strikethrough"])
+
+
+def as_html(text: str) -> str:
+    """Markdown as the body of a mail."""
+    return f'<div style="{_STYLE}">\n{_markdown().render(text)}</div>\n'
+
+
+def render(message: OutboundMessage) -> list[OutboundPart]:
+    """The parts of a message: one, but for texts beyond all measure; choices are written out."""
+    text = clean(message.text)
+    if message.choices:
+        text = f"{text.rstrip()}\n\n{_written(message.choices)}".strip()
+    pieces = [one.text for one in split(Rich(text), TEXT_LIMIT)] or [_EMPTY]
+    return [
+        OutboundPart(
+            text=piece,
+            payload=msgspec.json.encode(
+                Payload(message.reply_to or "", as_html(piece), not message.reply_to)
+            ),
+            key=f"{message.key}.{number}",
+        )
+        for number, piece in enumerate(pieces)
+    ]
+
+
+def _written(choices: Sequence[Choice]) -> str:
+    lines = [
+        f"{number}. {' '.join(clean(one.label).split()) or one.say}: answer with `{one.say}`"
+        for number, one in enumerate(choices, 1)
+    ]
+    return "\n".join(["Answer this mail with one line:", "", *lines])
+
+
+def payload_of(part: OutboundPart) -> Payload:
+    """What `render` put there."""
+    return msgspec.json.decode(part.payload, type=Payload) if part.payload else Payload()
+
+
+def subject_of(text: str) -> str:
+    """A subject for what nobody asked: how it begins."""
+    first = next((line for line in _MARKS.sub(" ", text).split("\n") if line.strip()), "")
+    return clipped(" ".join(first.split()), 70) or "A message"
+
+
+def composed(part: OutboundPart, envelope: Envelope, *, plain: bool = False) -> EmailMessage:
+    """The mail, without its files."""
+    mail = EmailMessage(policy=SMTP)
+    mail["From"] = f"nanobot <{envelope.sender}>"
+    mail["To"] = envelope.recipient
+    mail["Subject"] = _one_line(envelope.subject)
+    mail["Date"] = format_datetime(datetime.fromtimestamp(envelope.now, UTC))
+    mail["Message-ID"] = f"<{envelope.message_id}>"
+    if envelope.references:
+        mail["In-Reply-To"] = f"<{envelope.references[-1]}>"
+        mail["References"] = " ".join(f"<{one}>" for one in envelope.references)
+    # Programs that answer by themselves keep silent at these (RFC 3834, and Exchange's own).
+    mail["Auto-Submitted"] = "auto-generated" if envelope.unasked else "auto-replied"
+    mail["X-Auto-Response-Suppress"] = "All"
+    mail.set_content(part.text or _EMPTY, cte=_encoding(part.text))
+    html = payload_of(part).html
+    if html and not plain:
+        mail.add_alternative(html, subtype="html", cte=_encoding(html))
+    return mail
+
+
+def attach(mail: EmailMessage, part: OutboundPart, content: bytes) -> None:
+    """Put the part's file into the mail."""
+    file = part.file
+    main, _, rest = (file.mime if file is not None else "").partition("/")
+    if not re.fullmatch(r"[\w.+-]+", rest or "") or main in {"multipart", "message", "text"}:
+        main, rest = "application", "octet-stream"
+    name = (file.name if file is not None else "") or "file"
+    mail.add_attachment(content, maintype=main, subtype=rest, filename=_one_line(name))
+
+
+def as_bytes(mail: EmailMessage) -> bytes:
+    """The mail as it goes over the wire. Its headers are hardly ever folded: a long Message-ID
+    would be taken apart, and no longer be one."""
+    return mail.as_bytes(policy=SMTP.clone(max_line_length=900))
+
+
+def _encoding(text: str) -> str:
+    plain = sum(char.isascii() for char in text)
+    return "quoted-printable" if plain * 4 >= len(text) * 3 else "base64"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(clean(text).split())

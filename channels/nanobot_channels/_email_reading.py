@@ -1,0 +1,259 @@
+"""From a mail to what the assistant is told of it, or to the reason why it is told nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Collection
+from email.message import Message
+from email.utils import parsedate_to_datetime
+
+import msgspec
+
+from nanobot.bus.events import Address, Attachment, InboundMessage, Sender
+from nanobot_channels._email_auth import authenticated, author
+from nanobot_channels._email_headers import ODD, all_headers, header, headers_of, raw_headers
+from nanobot_channels._email_mime import MAX_TEXT_BYTES, Mail, Part, texts
+from nanobot_channels._email_text import paragraphs, plain, said
+from nanobot_channels._text import file_name, label
+
+_ID = re.compile(r"<([^<>\s]{1,900})>")
+_THREAD = re.compile(r"[\x21-\x7e]{1,240}")
+_FORWARDED = re.compile(r"^\s*(fwd?|wg|tr|rv|enc|i|vs|doorst)\s*:", re.IGNORECASE)
+_ANSWER = re.compile(r"^\s*((re|aw|sv|antw|r|ref|res|odp)\s*(\[\d+\])?\s*:\s*)+", re.IGNORECASE)
+_DECISION = re.compile(r"/(approve|deny)\b[^\n]*", re.IGNORECASE)
+_ROBOTS = frozenset({"mailer-daemon", "postmaster", "no-reply", "noreply", "donotreply"})
+_OF_PROGRAMS = ("List-Id", "List-Unsubscribe", "List-Post", "X-Autoreply", "X-Autorespond")
+_SEALS = frozenset(
+    {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
+)
+_OUR_ID = re.compile(r"nb-([0-9a-f]{24})\.([0-9a-f]{16})@[^<>\s]+")
+_MAX_HISTORY = 20_000
+
+
+class Stamp:
+    """Message-IDs of our own: the same for the same part to the same person, and recognisable."""
+
+    def __init__(self, address: str, password: str) -> None:
+        self._domain = address.rpartition("@")[2]
+        self._key = hashlib.sha256(b"nanobot message id\0" + password.encode()).digest()
+
+    def of(self, key: str, recipient: str) -> str:
+        """The Message-ID of a part, without its angle brackets."""
+        name = hashlib.sha256(key.encode()).hexdigest()[:24]
+        return f"nb-{name}.{self._seal(name, recipient)}@{self._domain}"
+
+    def sent(self, message_id: str, recipient: str) -> bool:
+        """Whether we sent a mail with this id to this person: nobody else can make one up."""
+        found = _OUR_ID.fullmatch(message_id)
+        return found is not None and hmac.compare_digest(self._seal(found[1], recipient), found[2])
+
+    def _seal(self, name: str, recipient: str) -> str:
+        said = f"{name}\0{recipient}".encode()
+        return hmac.new(self._key, said, hashlib.sha256).hexdigest()[:16]
+
+
+class Thread(msgspec.Struct, frozen=True):
+    """What an answer to a mail takes from it. Ids are without angle brackets."""
+
+    subject: str
+    references: tuple[str, ...]
+
+
+class Ignored(msgspec.Struct, frozen=True):
+    """A mail that nobody is told of. `warn`: its owner may want to know."""
+
+    why: str
+    warn: bool = False
+
+
+class Bounce(msgspec.Struct, frozen=True):
+    """A mail of ours did not arrive. `final`: it never will."""
+
+    recipient: str
+    why: str
+    final: bool
+
+
+class Read(msgspec.Struct, frozen=True):
+    """A message, and what an answer to it needs to know."""
+
+    message: InboundMessage
+    thread: Thread
+
+
+class Reader:
+    """Reads the mails of one channel. `trusted`: whose Authentication-Results count."""
+
+    def __init__(self, name: str, address: str, trusted: Collection[str], stamp: Stamp) -> None:
+        self._name = name
+        self._address = address
+        self._trusted = trusted
+        self._stamp = stamp
+
+    def read(self, mail: Mail, place: str, arrived: float) -> Read | Bounce | Ignored:
+        """What becomes of a mail; `place` is where its files are to be had."""
+        headers = mail.headers
+        bounce = self._bounce(mail)
+        if bounce is not None:
+            return bounce
+        sender = author(headers)
+        if sender is None:
+            return Ignored("its From names nobody, or several, or is ambiguous", warn=True)
+        robot = _automatic(headers, sender.address, self._address)
+        if robot:
+            return Ignored(f"from {sender.address}: {robot}")
+        doubt = authenticated(headers, sender, self._trusted)
+        if doubt:
+            return Ignored(f"it says that it is from {sender.address}, but {doubt}", warn=True)
+        message_id = _message_id(headers) or f"sha256-{mail.digest}"
+        thread = thread_of(headers)
+        text, quote = self._said(mail, sender.address)
+        message = InboundMessage(
+            address=Address(self._name, sender.address, _thread_id(thread, message_id)),
+            message_id=message_id,
+            dedupe_key=message_id if len(message_id) <= 250 else f"sha256-{_digest(message_id)}",
+            sender=Sender(sender.address, label(sender.name)),
+            text=text,
+            sent_at=_sent_at(headers, arrived),
+            attachments=files(mail, place),
+            reply_to=thread.references[-1] if thread.references else None,
+            quote=quote,
+            tainted=True,
+        )
+        return Read(message, thread)
+
+    def _said(self, mail: Mail, sender: str) -> tuple[str, str]:
+        """What the mail says, and what it answers if that is nothing of ours."""
+        headers = mail.headers
+        subject = header(headers, "Subject")
+        parts = list(texts(mail))
+        whole = paragraphs(
+            plain(part.text()) if part.type == "text/html" else part.text() for part in parts
+        )
+        if any(part.cut for part in parts):
+            whole += f"\n\n[cut here: only {MAX_TEXT_BYTES // 1000} kB of a text are read]"
+        own = said(whole, forwarded=bool(_FORWARDED.match(subject)))
+        decision = _DECISION.match(own.text)
+        if decision is not None:
+            # Below it stands whatever their mail program adds.
+            return decision[0].strip(), ""
+        ids = thread_of(headers).references
+        known = any(self._stamp.sent(one, sender) for one in ids)
+        quote = "" if known else own.history[:_MAX_HISTORY]
+        if not own.text:
+            return _ANSWER.sub("", subject), quote
+        if own.text.startswith("/") or (ids and _ANSWER.match(subject)) or not subject:
+            return own.text, quote
+        return f"Subject: {subject}\n\n{own.text}", quote
+
+    def _bounce(self, mail: Mail) -> Bounce | None:
+        """A report (RFC 3464) about a mail that we have really sent to that person."""
+        if mail.headers.get_content_type() != "multipart/report":
+            return None
+        report = next((one for one in mail.parts if one.type == "message/delivery-status"), None)
+        if report is None:
+            return None
+        ids = _ID.findall(
+            "\n".join(
+                header(headers_of(one.decoded()), "Message-ID")
+                for one in mail.parts
+                if one.type in {"message/rfc822", "text/rfc822-headers", "message/global"}
+            )
+        )
+        for group in re.split(rb"\r?\n[ \t]*\r?\n", report.decoded()):
+            about = headers_of(group)
+            for recipient in _recipients(about):
+                if any(self._stamp.sent(one, recipient) for one in ids):
+                    final = header(about, "Action").lower() == "failed"
+                    why = header(about, "Diagnostic-Code") or header(about, "Status")
+                    return Bounce(recipient, label(why, 300), final)
+        return None
+
+
+def _recipients(about: Message) -> list[str]:
+    named = [*all_headers(about, "Original-Recipient"), *all_headers(about, "Final-Recipient")]
+    return [one.rpartition(";")[2].strip().strip("<>").lower() for one in named]
+
+
+def _automatic(headers: Message, sender: str, own: str) -> str:
+    """Why a mail is nobody's own words, so that an answer might have no end (RFC 3834); "" if it
+    is a person's."""
+    if sender == own:
+        return "that is this account itself"
+    if header(headers, "Auto-Submitted").partition(";")[0].strip().lower() not in {"", "no"}:
+        return "it was sent automatically"
+    if header(headers, "Precedence").lower() in {"bulk", "list", "junk", "auto_reply"}:
+        return "it was sent to many"
+    named = next((name for name in _OF_PROGRAMS if header(headers, name)), "")
+    if named:
+        return f"it has a {named}"
+    nobody = sender.partition("@")[0] in _ROBOTS or header(headers, "Return-Path") == "<>"
+    is_report = headers.get_content_type() == "multipart/report"
+    return "no person writes like that" if nobody or is_report else ""
+
+
+def thread_of(headers: Message) -> Thread:
+    """What an answer to the mail with these headers takes from it."""
+    ids = _ID.findall(" ".join(raw_headers(headers, "References")))
+    for one in _ID.findall(" ".join(raw_headers(headers, "In-Reply-To")))[:1]:
+        if one not in ids:
+            ids.append(one)
+    return Thread(header(headers, "Subject")[:900], tuple(dict.fromkeys(ids)))
+
+
+def _thread_id(thread: Thread, message_id: str) -> str:
+    """The first mail of the conversation."""
+    root = thread.references[0] if thread.references else message_id
+    return root if _THREAD.fullmatch(root) else f"sha256-{_digest(root)}"
+
+
+def _message_id(headers: Message) -> str:
+    found = _ID.findall(" ".join(raw_headers(headers, "Message-ID")))
+    return str(found[0]) if found else ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _sent_at(headers: Message, arrived: float) -> float:
+    """By the sender's clock, unless that is far off."""
+    try:
+        when = parsedate_to_datetime(header(headers, "Date")).timestamp()
+    except (*ODD, OverflowError, OSError):
+        return arrived
+    return when if arrived - 7 * 86_400 < when < arrived + 3_600 else arrived
+
+
+# Files
+
+
+def files(mail: Mail, place: str) -> tuple[Attachment, ...]:
+    """What came along, to be fetched later."""
+    return tuple(
+        _file(part, place)
+        for part in mail.parts
+        if part.attached and part.end > part.start and part.type not in _SEALS
+    )
+
+
+def _file(part: Part, place: str) -> Attachment:
+    size = part.end - part.start
+    encoding = part.encoding if part.encoding in {"base64", "quoted-printable"} else "8bit"
+    main, _, rest = part.type.partition("/")
+    kind = main if main in {"image", "audio", "video"} else "document"
+    if main == "message":
+        named = header(headers_of(part.body), "Subject") if rest == "rfc822" else ""
+        name = part.name or f"{named or 'mail'}.eml"
+    else:
+        name = part.name
+    return Attachment(
+        kind=kind,
+        ref=f"{place}:{part.start}:{part.end}:{encoding}",
+        name=file_name(name),
+        mime=part.type,
+        # 76 characters and a line end hold 57 bytes.
+        size=size * 57 // 78 if encoding == "base64" else size,
+    )

@@ -1,0 +1,207 @@
+"""A folder's new mails on their way to one intake, in the order of their UIDs."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import OrderedDict
+
+import msgspec
+from loguru import logger
+
+from nanobot.ports import Intake
+from nanobot_channels._email_headers import ODD, headers_of
+from nanobot_channels._email_imap import PIECE, Folder, Mailbox, Server
+from nanobot_channels._email_mime import Mail, Skim
+from nanobot_channels._email_reading import Bounce, Ignored, Read, Reader, Thread, thread_of
+
+_CURSOR = re.compile(r"(\d+):(\d+):(\d+)")
+_REMEMBERED = 1_000
+_DAY = 86_400
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """How far a folder was read: up to this UID, whose mail came at that time."""
+
+    validity: int
+    uid: int
+    at: int
+
+    def __str__(self) -> str:
+        return f"{self.validity}:{self.uid}:{self.at}"
+
+    @classmethod
+    def of(cls, cursor: str | None) -> Place | None:
+        """What a cursor says; None if it is none."""
+        found = _CURSOR.fullmatch(cursor or "")
+        return cls(*map(int, found.groups())) if found else None
+
+
+class Correspondence:
+    """What answers need to know of mails that came, and which addresses fail. All of it can be
+    found again, in the folder or by failing again."""
+
+    def __init__(self) -> None:
+        self._threads: OrderedDict[str, Thread] = OrderedDict()
+        self.failing: dict[str, str] = {}
+
+    def keep(self, message_id: str, thread: Thread) -> None:
+        """A mail came, or was looked up."""
+        self._threads[message_id] = thread
+        self._threads.move_to_end(message_id)
+        if len(self._threads) > _REMEMBERED:
+            self._threads.popitem(last=False)
+
+    def get(self, message_id: str) -> Thread | None:
+        """What an answer to that mail takes from it, if it is remembered."""
+        return self._threads.get(message_id)
+
+    def failed(self, bounce: Bounce) -> None:
+        """A mail to that person came back."""
+        if bounce.final:
+            if len(self.failing) >= _REMEMBERED:
+                self.failing.clear()
+            self.failing[bounce.recipient] = bounce.why
+
+
+async def skimmed(box: Mailbox, uid: int) -> Mail | None:
+    """A mail, read in pieces; None if it is gone."""
+    skim, start = Skim(), 0
+    while True:
+        piece = await box.piece(uid, start)
+        if piece is None:
+            return None
+        skim.feed(piece)
+        start += len(piece)
+        if len(piece) < PIECE:
+            return skim.mail()
+
+
+async def looked_up(box: Mailbox, message_id: str) -> Thread | None:
+    """The thread of a mail that is in the folder."""
+    uid = await box.with_id(message_id)
+    head = await box.piece(uid, 0, what="HEADER") if uid is not None else None
+    return thread_of(headers_of(head)) if head else None
+
+
+class Receiving:
+    """One folder. `idle_seconds`: how long the server may say nothing before it is asked."""
+
+    def __init__(
+        self,
+        server: Server,
+        folder: str,
+        reader: Reader,
+        intake: Intake,
+        correspondence: Correspondence,
+        idle_seconds: float,
+    ) -> None:
+        self._server = server
+        self._folder = folder
+        self._reader = reader
+        self._intake = intake
+        self._correspondence = correspondence
+        self._idle_seconds = idle_seconds
+        self._skipped = 0
+
+    async def run(self) -> None:
+        """Receive until cancelled. A mail is marked as read after its commit.
+
+        Raises BadCredentials, ChannelDown, and what the intake raises: then the mail was not
+        taken, and comes again.
+        """
+        async with Mailbox.opened(self._server) as box:
+            folder = await box.open(self._folder)
+            self._intake.alive()
+            place = await self._begin(box, folder)
+            while True:
+                place = await self._catch_up(box, place)
+                await box.news(self._idle_seconds)
+                self._intake.alive()
+
+    async def _begin(self, box: Mailbox, folder: Folder) -> Place:
+        """Where to go on. What lies in the folder at the very first start is not for us."""
+        cursor = await self._intake.cursor()
+        place = Place.of(cursor)
+        if cursor is not None and place is None:
+            logger.warning("{}: stored cursor {!r} is no place in a folder", self._name, cursor)
+        if place is None:
+            return await self._reached(
+                Place(folder.validity, folder.next_uid - 1, int(time.time()))
+            )
+        if place.validity == folder.validity:
+            return place
+        return await self._renumbered(box, folder, place)
+
+    async def _renumbered(self, box: Mailbox, folder: Folder, place: Place) -> Place:
+        """The server numbers its mails anew: those that came since the last one are read again,
+        and what is known of them is known by its Message-ID."""
+        logger.warning("{}: the folder {} was numbered anew", self._name, self._folder)
+        day = time.gmtime(place.at - _DAY)
+        since = f"{day.tm_mday}-{_MONTHS[day.tm_mon - 1]}-{day.tm_year}"
+        before = folder.next_uid - 1
+        for uid in await box.search("SINCE", since):
+            arrived = await box.arrived(uid)
+            if arrived is not None and arrived >= place.at:
+                before = min(before, uid - 1)
+                break
+        return await self._reached(Place(folder.validity, before, place.at))
+
+    async def _reached(self, place: Place) -> Place:
+        await self._intake.admit([], str(place))
+        return place
+
+    @property
+    def _name(self) -> str:
+        return self._server.name
+
+    async def _catch_up(self, box: Mailbox, place: Place) -> Place:
+        """Everything above the place."""
+        stored = place
+        # The range's end is the last mail there is, so that one is always in it.
+        for uid in await box.search(f"{place.uid + 1}:*", by_uid=True):
+            if uid <= place.uid:
+                continue
+            place, taken = await self._take(box, place, uid)
+            if taken:
+                stored = place
+        return place if stored == place else await self._reached(place)
+
+    async def _take(self, box: Mailbox, place: Place, uid: int) -> tuple[Place, bool]:
+        """One mail; whether it was admitted."""
+        arrived = await box.arrived(uid)
+        mail = await skimmed(box, uid) if arrived is not None else None
+        if mail is None or arrived is None:
+            return msgspec.structs.replace(place, uid=uid), False
+        place = Place(place.validity, uid, max(place.at, int(arrived)))
+        found = self._read(mail, f"{place.validity}:{uid}", arrived)
+        if isinstance(found, Read):
+            message = found.message
+            self._correspondence.keep(message.message_id, found.thread)
+            self._correspondence.failing.pop(message.address.chat_id, None)
+            await self._intake.admit([message], str(place))
+            await box.seen(uid)
+            return place, True
+        if isinstance(found, Bounce):
+            logger.error("{}: a mail to {} came back: {}", self._name, found.recipient, found.why)
+            self._correspondence.failed(found)
+        else:
+            level = "WARNING" if found.warn else "INFO"
+            logger.log(level, "{}: a mail is not read: {}", self._name, found.why)
+        return place, False
+
+    def _read(self, mail: Mail, place: str, arrived: float) -> Read | Bounce | Ignored:
+        try:
+            return self._reader.read(mail, place, arrived)
+        except ODD as error:
+            self._skipped += 1
+            return Ignored(f"skipped, {self._skipped} so far ({error!r})", warn=True)
+
+
+def place_of(ref: str) -> tuple[int, int, int, int, str]:
+    """What a file's reference says: UIDVALIDITY, UID, start, end and encoding. Raises ValueError
+    if it is none."""
+    *numbers, encoding = ref.split(":")
+    validity, uid, start, end = map(int, numbers)
+    return validity, uid, start, end, encoding

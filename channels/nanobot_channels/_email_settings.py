@@ -1,0 +1,65 @@
+"""What a configuration says of a mailbox."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+
+from nanobot.errors import ConfigError
+from nanobot_channels._net import is_loopback
+
+ADDRESS = re.compile(r"[^\s@<>\"]+@[A-Za-z0-9.-]+")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of `[channels.NAME]` that are this channel's own."""
+
+    imap_host: str
+    smtp_host: str
+    user: str
+    password: str
+    trusted_authserv: list[str]
+    imap_port: Annotated[int, msgspec.Meta(ge=1, le=65_535)] = 993
+    smtp_port: Annotated[int, msgspec.Meta(ge=1, le=65_535)] = 465
+    tls: bool = True
+    address: str = ""
+    folder: str = "INBOX"
+    sent_folder: str = ""
+
+    def __repr__(self) -> str:
+        return f"Settings({self.user} at {self.imap_host})"
+
+
+def settings_of(name: str, settings: Mapping[str, object]) -> Settings:
+    """The table, checked. Raises ConfigError for settings that cannot work."""
+    try:
+        made = msgspec.convert(settings, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(
+            f"channels.{name}: {error}. It needs imap_host, smtp_host, user, password and "
+            "trusted_authserv; docs/channels/email.md says what they are"
+        ) from None
+    for key in ("imap_host", "smtp_host", "user", "password", "folder"):
+        if not getattr(made, key).strip() or re.search(r"[\r\n\0]", getattr(made, key)):
+            raise ConfigError(f"channels.{name}.{key} is empty, or has line ends in it")
+    address = made.address or made.user
+    if not ADDRESS.fullmatch(address.strip()) or not address.isascii():
+        raise ConfigError(
+            f"channels.{name}.address is {address!r}, which is no e-mail address: put the one that "
+            "people write to there"
+        )
+    if not any(one.strip() for one in made.trusted_authserv):
+        raise ConfigError(
+            f"channels.{name}.trusted_authserv is empty: anybody can write anything into From, so "
+            "put the name there that your provider begins its Authentication-Results headers with "
+            "(mx.google.com, for example)"
+        )
+    if not made.tls and not (is_loopback(made.imap_host) and is_loopback(made.smtp_host)):
+        raise ConfigError(
+            f"channels.{name}.tls is false, which sends the password in the clear: it may be so "
+            "for servers on this machine only. Remove it"
+        )
+    return made
