@@ -16,7 +16,6 @@ import msgspec
 
 from nanobot.bus.events import Origin
 from nanobot.errors import ConfigError, OverBudget
-from nanobot.journal import Run
 from nanobot.settings import AllowanceSettings, BudgetSettings
 from nanobot.usage import NOTHING, Row, Used, Wanted
 
@@ -60,12 +59,14 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spender(msgspec.Struct, frozen=True, kw_only=True):
-    """On whose account a model call goes; an empty name is nobody's."""
+    """On whose account a model call goes; an empty name is nobody's. `job_name` is what people
+    call the job."""
 
     person: str
     chat: str
     job: str
     model: str
+    job_name: str = ""
 
     def names(self) -> dict[Level, str]:
         """The accounts by their level; everybody's has no name."""
@@ -76,14 +77,28 @@ class Spender(msgspec.Struct, frozen=True, kw_only=True):
         return named
 
 
-def spender(run: Run, model: str) -> Spender:
-    """The accounts of a run's call. What came by itself is a job's, not a person's."""
-    by_itself = run.origin not in _BY_PEOPLE
+class Beginning(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that all of an answer began with, on whose accounts everything goes that it starts.
+    `job`: the id of its job, if it has one, and what people call it."""
+
+    run_id: str
+    origin: Origin
+    channel: str
+    chat_id: str
+    sender_id: str
+    job: str = ""
+    job_name: str = ""
+
+
+def spender(first: Beginning, model: str) -> Spender:
+    """The accounts of a call. What came by itself is a job's, not a person's."""
+    by_itself = first.origin not in _BY_PEOPLE
     return Spender(
-        person="" if by_itself else f"{run.address.channel}:{run.sender_id}",
-        chat=f"{run.address.channel}:{run.address.chat_id}",
-        job=f"{run.origin}:{run.sender_id}" if by_itself else "",
+        person="" if by_itself else f"{first.channel}:{first.sender_id}",
+        chat=f"{first.channel}:{first.chat_id}",
+        job=f"{first.origin}:{first.job or first.sender_id}" if by_itself else "",
         model=model,
+        job_name=first.job_name if by_itself else "",
     )
 
 
@@ -143,18 +158,23 @@ class Budgets:
             Limit(level=level, name=name, measure=measure, amount=amount)
             for level, name in who.names().items()
             for measure in _MEASURES
-            if (amount := self._of(level, name, measure))
+            if (amount := self._of(level, name, measure, who.job_name))
         ]
 
-    def _of(self, level: Level, name: str, measure: Measure) -> float:
-        """0: no limit. What is set for one name goes before what is set for all of its level."""
+    def _of(self, level: Level, name: str, measure: Measure, job_name: str) -> float:
+        """0: no limit. What is set for one name goes before what is set for all of its level; a
+        job's id before its name."""
         settings = self._settings
         if level == "all":
             return _amount(settings, measure)
         tables = {"person": settings.people, "chat": settings.chats, "job": settings.jobs}
-        own = tables.get(level, settings.model).get(name)
-        found = None if own is None else getattr(own, f"{measure}_per_day")
-        return _amount(_usual(settings, level), measure) if found is None else float(found)
+        table = tables.get(level, settings.model)
+        own = [name, job_name] if level == "job" else [name]
+        for one in (table[known] for known in own if known in table):
+            found = getattr(one, f"{measure}_per_day")
+            if found is not None:
+                return float(found)
+        return _amount(_usual(settings, level), measure)
 
     def run_limit(self) -> list[Limit]:
         """The limit of a single run with all that it starts."""
@@ -184,6 +204,7 @@ class Budgets:
             refusal(tightest, gone, period),
             "limit_cost" if tightest.level == "run" else "limit_budget",
             of_model=tightest.level == "model",
+            until=0.0 if tightest.level == "run" else period.ends,
         )
 
 

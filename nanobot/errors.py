@@ -117,12 +117,14 @@ class Fenced(StoreError):
 
 class OverBudget(NanobotError):
     """A limit of spending does not allow the model call. `reason` is limit_budget, or limit_cost
-    for the run's own; `of_model`: another model may still be asked."""
+    for the run's own; `of_model`: another model may still be asked; `until`: when the limit starts
+    again (unix seconds; 0: never)."""
 
-    def __init__(self, message: str, reason: str, *, of_model: bool) -> None:
+    def __init__(self, message: str, reason: str, *, of_model: bool, until: float = 0.0) -> None:
         super().__init__(message)
         self.reason = reason
         self.of_model = of_model
+        self.until = until
 
 
 class ModelError(NanobotError):

@@ -15,6 +15,7 @@ import msgspec
 from nanobot.agent.states import RunKind, RunState
 from nanobot.approvals import Approval, Deciding, Parked
 from nanobot.arrivals import Arrivals
+from nanobot.asides import AsideCall, Reserved
 from nanobot.bus.events import Address, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.outgoing import OutboundRow, Outgoing
 from nanobot.providers.base import ToolSpec, Usage
@@ -138,7 +139,8 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """A message let in. It waits in its session's lane, unless it is settled at once: by an
     `answer` (control operations, strangers), or as an order to `stop` what runs there.
 
-    `everyone`: the order is an owner's and reaches runs and messages of others too. `said` is what
+    `everyone`: the order is an owner's and reaches runs and messages of others too; `children`: it
+    ends the background runs that began there too. `said` is what
     the session's run has said so far, kept in the log if this message interrupts it. `fetching`:
     nobody takes it before its files are here, see Arrivals."""
 
@@ -148,6 +150,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     answer: OutboundMessage | None = None
     stop: Ending | None = None
     everyone: bool = False
+    children: bool = False
     said: ReplyEntry | None = None
     fetching: bool = False
 
@@ -249,6 +252,10 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: Snapshot | None
     ) -> tuple[Entry, ...]:
         """A model call is about to be made (its entry is the last of `bodies`)."""
+        ...
+
+    async def start_aside(self, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+        """A model is about to be asked beside the run's own calls. Raises OverBudget."""
         ...
 
     async def record_reply(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:

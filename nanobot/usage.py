@@ -149,6 +149,6 @@ def run_usage(bodies: Iterable[Body]) -> RunUsage:
             tools, ms = tools + 1, ms + body.ms
         elif isinstance(body, CancelEntry):
             usage, asked = usage.plus(Usage(asked)), 0
-        elif isinstance(body, NoteEntry) and body.what in _DEAD:
-            asked = 0
+        elif isinstance(body, NoteEntry):
+            usage, asked = usage.plus(body.usage), 0 if body.what in _DEAD else asked
     return msgspec.structs.replace(usage, model_calls=calls, tool_calls=tools, active_ms=ms)

@@ -202,7 +202,10 @@ class Asker:
     ) -> tuple[Snapshot, ModelCallEntry]:
         snapshot, call, fresh = await self.prepare(turn, wanted, profile)
         if call.window_from != turn.window_from and turn.terms.history is None:
-            await self._compaction.summarise(turn, provider, profile, call.window_from - 1)
+            try:
+                await self._compaction.summarise(turn, provider, profile, call.window_from - 1)
+            except OverBudget as error:  # the answer may still be within it
+                logger.warning("run {}: no summary of what was before: {}", turn.run.id, error)
             snapshot = await self._fresh(turn, profile)  # what was learnt may be in it
             call = msgspec.structs.replace(call, prompt=digest(snapshot))
         bodies: list[PromptEntry | ModelCallEntry] = [call]

@@ -7,16 +7,18 @@ what went to memory stays there until a person forgets it.
 
 from __future__ import annotations
 
+from functools import partial
+
 from loguru import logger
 
 from nanobot.agent.turn import Turn
-from nanobot.errors import ModelError
+from nanobot.asides import ask
 from nanobot.journal import Journal
 from nanobot.memory.lasting import Lasting, whose
 from nanobot.memory.port import Provenance
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
-from nanobot.session.entries import SummaryEntry, UserEntry
+from nanobot.session.entries import NoteEntry, SummaryEntry, UserEntry
 from nanobot.summaries import latest, material, summed, summing
 from nanobot.tools.base import Write
 from nanobot.tools.result import clean
@@ -35,24 +37,28 @@ class Compaction:
         self, turn: Turn, provider: LLMProvider, profile: ModelProfile, upto: int
     ) -> None:
         """Have what the model sees up to entry `upto` summed up, the summary in the log. Nothing is
-        asked if it stands there, if there is nothing, or if the model is too small for it."""
+        asked if it stands there, if there is nothing, or if the model is too small for it. Raises
+        OverBudget."""
         before = latest(turn.log)
         start = turn.window_from if before is None else max(before.upto + 1, turn.window_from)
-        said = material(turn.log, start, upto, int(profile.context_tokens * 1.5))
-        if not profile.helper_calls or not said:
+        told = material(turn.log, start, upto, int(profile.context_tokens * 1.5))
+        if not profile.helper_calls or not told:
             return
         if before is not None:
-            said = f"[Summary of what was before: {before.text}]\n{said}"
+            told = f"[Summary of what was before: {before.text}]\n{told}"
         scope = _scope(turn, start, upto, before)
         began = self._clock.monotonic()
-        try:
-            request = summing(said, profile, facts=bool(self._lasting and scope))
-            answer = await provider.chat(request)
-        except ModelError as error:
-            logger.warning("run {}: no summary of what was before: {}", turn.run.id, error)
-            return
-        made = summed(clean(answer.text))
+        request = summing(told, profile, facts=bool(self._lasting and scope))
+        reserve = partial(self._journal.start_aside, turn.lane, turn.run)
+        said = await ask(reserve, (provider, profile), request)
+        ms = max(int((self._clock.monotonic() - began) * 1000), 0)
+        made = summed(clean(said.text))
         if not made.summary:
+            why = f"no summary of what was before: {said.error or 'the model said nothing'}"
+            logger.warning("run {}: {}", turn.run.id, why)
+            note = NoteEntry(what="summary", text=why, ms=ms, usage=said.usage)
+            recorded = self._journal.record_result(turn.lane, turn.run, [note], [said.settled])
+            turn.recorded(await recorded)
             return
         writes: tuple[Write, ...] = ()
         if self._lasting is not None and scope:
@@ -68,14 +74,15 @@ class Compaction:
             text=made.summary,
             covers_from=turn.window_from if before is None else before.covers_from,
             upto=upto,
-            usage=answer.usage,
+            usage=said.usage,
             profile=profile,
-            ms=max(int((self._clock.monotonic() - began) * 1000), 0),
+            ms=ms,
             scope=scope,
             facts=len(writes),
             tainted=turn.tainted,
         )
-        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [body], writes))
+        effects = (*writes, said.settled)
+        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [body], effects))
         for write in writes:
             write.written()
         if self._lasting is not None and writes:

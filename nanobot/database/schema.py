@@ -151,6 +151,7 @@ runs = sa.Table(
 )
 sa.Index("runs_live", runs.c.session_key, sqlite_where=RUN_LIVE, postgresql_where=RUN_LIVE)
 sa.Index("runs_children", runs.c.session_key, sqlite_where=RUN_CHILD, postgresql_where=RUN_CHILD)
+sa.Index("runs_below", runs.c.parent_session, sqlite_where=RUN_CHILD, postgresql_where=RUN_CHILD)
 
 # What a background run is to do; `key` is the same when it is asked for again.
 tasks = sa.Table(
@@ -327,7 +328,7 @@ spending = sa.Table(
     sa.Column("price_out", sa.Double),
     sa.Column("price_cached", sa.Double),
 )
-sa.Index("spending_open", spending.c.run_id, sqlite_where=CALL_OPEN, postgresql_where=CALL_OPEN)
+sa.Index("calls_open", spending.c.session_key, sqlite_where=CALL_OPEN, postgresql_where=CALL_OPEN)
 
 # What was settled, by day and level; an empty name is everybody's.
 spent = sa.Table(

@@ -13,9 +13,10 @@ from typing import Protocol
 import msgspec
 from loguru import logger
 
+from nanobot.asides import AsideCall, Reserved, ask
 from nanobot.boundary import boundary
 from nanobot.bus.events import Origin
-from nanobot.errors import NanobotError, StoreError
+from nanobot.errors import NanobotError, OverBudget, StoreError
 from nanobot.memory.port import MAX_TEXT, MemoryPort, Provenance, State, scope_of
 from nanobot.mind.helper import Helpers
 from nanobot.ports import Clock
@@ -23,6 +24,7 @@ from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.session.entries import Entry, ReplyEntry, ToolResultEntry, UserEntry, order
 from nanobot.summaries import material
 from nanobot.thoughts import RecallEntry, RememberEntry
+from nanobot.tools.base import Write
 from nanobot.tools.result import clean
 
 QUIET_SECONDS = 60.0
@@ -71,9 +73,20 @@ class RememberRecords(Protocol):
         """What to sum up."""
         ...
 
-    async def record(self, due: Due, run_id: str, entry: RememberEntry) -> RememberEntry | None:
-        """Keep a summary in the session's log, which does not count as something new there. If
-        another process was faster its summary comes back, None if that is saved already."""
+    async def reserve(self, due: Due, run_id: str, call: AsideCall) -> Reserved:
+        """A model is about to be asked for a summary, after that run. Raises OverBudget."""
+        ...
+
+    async def settle(self, call: Write) -> None:
+        """Nothing came of a call."""
+        ...
+
+    async def record(
+        self, due: Due, run_id: str, entry: RememberEntry, call: Write
+    ) -> RememberEntry | None:
+        """Keep a summary in the session's log, which does not count as something new there, and
+        settle the call that made it. If another process was faster its summary comes back, None if
+        that is saved already."""
         ...
 
     async def done(self, due: Due, upto: int) -> None:
@@ -111,6 +124,10 @@ class Remembering:
                 await self._remember(due)
             except StoreError:
                 raise
+            except OverBudget as error:
+                logger.info("{} is not remembered yet: {}", due.session_key, error)
+                left = max(error.until - self._clock.now(), _AGAIN_SECONDS)
+                self._later[due.session_key] = self._clock.monotonic() + left
             except (NanobotError, OSError) as error:
                 logger.warning("{} is not remembered yet: {}", due.session_key, error)
                 self._later[due.session_key] = self._clock.monotonic() + _AGAIN_SECONDS
@@ -125,24 +142,23 @@ class Remembering:
             if said is None or last is None:
                 await self._records.done(due, due.head)
                 return
-            entry = await self._summed_up(due, said)
-            if entry is None:
-                return
-            entry = await self._records.record(due, last.run_id, entry)
+            entry = await self._summed_up(due, last.run_id, said)
         if entry is None:
             return
         if entry.text:
             await self._save(due, told.entries, entry)
         await self._records.done(due, entry.upto)
 
-    async def _summed_up(self, due: Due, said: Sequence[Entry]) -> RememberEntry | None:
-        """The summary, not kept yet; None if the model is too small for it. Raises ModelError and
-        ConfigError."""
+    async def _summed_up(
+        self, due: Due, run_id: str, said: Sequence[Entry]
+    ) -> RememberEntry | None:
+        """The summary, in the log; None if it is saved already, or the model is too small for it.
+        Raises ModelError, ConfigError and OverBudget."""
         picked = await self._helpers.pick(due.model, "remembering")
         if picked is None:
             self._later[due.session_key] = self._clock.monotonic() + _AGAIN_SECONDS
             return None
-        provider, profile = picked
+        profile = picked[1]
         text = material(said, 0, due.head, profile.context_tokens)
         request = ModelRequest(
             model=profile.name,
@@ -153,17 +169,23 @@ class Remembering:
             temperature=0.2,
             max_tokens=min(_MAX_TOKENS, max(profile.context_tokens // 8, 64)),
         )
-        answer = await provider.chat(request)
+        answer = await ask(
+            lambda call: self._records.reserve(due, run_id, call), picked, request, apart=True
+        )
+        if answer.error is not None:
+            await self._records.settle(answer.settled)
+            raise answer.error
         summary = clean(answer.text).strip()
         if summary.strip("\"'`.* ").upper() == _NOTHING:
             summary = ""
-        return RememberEntry(
+        entry = RememberEntry(
             text=summary[:MAX_TEXT],
             first=due.remembered + 1,
             upto=due.head,
             usage=answer.usage,
             profile=profile,
         )
+        return await self._records.record(due, run_id, entry, answer.settled)
 
     async def _save(self, due: Due, entries: Sequence[Entry], entry: RememberEntry) -> None:
         """Into the memory of whoever the conversation belongs to. Content from outside waits for a

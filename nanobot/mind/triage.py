@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -13,14 +14,23 @@ from loguru import logger
 from nanobot.agent.states import RunKind
 from nanobot.agent.step import elapsed_ms
 from nanobot.agent.turn import Turn
+from nanobot.asides import Said, ask
 from nanobot.bus.events import EventKind, Origin, Role
-from nanobot.errors import ConfigError, ModelError, NanobotError, StoreError, ToolError, UsageError
+from nanobot.errors import (
+    ConfigError,
+    ModelError,
+    NanobotError,
+    OverBudget,
+    StoreError,
+    ToolError,
+    UsageError,
+)
 from nanobot.journal import Journal
 from nanobot.memory.port import OWNER, MemoryPort
 from nanobot.mind.decision import Decision, Run, parse
 from nanobot.mind.helper import Helpers, asked, begun, scope
 from nanobot.ports import Clock
-from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest, Usage
+from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest
 from nanobot.session.entries import NoteEntry, ReplyEntry, UserEntry
 from nanobot.settings import DecisionSettings
 from nanobot.summaries import material
@@ -105,30 +115,38 @@ class Triage:
             turn.recorded(await self._journal.record_result(turn.lane, turn.run, [twin]))
             return twin
         began = self._clock.monotonic()
-        usage: Usage | None = None
+        said: Said | None = None
         profile: ModelProfile | None = None
+        why = ""
         try:
             picked = await self._helpers.pick(self._settings.model or turn.model, "triage")
             if picked is None:
                 return None
             profile = picked[1]
-            text, usage = await self._ask(turn, *picked)
-            entry = self._entry(turn, text)
+            said = await self._ask(turn, picked)
+            entry = self._entry(turn, said)
+        except OverBudget as error:  # the run says so itself, if it meets the limit too
+            entry, why = TriageEntry(decision=ACT), str(error)
         except (ModelError, ConfigError, UsageError, TimeoutError) as error:
-            reason = str(error) or f"no decision within {self._seconds(turn):g} s"
-            entry = TriageEntry(decision=ACT, reason=clean(reason)[:500])
+            why = clean(str(error) or f"no decision within {self._seconds(turn):g} s")[:500]
+            entry = TriageEntry(decision=ACT, reason=why)
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
+        usage = None if said is None else said.usage
         entry = msgspec.structs.replace(entry, usage=usage, ms=ms, profile=profile)
         bodies: list[TriageEntry | NoteEntry] = [entry]
-        if entry.reason and entry.decision == ACT:
-            logger.warning("run {}: triage decided nothing: {}", turn.run.id, entry.reason)
-            bodies.append(NoteEntry(what="triage", text=entry.reason))
-        turn.recorded(await self._journal.record_result(turn.lane, turn.run, bodies))
+        if why:
+            logger.warning("run {}: triage decided nothing: {}", turn.run.id, why)
+            bodies.append(NoteEntry(what="triage", text=why))
+        effects = () if said is None else (said.settled,)
+        turn.recorded(await self._journal.record_result(turn.lane, turn.run, bodies, effects))
         return entry
 
-    def _entry(self, turn: Turn, text: str) -> TriageEntry:
-        """The decision as the log keeps it. Raises UsageError for one that is not valid here."""
-        found = parse(text, turn.run.session_key)
+    def _entry(self, turn: Turn, said: Said) -> TriageEntry:
+        """The decision as the log keeps it. Raises ModelError if there is none, and UsageError for
+        one that is not valid here."""
+        if said.error is not None:
+            raise said.error
+        found = parse(clean(said.text), turn.run.session_key)
         if found is None:
             return TriageEntry(decision=ACT)
         run = found.run
@@ -148,24 +166,22 @@ class Triage:
         left = self._settings.timeout_seconds
         return left if most is None else max(min(left, most - elapsed_ms(turn.bodies) / 1000), 0.05)
 
-    async def _ask(
-        self, turn: Turn, provider: LLMProvider, profile: ModelProfile
-    ) -> tuple[str, Usage | None]:
+    async def _ask(self, turn: Turn, picked: tuple[LLMProvider, ModelProfile]) -> Said:
         types = ", ".join(self._settings.allowed_run_types) or "(none)"
-        async with asyncio.timeout(self._seconds(turn)):
-            request = ModelRequest(
-                model=profile.name,
-                messages=(
-                    ChatMessage(
-                        role="system", content=_INSTRUCTION % (types, turn.run.session_key)
-                    ),
-                    ChatMessage(role="user", content=await self._material(turn)),
-                ),
-                temperature=0.0,
-                max_tokens=min(_MAX_TOKENS, max(profile.context_tokens // 8, 64)),
-            )
-            answer = await provider.chat(request)
-        return clean(answer.text), answer.usage
+        until = asyncio.get_running_loop().time() + self._seconds(turn)
+        async with asyncio.timeout_at(until):
+            told = await self._material(turn)
+        request = ModelRequest(
+            model=picked[1].name,
+            messages=(
+                ChatMessage(role="system", content=_INSTRUCTION % (types, turn.run.session_key)),
+                ChatMessage(role="user", content=told),
+            ),
+            temperature=0.0,
+            max_tokens=min(_MAX_TOKENS, max(picked[1].context_tokens // 8, 64)),
+        )
+        reserve = partial(self._journal.start_aside, turn.lane, turn.run)
+        return await ask(reserve, picked, request, until=until)
 
     async def _material(self, turn: Turn) -> str:
         """What the decision is made from."""

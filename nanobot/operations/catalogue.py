@@ -12,12 +12,14 @@ from nanobot.features.runs import STORED
 from nanobot.features.sessions import SESSIONS
 from nanobot.features.skills import SKILLS
 from nanobot.features.spending import SPENDING
+from nanobot.features.standing import STANDING
 from nanobot.features.tasks import TASKS
 from nanobot.operations.operation import Operation
 from nanobot.operations.talking import TALKING
 
 OPERATIONS: tuple[Operation, ...] = (
     *TALKING,
+    *STANDING,
     *APPROVING,
     *SESSIONS,
     *STORED,

@@ -109,7 +109,8 @@ class Operations:
         background runs too. Should this end before the order is kept, the chat brings it again."""
         partial = self.engine.partial(asked.session_key)
         everyone, sender, children = asked.role is Role.OWNER, asked.message.sender.id, 0
-        if asked.argument.strip().lower() == "all":
+        everything = asked.argument.strip().lower() == "all"
+        if everything:
             who = None if everyone else sender
             children = await cancel_children(self, asked.session_key, who, sender)
         running = any(
@@ -129,6 +130,7 @@ class Operations:
             role=asked.role,
             stop=ending,
             everyone=everyone,
+            children=everything,
         )
 
     # By a call

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.asides import AsideCall, Free, Reserved
 from nanobot.database import schema
 from nanobot.database.sqlite import Database
 from nanobot.mind.remember import Due, Told
@@ -11,6 +12,7 @@ from nanobot.session.entries import decode
 from nanobot.store import log, runs
 from nanobot.store.unit import Writer
 from nanobot.thoughts import RememberEntry
+from nanobot.tools.base import Write
 
 _s = schema.sessions
 _e = schema.entries
@@ -66,11 +68,30 @@ class SqlRemembering:
 
         return await self._database.transact(work)
 
-    async def record(self, due: Due, run_id: str, entry: RememberEntry) -> RememberEntry | None:
+    async def reserve(self, due: Due, run_id: str, call: AsideCall) -> Reserved:
+        """A model is about to be asked."""
+
+        def work(connection: sa.Connection) -> Reserved:
+            lane = log.lane_of(connection, due.session_key)
+            run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+            if run is None:
+                return Free(call.max_tokens)
+            return self._writer.aside(connection, lane, runs.as_run(run), call)
+
+        return await self._database.transact(work, "remembering")
+
+    async def settle(self, call: Write) -> None:
+        """Nothing came of a call."""
+        await self._database.transact(call.write, "forgone")
+
+    async def record(
+        self, due: Due, run_id: str, entry: RememberEntry, call: Write
+    ) -> RememberEntry | None:
         """Keep a summary, unless another process was faster."""
 
         def work(connection: sa.Connection) -> RememberEntry | None:
             lane = log.lane_of(connection, due.session_key)
+            call.write(connection)
             found = connection.execute(
                 sa.select(_s.c.remembered, _s.c.updated_at).where(_s.c.key == due.session_key)
             ).one()
@@ -87,9 +108,6 @@ class SqlRemembering:
                 if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered:
                     return theirs
             log.append(connection, self._writer, lane, run_id, [entry])
-            run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
-            if run is not None and self._writer.ledger is not None:
-                self._writer.ledger.settle(connection, runs.as_run(run), [entry])
             # It is not news: the session was not touched, and has nothing unread by it.
             same = sa.update(_s).where(_s.c.key == due.session_key)
             connection.execute(same.values(updated_at=found.updated_at))

@@ -11,6 +11,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from nanobot.asides import AsideCall, Reserved, Took
 from nanobot.budgets import (
     LEVELS,
     Budgets,
@@ -25,22 +26,24 @@ from nanobot.database import schema
 from nanobot.database.dialect import alone, insert_ignore
 from nanobot.database.hot import hot
 from nanobot.database.sqlite import Database
-from nanobot.journal import Ending, Run
+from nanobot.journal import Ending, Lane, Run
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Price, Usage
-from nanobot.session.entries import Body, ModelCallEntry, SummaryEntry
-from nanobot.thoughts import RememberEntry, TriageEntry
+from nanobot.repositories.beginnings import beginning, job_name
+from nanobot.session.entries import Body, ModelCallEntry
+from nanobot.store import log
+from nanobot.tools.base import Write
 from nanobot.usage import Outcome, Row, Used, Wanted, lost, outcome
 
 _c = schema.spending
 _t = schema.spent
-_r = schema.runs
 
-_parent = sa.select(_r.c.parent).where(_r.c.id == sa.bindparam("i")).scalar_subquery()
-_its_root = sa.select(_c.c.root).where(_c.c.run_id == _parent).limit(1).scalar_subquery()
-_ROOT = sa.select(sa.func.coalesce(_its_root, _parent, sa.bindparam("i")))
 _RESERVE = sa.insert(_c)
-_OPEN = sa.select(_c).where(_c.c.run_id == sa.bindparam("i"), schema.CALL_OPEN)
+_RESERVE_ASIDE = _RESERVE.returning(_c.c.id)
+_HERE = sa.and_(_c.c.session_key == sa.bindparam("k"), schema.CALL_OPEN)
+_OPEN = sa.select(_c).where(_HERE, _c.c.run_id == sa.bindparam("i"))
+_LEFT = sa.select(_c).where(_HERE)
+_ONE = sa.select(_c).where(_c.c.id == sa.bindparam("i")).with_for_update()
 _SETTLE = (
     sa.update(_c)
     .where(_c.c.id == sa.bindparam("i"))
@@ -89,7 +92,7 @@ def _standing() -> sa.CompoundSelect[*tuple[Any, ...]]:
 
 
 _STANDING = _standing()
-hot(_ROOT, _RESERVE, _OPEN, _SETTLE, _OF_ROOT, _STANDING)
+hot(_RESERVE, _OPEN, _LEFT, _SETTLE, _OF_ROOT, _STANDING)
 
 
 @cache
@@ -104,9 +107,6 @@ def _add(dialect: str) -> sa.Executable:
     return made
 
 
-_ASIDE = SummaryEntry | TriageEntry | RememberEntry
-
-
 class SqlLedger:
     """See store.unit.Ledger."""
 
@@ -117,72 +117,61 @@ class SqlLedger:
     def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
         """Check the limits and reserve, as one: on PostgreSQL one call at a time if there are any.
 
-        A call of the run that is open still was lost in a crash, and counts as it was reserved."""
-        budgets, now = self._budgets, self._clock.now()
-        for row in connection.execute(_OPEN, {"i": run.id}).all():
-            _settle(connection, row, lost(_reserved(row)))
-        period, who = budgets.period(now), spender(run, call.profile.label)
+        A call of the session that is open still was lost in a crash, and counts as it was reserved;
+        one made beside a run that ended counts as it was once its end is heard after all."""
         price = call.profile.price
         wanted = Wanted(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
-        mine = self._row(connection, run, call.call, call.profile, wanted)
-        limits, own = budgets.limits(who), budgets.run_limit()
-        if limits or own:
-            alone(connection, "budgets")
-            used = standing(connection, period.day, who) if limits else {}
-            if own:
-                spent = connection.scalar(_OF_ROOT, {"i": mine["root"]})
-                used["run"] = Used(cost=spent or 0.0)
-            most = budgets.allowed([*limits, *own], used, wanted, period)
-            if most < call.max_tokens:
-                call = msgspec.structs.replace(call, max_tokens=most)
-                wanted = msgspec.structs.replace(wanted, tokens_out=most)
-                mine |= {"tokens_out": most, "cost": wanted.cost}
+        mine = self._fitting(connection, run, call.call, call.profile, wanted)
         connection.execute(_RESERVE, mine)
+        if mine["tokens_out"] < call.max_tokens:
+            call = msgspec.structs.replace(call, max_tokens=mine["tokens_out"])
         return call
+
+    def aside(self, connection: sa.Connection, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+        """As `reserve`, for a call beside those of a run."""
+        log.fence(connection, lane)
+        price = call.profile.price
+        wanted = Wanted(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
+        mine = self._fitting(connection, run, 0, call.profile, wanted, apart=call.apart)
+        return _Aside(connection.execute(_RESERVE_ASIDE, mine).scalar_one(), mine)
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
         """Settle what these entries end."""
         _settle_all(connection, run, bodies, None)
-        for body in bodies:
-            if isinstance(body, _ASIDE) and body.profile is not None:
-                self._aside(connection, run, body.profile, body.usage or Usage())
 
-    def _aside(
-        self, connection: sa.Connection, run: Run, profile: ModelProfile, usage: Usage
-    ) -> None:
-        """A call beside those of the run, such as for a summary: it is counted once it is made."""
-        price = profile.price
-        wanted = Wanted(tokens_in=usage.prompt_tokens, tokens_out=0, price=price)
-        done = Outcome(
-            state="settled",
-            requests=1,
-            tokens_in=usage.prompt_tokens,
-            tokens_out=usage.completion_tokens,
-            cached=usage.cached_tokens,
-        )
-        values = self._row(connection, run, 0, profile, wanted)
-        values |= {"state": done.state, "tokens_out": done.tokens_out}
-        values["cost"] = 0.0 if price is None else price.of(usage)
-        connection.execute(_RESERVE, values)
-        _count(connection, SimpleNamespace(**values), done, values["cost"])
-
-    def _row(
+    def _fitting(
         self,
         connection: sa.Connection,
         run: Run,
         number: int,
         profile: ModelProfile,
         wanted: Wanted,
+        *,
+        apart: bool = False,
     ) -> dict[str, Any]:
-        """A call's row, still open."""
-        now, who, price = self._clock.now(), spender(run, profile.label), wanted.price
+        """The row of a call that passes no limit, still open. Raises OverBudget."""
+        for row in connection.execute(_LEFT, {"k": run.session_key}).all():
+            _settle(connection, row, lost(_reserved(row)))
+        budgets, period = self._budgets, self._budgets.period(self._clock.now())
+        first = beginning(connection, run)
+        who = spender(first, profile.label)
+        limits, own = budgets.limits(who), [] if apart else budgets.run_limit()
+        if limits or own:
+            alone(connection, "budgets")
+            used = standing(connection, period.day, who) if limits else {}
+            if own:
+                spent = connection.scalar(_OF_ROOT, {"i": first.run_id})
+                used["run"] = Used(cost=spent or 0.0)
+            most = budgets.allowed([*limits, *own], used, wanted, period)
+            wanted = msgspec.structs.replace(wanted, tokens_out=most)
+        price = wanted.price
         return {
             "run_id": run.id,
             "call": number,
-            "root": connection.scalar(_ROOT, {"i": run.id}),
+            "root": f"after {run.id}" if apart else first.run_id,
             "session_key": run.session_key,
-            "day": self._budgets.period(now).day,
-            "at": now,
+            "day": period.day,
+            "at": self._clock.now(),
             "person": who.person,
             "chat": who.chat,
             "job": who.job,
@@ -216,7 +205,7 @@ class SqlLedger:
     def _warnings(self, connection: sa.Connection, row: Any) -> list[str]:
         """Each limit that is near, once in its day and chat."""
         budgets = self._budgets
-        who = Spender(person=row.person, chat=row.chat, job=row.job, model=row.model)
+        who = msgspec.structs.replace(_whose(row), job_name=job_name(connection, row.job))
         period = budgets.period(self._clock.now())
         if row.day != period.day:
             return []
@@ -260,7 +249,7 @@ def _settle_all(
 ) -> Any:
     """Settle what there is to settle; the last such call as it was reserved."""
     last = None
-    for row in connection.execute(_OPEN, {"i": run.id}).all():
+    for row in connection.execute(_OPEN, {"k": run.session_key, "i": run.id}).all():
         done = outcome(row.call, _reserved(row), bodies, ended)
         if done is not None:
             _settle(connection, row, done)
@@ -279,8 +268,7 @@ def _price(row: Any) -> Price | None:
 
 
 def _settle(connection: sa.Connection, row: Any, done: Outcome) -> None:
-    price = _price(row)
-    cost = 0.0 if price is None else price.of(Usage(done.tokens_in, done.tokens_out, done.cached))
+    cost = _cost(row, done)
     amounts = {
         "i": row.id,
         "s": done.state,
@@ -293,22 +281,79 @@ def _settle(connection: sa.Connection, row: Any, done: Outcome) -> None:
     _count(connection, row, done, cost)
 
 
+def _cost(row: Any, done: Outcome) -> float:
+    price = _price(row)
+    return 0.0 if price is None else price.of(Usage(done.tokens_in, done.tokens_out, done.cached))
+
+
 def _count(connection: sa.Connection, row: Any, done: Outcome, cost: float) -> None:
-    who = Spender(person=row.person, chat=row.chat, job=row.job, model=row.model)
+    """Add a call to the sums; of one that was taken for lost only the difference."""
+    before = row if row.state == "lost" else _NOTHING_YET
     counted = [
         {
             "day": row.day,
             "level": level,
             "name": name,
-            "requests": done.requests,
-            "tokens_in": done.tokens_in,
-            "tokens_out": done.tokens_out,
-            "cost": cost,
-            "unpriced": int(row.price_in is None),
+            "requests": done.requests - before.requests,
+            "tokens_in": done.tokens_in - before.tokens_in,
+            "tokens_out": done.tokens_out - before.tokens_out,
+            "cost": cost - before.cost,
+            "unpriced": int(row.price_in is None and row.state != "lost"),
         }
-        for level, name in who.names().items()
+        for level, name in _whose(row).names().items()
     ]
     connection.execute(_add(connection.dialect.name), counted)
+
+
+_NOTHING_YET = SimpleNamespace(requests=0, tokens_in=0, tokens_out=0, cost=0.0)
+
+
+def _whose(row: Any) -> Spender:
+    return Spender(person=row.person, chat=row.chat, job=row.job, model=row.model)
+
+
+class _Aside:
+    """See asides.Reserved: the row of the call."""
+
+    def __init__(self, identity: int, row: Mapping[str, Any]) -> None:
+        self._row = SimpleNamespace(id=identity, **row)
+
+    @property
+    def max_tokens(self) -> int:
+        """What fits every budget."""
+        return int(self._row.tokens_out)
+
+    def settled(self, took: Took) -> Write:
+        """What settles it."""
+        return _Settling(self._row, took)
+
+
+class _Settling:
+    """See tools.base.Write."""
+
+    def __init__(self, row: Any, took: Took) -> None:
+        self._row = row
+        self._took = took
+
+    def write(self, connection: sa.Connection) -> None:
+        """Once: not again if the run's end has settled it. What it took is counted also if the
+        conversation was deleted meanwhile."""
+        usage, took = self._took.usage, self._took
+        done = Outcome(
+            state="settled" if usage.prompt_tokens else "failed",
+            requests=took.requests,
+            tokens_in=usage.prompt_tokens,
+            tokens_out=usage.completion_tokens,
+            cached=usage.cached_tokens,
+        )
+        row = connection.execute(_ONE, {"i": self._row.id}).first()
+        if row is None:
+            _count(connection, self._row, done, _cost(self._row, done))
+        elif row.state in ("open", "lost"):
+            _settle(connection, row, done)
+
+    def written(self) -> None:
+        """Nobody waits for it."""
 
 
 class SqlSpending:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.agent.states import RunKind, RunState
+from nanobot.agent.states import LIVE, RunKind, RunState
 from nanobot.bus.events import (
     Address,
     InboundMessage,
@@ -21,10 +21,10 @@ from nanobot.bus.events import (
 from nanobot.database import schema
 from nanobot.database.dialect import alone
 from nanobot.database.sqlite import Database
-from nanobot.errors import ToolError
+from nanobot.errors import Fenced, ToolError
 from nanobot.journal import Admission, Ending, Run
 from nanobot.session.entries import UserEntry
-from nanobot.store import admission, log, outbox
+from nanobot.store import admission, log, outbox, runs
 from nanobot.store.unit import Writer
 from nanobot.tasks.port import MAX_DEPTH, MAX_IN_ALL, MAX_OF_SESSION, NewTask, Parent, Wanted
 
@@ -80,6 +80,7 @@ class SqlTasks:
             return
         wanted, now = task.wanted, self._writer.clock.now()
         key, parent = f"task:{run_id}", wanted.parent
+        _still_lives(connection, parent)
         address = Address("cli", key) if parent is None else parent.address
         sender = _OWNER if parent is None else parent.sender_id
         role = Role.OWNER if parent is None else parent.role
@@ -144,22 +145,32 @@ class SqlTasks:
 
     async def children(self, session_key: str, sender_id: str | None) -> list[str]:
         """The live runs that began in a session, and theirs."""
+        return await self._database.transact(lambda c: self._below(c, session_key, sender_id))
 
-        def work(connection: sa.Connection) -> list[str]:
-            found: list[str] = []
-            keys = [session_key]
-            while keys:
-                live = sa.select(_r.c.id, _r.c.session_key).where(
-                    _r.c.parent_session.in_(keys), schema.RUN_LIVE
-                )
-                if sender_id is not None:
-                    live = live.where(_r.c.sender_id == sender_id)
-                rows = connection.execute(live.order_by(_r.c.id)).all()
-                found += [row.id for row in rows]
-                keys = [row.session_key for row in rows]
-            return found
+    def stop_below(
+        self, connection: sa.Connection, session_key: str, sender_id: str | None, by: str
+    ) -> None:
+        """End what lives there. Who stops a conversation with all that it began has collected and
+        ended its runs before; this is for one that began just after."""
+        ending = Ending(state=RunState.ABORTED, error="stopped")
+        for run_id in self._below(connection, session_key, sender_id):
+            runs.cancel(connection, self._writer, run_id, ending, by)
 
-        return await self._database.transact(work)
+    def _below(
+        self, connection: sa.Connection, session_key: str, sender_id: str | None
+    ) -> list[str]:
+        """The live runs that began in a session, and theirs, even of those that have ended."""
+        theirs = sa.true() if sender_id is None else _r.c.sender_id == sender_id
+        begun = sa.select(_r.c.id, _r.c.session_key).where(
+            _r.c.parent_session == session_key, theirs
+        )
+        all_of = begun.cte("below", recursive=True)
+        more = sa.select(_r.c.id, _r.c.session_key).where(
+            _r.c.parent_session == all_of.c.session_key, theirs
+        )
+        all_of = all_of.union(more)
+        live = sa.select(_r.c.id).where(_r.c.id.in_(sa.select(all_of.c.id)), schema.RUN_LIVE)
+        return list(connection.scalars(live.order_by(_r.c.created_at, _r.c.id)))
 
     async def overdue(self) -> tuple[list[str], float | None]:
         """The live runs past their deadline, and when the next one will be."""
@@ -220,6 +231,18 @@ class SqlTasks:
         outbox.post(connection, writer, key, post)
 
 
+def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:
+    """Raises Fenced if the run that starts another was ended meanwhile: who stops a run with all
+    that it began would not stop this one."""
+    if parent is None or not parent.run_id or parent.again:
+        return
+    state = connection.scalar(
+        sa.select(_r.c.state).where(_r.c.id == parent.run_id).with_for_update()
+    )
+    if state is not None and state not in LIVE:
+        raise Fenced(f"run {parent.run_id} has ended: it starts nothing more")
+
+
 def _known(connection: sa.Connection, task: NewTask) -> str | None:
     found: str | None = connection.scalar(sa.select(_t.c.run_id).where(_t.c.key == task.wanted.key))
     return found
@@ -266,6 +289,7 @@ def _wanted(row: sa.Row[Any] | None) -> Wanted | None:
             sender_id=row.sender_id,
             role=Role(row.role),
             tainted=row.tainted,
+            again=True,
         )
     return Wanted(
         type=row.type,

@@ -134,12 +134,13 @@ class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
 
 class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note", omit_defaults=True):
     """Something the gateway records (`what`: error, new, undelivered, denied, overflow, fallback,
-    triage). `ms`: time of the run that it took; `retries`: as in a reply."""
+    triage, summary). `ms` and `usage`: what of the run it took; `retries`: as in a reply."""
 
     what: str
     text: str
     ms: int = 0
     retries: int = 0
+    usage: Usage | None = None
 
 
 class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post", omit_defaults=True):

@@ -152,6 +152,9 @@ def _begin(
             "thread_id": run.address.thread_id,
             "sender_id": run.sender_id,
             "role": run.role,
+            "parent": message.dedupe_key.removeprefix("run:")
+            if message.origin is Origin.RUN
+            else None,
             "reply_to": run.reply_to,
             "first_seq": run.first_seq,
             "attempts": run.attempts,

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.agent.states import RunKind, RunState
 from nanobot.approvals import Answer, Approval, Decided, Parked
 from nanobot.arrivals import Unfetched
+from nanobot.asides import AsideCall, Reserved
 from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.database import schema
 from nanobot.database.sqlite import Database
@@ -55,6 +56,7 @@ VERBS = (
     "claim",
     "take_pending",
     "start_model",
+    "start_aside",
     "record_reply",
     "start_tool",
     "record_result",
@@ -141,6 +143,10 @@ class SqlJournal:
         return await self._do(
             "start_model", lambda c: runs.start_model(c, self._writer, lane, run, bodies, prompt)
         )
+
+    async def start_aside(self, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+        """A model is about to be asked beside the run's own calls."""
+        return await self._do("start_aside", lambda c: self._writer.aside(c, lane, run, call))
 
     async def record_reply(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
         """The model asked for tools."""

@@ -184,13 +184,16 @@ def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | N
     run = live(connection, key)
     if run is not None and not order.everyone and run.sender_id != sender_id:
         run = None
-    inbox.settle_waiting(connection, key, None if order.everyone else sender_id)
+    whose = None if order.everyone else sender_id
+    inbox.settle_waiting(connection, key, whose)
     theirs = sa.select(_r.c.id).where(_r.c.session_key == key, _r.c.sender_id == sender_id)
     _void(connection, _a.c.session_key == key if order.everyone else _a.c.run_id.in_(theirs))
     if run is None:
         outbox.owe(connection, writer, key, "", ending.outbound)
-        return None
-    _abort(connection, writer, session.token, run, ending, sender_id)
+    else:
+        _abort(connection, writer, session.token, run, ending, sender_id)
+    if order.children and writer.tasks is not None:
+        writer.tasks.stop_below(connection, key, whose, sender_id)
     return run
 
 

@@ -7,7 +7,8 @@ from typing import Protocol
 
 import sqlalchemy as sa
 
-from nanobot.journal import Ending, Run
+from nanobot.asides import AsideCall, Free, Reserved
+from nanobot.journal import Ending, Lane, Run
 from nanobot.ports import Clock, Ids
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.tasks.port import TaskEnds
@@ -18,6 +19,10 @@ class Ledger(Protocol):
 
     def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
         """The call as it may be made; its longest answer fits every budget. Raises OverBudget."""
+        ...
+
+    def aside(self, connection: sa.Connection, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+        """A call beside those of a run as it may be made. Raises OverBudget, Fenced."""
         ...
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
@@ -44,6 +49,11 @@ class Writer:
         self.lease = lease
         self.ledger: Ledger | None = None
         self.tasks: TaskEnds | None = None
+
+    def aside(self, connection: sa.Connection, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+        """See Ledger.aside."""
+        ledger = self.ledger
+        return ledger.aside(connection, lane, run, call) if ledger else Free(call.max_tokens)
 
 
 def store_now(connection: sa.Connection, writer: Writer) -> float:

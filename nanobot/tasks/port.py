@@ -25,7 +25,8 @@ Report: TypeAlias = Literal["post", "follow_up"]
 
 
 class Parent(msgspec.Struct, frozen=True, kw_only=True):
-    """Who starts a run, and where its end is told: the run acts as `sender_id` with that role."""
+    """Who starts a run, and where its end is told: the run acts as `sender_id` with that role.
+    `again`: a person has an ended run tried again, whose parent may have ended too."""
 
     session_key: str
     run_id: str
@@ -33,6 +34,7 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True):
     sender_id: str
     role: Role
     tainted: bool = False
+    again: bool = False
 
     @classmethod
     def of(cls, context: CallContext) -> Parent:
@@ -96,6 +98,10 @@ class TaskEnds(Protocol):
 
     def waits(self, connection: Any, run: Run) -> float:
         """Seconds until a queued run may begin."""
+        ...
+
+    def stop_below(self, connection: Any, session_key: str, sender_id: str | None, by: str) -> None:
+        """End the live runs started from a session (by that sender), and all that these started."""
         ...
 
     def report(self, connection: Any, run: Run, ending: Ending) -> None:

@@ -109,6 +109,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     live = "runs.state NOT IN ('completed', 'failed', 'aborted')"
     _partial("runs_live", "runs", ["session_key"], live)
     _partial("runs_children", "runs", ["session_key"], "runs.parent_session IS NOT NULL")
+    _partial("runs_below", "runs", ["parent_session"], "runs.parent_session IS NOT NULL")
     op.create_table(
         "tasks",
         sa.Column("run_id", sa.Text, primary_key=True),
@@ -268,7 +269,7 @@ def _spending(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("price_out", sa.Double),
         sa.Column("price_cached", sa.Double),
     )
-    _partial("spending_open", "spending", ["run_id"], "spending.state = 'open'")
+    _partial("calls_open", "spending", ["session_key"], "spending.state = 'open'")
     op.create_table(
         "spent",
         sa.Column("day", sa.Text, primary_key=True),
