@@ -77,12 +77,14 @@ Reserve: TypeAlias = Callable[[AsideCall], Awaitable[Reserved]]
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call gave; `error`: why it gave nothing. `settled` goes with what is recorded."""
+    """What a call gave; `error`: why it gave nothing (`late`: there was no time left). `settled`
+    goes with what is recorded."""
 
     text: str
     usage: Usage
     settled: Write
     error: ModelError | None = None
+    late: bool = False
 
 
 async def ask(
@@ -101,19 +103,21 @@ async def ask(
         AsideCall(profile=profile, estimate=estimate, max_tokens=request.max_tokens, apart=apart)
     )
     request = msgspec.structs.replace(request, max_tokens=reserved.max_tokens)
-    heard, error = _Heard(), None
+    heard, error, late = _Heard(), None, False
     try:
         async with asyncio.timeout_at(until):
             await heard.listen(provider, request)
     except TimeoutError:
-        error = ModelUnreachable("There was no answer in the time there was.")
+        error, late = ModelUnreachable("There was no answer in the time there was."), True
         usage = Usage(estimate, _tokens(heard.text))
     except ModelError as failed:
         error, usage = failed, Usage()
     else:
         usage = heard.usage or Usage(estimate, _tokens(heard.text))
     settled = reserved.settled(Took(usage, heard.requests))
-    return Said(text="" if error else heard.text, usage=usage, settled=settled, error=error)
+    return Said(
+        text="" if error else heard.text, usage=usage, settled=settled, error=error, late=late
+    )
 
 
 class _Heard:

@@ -142,8 +142,10 @@ class Triage:
         return entry
 
     def _entry(self, turn: Turn, said: Said) -> TriageEntry:
-        """The decision as the log keeps it. Raises ModelError if there is none, and UsageError for
-        one that is not valid here."""
+        """The decision as the log keeps it. Raises ModelError or TimeoutError if there is none, and
+        UsageError for one that is not valid here."""
+        if said.late:
+            raise TimeoutError
         if said.error is not None:
             raise said.error
         found = parse(clean(said.text), turn.run.session_key)

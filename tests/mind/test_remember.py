@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nanobot.asides import Free
 from nanobot.bus.events import Origin
 from nanobot.errors import ModelUnreachable, NanobotError
 from nanobot.mind.helper import Helpers
@@ -141,10 +142,10 @@ async def test_two_processes_over_one_store_keep_one_summary() -> None:
         (due,) = await store.due(60.0)
         mine = RememberEntry(text="mine", first=1, upto=due.head)
         theirs = RememberEntry(text="theirs", first=1, upto=due.head)
-        assert await store.record(due, "", mine) == mine
-        assert await store.record(due, "", theirs) == mine
+        assert await store.record(due, "", mine, Free(0)) == mine
+        assert await store.record(due, "", theirs, Free(0)) == mine
         await store.done(due, due.head)
-        assert await store.record(due, "", theirs) is None
+        assert await store.record(due, "", theirs, Free(0)) is None
         await remembering(bot, memory).look()
         assert len(bodies(bot, RememberEntry)) == 1
 

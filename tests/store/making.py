@@ -6,6 +6,7 @@ import msgspec
 
 from nanobot.agent.states import RunState
 from nanobot.approvals import Approval, digest
+from nanobot.asides import AsideCall
 from nanobot.bus.events import (
     Address,
     Attachment,
@@ -132,6 +133,12 @@ def call(number: int = 1, window_from: int = 1, prompt: str = "digest") -> Model
         temperature=0.5,
         max_tokens=100,
     )
+
+
+def aside(*, apart: bool = False) -> AsideCall:
+    """A call beside a run's own, about to be made."""
+    profile = ModelProfile(name="m", provider="p")
+    return AsideCall(profile=profile, estimate=10, max_tokens=100, apart=apart)
 
 
 def prompt(digest: str = "digest") -> PromptEntry:

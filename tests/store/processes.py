@@ -18,9 +18,11 @@ from nanobot.errors import NanobotError
 from nanobot.journal import Ending
 from nanobot.outgoing import OutboundRow
 from nanobot.ports import OutboundPart
+from nanobot.repositories.spending import SqlLedger
 from nanobot.store.journal import SqlJournal
 from nanobot.store.opening import Store, open_store
 from nanobot.testing import CountingIds, ManualClock
+from tests.store.home import NO_LIMITS
 from tests.store.making import (
     CHAT,
     KEY,
@@ -30,6 +32,7 @@ from tests.store.making import (
     admit,
     answered,
     approval,
+    aside,
     begun,
     call,
     prompt,
@@ -114,6 +117,7 @@ def _tell(line: Connection, home: Path) -> None:
 def live(home: Path, crash: str) -> None:
     """Do every verb of the Journal, some of them twice, unless killed before."""
     store = opened(home, crash)
+    store.writer.ledger = SqlLedger(NO_LIMITS, store.writer.clock)
     asyncio.run(_live(store))
 
 
@@ -125,6 +129,7 @@ async def _live(store: Store) -> None:
     await journal.take_pending(lane, run, "UTC")
     await journal.start_model(lane, run, [prompt(), call()], PROMPT)
     await journal.record_reply(lane, run, reply())
+    await journal.start_aside(lane, run, aside())
     await journal.start_tool(lane, run, STARTED)
     await journal.record_result(lane, run, [RESULT])
     await journal.start_model(lane, run, [call(2)], None)

@@ -25,6 +25,7 @@ TRACES = {
     "claim": "FROM runs",
     "take_pending": "FROM entries WHERE kind = 'user' AND seq = 2",
     "start_model": "FROM entries WHERE kind = 'model_call'",
+    "start_aside": "FROM spending WHERE call = 0",
     "record_reply": "FROM entries WHERE kind = 'reply'",
     "start_tool": "FROM entries WHERE kind = 'tool_started'",
     "record_result": "FROM entries WHERE kind = 'tool_result'",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nanobot.asides import Free
 from nanobot.repositories.remembering import SqlRemembering
 from nanobot.store.unit import Writer
 from nanobot.thoughts import RememberEntry
@@ -31,11 +32,11 @@ async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
         frozenset([claimed.run.id]),
     )
     entry = RememberEntry(text="they met", first=1, upto=due.head)
-    assert await store.record(due, claimed.run.id, entry) == entry
+    assert await store.record(due, claimed.run.id, entry, Free(0)) == entry
     other = RememberEntry(text="twice", first=1, upto=due.head)
-    assert await store.record(due, claimed.run.id, other) == entry
+    assert await store.record(due, claimed.run.id, other, Free(0)) == entry
     await store.done(due, due.head)
-    assert await store.record(due, claimed.run.id, other) is None
+    assert await store.record(due, claimed.run.id, other, Free(0)) is None
     (rest,) = await store.due(60.0)
     await store.done(rest, rest.head)
     assert await store.due(60.0) == []

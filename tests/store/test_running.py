@@ -22,6 +22,7 @@ from tests.store.making import (
     admit,
     answered,
     approval,
+    aside,
     asked,
     begun,
     call,
@@ -38,6 +39,7 @@ Verb = Callable[[Journal, Claim], Awaitable[object]]
 LANE_VERBS: dict[str, Verb] = {
     "take_pending": lambda j, c: j.take_pending(c.lane, c.run, "UTC"),
     "start_model": lambda j, c: j.start_model(c.lane, c.run, [prompt(), call()], PROMPT),
+    "start_aside": lambda j, c: j.start_aside(c.lane, c.run, aside()),
     "record_reply": lambda j, c: j.record_reply(c.lane, c.run, reply()),
     "start_tool": lambda j, c: j.start_tool(c.lane, c.run, STARTED),
     "record_result": lambda j, c: j.record_result(c.lane, c.run, [RESULT]),

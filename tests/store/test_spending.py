@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 
 from nanobot.agent.states import RunState
+from nanobot.asides import AsideCall, Took
 from nanobot.budgets import Budgets, Spender
-from nanobot.bus.events import Address, OutboundKind, OutboundMessage
+from nanobot.bus.events import Address, Origin, OutboundKind, OutboundMessage
 from nanobot.errors import Fenced, OverBudget
 from nanobot.journal import Claim, Ending, Journal
 from nanobot.providers.base import Price, ToolCall, Usage
@@ -30,6 +32,7 @@ from tests.store.making import (
     said,
     stop_order,
 )
+from tests.store.test_jobs import add, plan
 
 DOLLAR_A_TOKEN = Price(prompt=1.0, completion=2.0, cached=0.5)
 DAY = "2027-01-15"  # when a ManualClock begins
@@ -227,17 +230,110 @@ async def test_concurrent_ends_are_all_counted(home: Home) -> None:
     assert (row.requests, row.tokens_in, row.tokens_out) == (20, 140, 100)
 
 
+async def child_of(home: Home, parent: str, name: str) -> Claim:
+    """A background run of a run."""
+    claimed = await begun(home.journal(), name, f"task:{name}")
+    await home.execute(
+        "UPDATE runs SET parent = :p, origin = 'run', sender_id = 'x' WHERE id = :c",
+        p=parent,
+        c=name,
+    )
+    run = msgspec.structs.replace(claimed.run, origin=Origin.RUN, sender_id="x")
+    return msgspec.structs.replace(claimed, run=run)
+
+
 async def test_a_run_s_own_limit_counts_what_its_children_spent(home: Home) -> None:
     journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=250.0))
     parent = await begun(journal, "parent")
     await start(journal, parent, priced())
-    child = await begun(journal, "child", "telegram:8")
-    await home.execute("UPDATE runs SET parent = 'parent' WHERE id = 'child'")
+    child = await child_of(home, "parent", "child")
     with pytest.raises(OverBudget, match=r"\$250\.00 for one answer") as caught:
         await start(journal, child, priced())
     assert caught.value.reason == "limit_cost"
     other = await begun(journal, "other", "telegram:9")
     await start(journal, other, priced())
+
+
+async def test_a_grandchild_draws_on_its_root_even_if_its_parent_asked_nobody(home: Home) -> None:
+    journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=250.0))
+    root = await begun(journal, "root")
+    await child_of(home, "root", "child")
+    grandchild = await child_of(home, "child", "grandchild")
+    await start(journal, grandchild, priced())
+    with pytest.raises(OverBudget, match="for one answer"):
+        await start(journal, root, priced())
+    assert await home.column("SELECT root FROM spending") == ["root"]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"person": AllowanceSettings(requests_per_day=3)},
+        {"chat": AllowanceSettings(requests_per_day=3)},
+    ],
+)
+async def test_a_storm_of_children_passes_no_limit_of_a_person_or_a_chat(
+    home: Home, setting: dict[str, Any]
+) -> None:
+    journal = home.journal(budgets=limits(**setting))
+    await begun(journal, "root")
+    first = [await child_of(home, "root", f"child{number}") for number in range(5)]
+    storm = first + [await child_of(home, "child1", f"grandchild{n}") for n in range(5)]
+    assert await allowed(journal, storm) == 3
+    accounts = await home.rows("SELECT DISTINCT person, chat, job FROM spending")
+    assert accounts == [(f"telegram:{ANN}", "telegram:7", "")]
+
+
+async def test_a_storm_of_children_passes_not_the_cost_of_one_answer(home: Home) -> None:
+    journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=630.0))
+    await begun(journal, "root")
+    storm = [await child_of(home, "root", f"child{number}") for number in range(8)]
+    assert await allowed(journal, storm) == 3
+
+
+async def allowed(journal: Journal, claims: list[Claim]) -> int:
+    """How many of these may ask, all at once."""
+    made: list[Claim] = []
+
+    async def one(claimed: Claim) -> None:
+        with suppress(OverBudget):
+            await start(journal, claimed, priced())
+            made.append(claimed)
+
+    async with asyncio.TaskGroup() as tasks:
+        for claimed in claims:
+            tasks.create_task(one(claimed))
+    return len(made)
+
+
+async def fired(home: Home, name: str = "look") -> tuple[Claim, int]:
+    """The run of a job whose time has come, and the job's id."""
+    job = await add(home, plan(home, name=name))
+    home.clock.advance(3_601)
+    await home.jobs().fire()
+    return await claim(home.journal(), f"run of {name}", f"cron:{job.id}"), job.id
+
+
+@pytest.mark.parametrize("called", ["look", "cron:1", None])
+async def test_a_job_s_run_and_its_children_draw_on_the_job_by_its_name_or_id(
+    home: Home, called: str | None
+) -> None:
+    limit = AllowanceSettings(requests_per_day=2)
+    claimed, job_id = await fired(home)
+    named = {"look": "look", "cron:1": f"cron:{job_id}", None: "another"}[called]
+    journal = home.journal(budgets=limits(jobs={named: limit}))
+    storm = [await child_of(home, claimed.run.id, f"child{number}") for number in range(4)]
+    assert await allowed(journal, [claimed, *storm]) == (5 if called is None else 2)
+    assert await home.rows("SELECT DISTINCT person, job FROM spending") == [("", f"cron:{job_id}")]
+
+
+async def test_each_job_has_what_is_set_for_any(home: Home) -> None:
+    journal = home.journal(budgets=limits(job=AllowanceSettings(requests_per_day=1)))
+    one, _ = await fired(home, "one")
+    other, _ = await fired(home, "other")
+    assert await allowed(journal, [one, other]) == 2
+    with pytest.raises(OverBudget):
+        await start(journal, one, priced(2))
 
 
 async def test_a_soft_limit_is_told_once_a_day_under_an_answer(home: Home) -> None:
@@ -286,19 +382,112 @@ async def test_a_run_given_back_in_a_call_used_its_prompt(home: Home) -> None:
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
 
 
-async def test_a_summary_counts_beside_the_run_s_own_calls(home: Home) -> None:
+def beside(*, apart: bool = False) -> AsideCall:
+    return AsideCall(profile=priced().profile, estimate=10, max_tokens=100, apart=apart)
+
+
+SUMMARY = SummaryEntry(text="in short", covers_from=1, upto=1, usage=Usage(7, 5, 2))
+
+
+async def test_a_call_beside_the_run_s_own_is_reserved_and_settled_with_what_it_gave(
+    home: Home,
+) -> None:
     journal = home.journal()
     claimed = await begun(journal)
-    profile = priced().profile
-    summary = SummaryEntry(
-        text="in short", covers_from=1, upto=1, usage=Usage(7, 5, 2), profile=profile
-    )
-    await journal.record_result(claimed.lane, claimed.run, [summary])
+    reserved = await journal.start_aside(claimed.lane, claimed.run, beside())
+    assert reserved.max_tokens == 100
+    assert await home.rows(ROW) == [("open", 1, 10, 100, 210.0)]
+    effects = [reserved.settled(Took(Usage(7, 5, 2)))]
+    await journal.record_result(claimed.lane, claimed.run, [SUMMARY], effects)
     await start(journal, claimed, priced())
     await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
     assert await home.rows(ROW) == [("settled", 1, 7, 5, 16.0)] * 2
     (row,) = await home.spending().rows("model", DAY, {})
     assert (row.requests, row.tokens_out, row.cost) == (2, 10, 32.0)
+
+
+async def test_a_call_beside_the_run_s_own_is_refused_at_a_limit_and_nothing_is_kept(
+    home: Home,
+) -> None:
+    journal = home.journal(budgets=limits(requests_per_day=1))
+    claimed = await begun(journal)
+    await journal.start_aside(claimed.lane, claimed.run, beside())
+    other = await begun(journal, "other", "telegram:8")
+    before = await home.everything()
+    with pytest.raises(OverBudget) as caught:
+        await journal.start_aside(other.lane, other.run, beside())
+    assert 0 < caught.value.until - home.clock.now() <= 86_400
+    assert await home.everything() == before
+
+
+async def test_the_answer_of_a_call_beside_is_cut_to_what_is_left(home: Home) -> None:
+    journal = home.journal(budgets=limits(tokens_per_day=90))
+    claimed = await begun(journal)
+    reserved = await journal.start_aside(claimed.lane, claimed.run, beside())
+    assert reserved.max_tokens == 80
+
+
+async def test_a_call_beside_that_a_crash_cut_counts_as_it_was_reserved(home: Home) -> None:
+    doomed = home.doomed()
+    claimed = await begun(doomed)
+    await doomed.start_aside(claimed.lane, claimed.run, beside())
+    await home.reopen()
+    journal = home.journal()
+    again = await claim(journal)
+    reserved = await journal.start_aside(again.lane, again.run, beside())
+    effects = [reserved.settled(Took(Usage(7, 5, 2)))]
+    await journal.record_result(again.lane, again.run, [SUMMARY], effects)
+    assert await home.rows(ROW) == [("lost", 1, 10, 100, 210.0), ("settled", 1, 7, 5, 16.0)]
+
+
+async def test_a_run_stopped_in_a_call_beside_used_its_prompt(home: Home) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    reserved = await journal.start_aside(claimed.lane, claimed.run, beside())
+    await admit(journal, stop_order())
+    assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
+    await home.do(reserved.settled(Took(Usage(7, 5, 2))).write)
+    assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
+    assert await home.column("SELECT sum(cost) FROM spent WHERE level = 'all'") == [10.0]
+
+
+async def test_a_call_after_a_run_that_was_taken_for_lost_counts_in_the_end_as_it_was(
+    home: Home,
+) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
+    again = await begun(journal, "again")
+    reserved = await journal.start_aside(again.lane, claimed.run, beside(apart=True))
+    await start(journal, again, priced())
+    assert (await home.rows(ROW))[0] == ("lost", 1, 10, 100, 210.0)
+    await home.do(reserved.settled(Took(Usage(7, 5, 2), requests=2)).write)
+    await home.do(reserved.settled(Took(Usage(7, 5, 2), requests=2)).write)
+    await journal.finish(again.lane, again.run, replied(again, answer()))
+    assert await home.rows(ROW) == [("settled", 2, 7, 5, 16.0), ("settled", 1, 7, 5, 16.0)]
+    (row,) = await home.spending().rows("model", DAY, {})
+    assert (row.requests, row.tokens_in, row.tokens_out, row.cost) == (3, 14, 10, 32.0)
+
+
+async def test_a_call_after_a_run_is_not_its_answer_s_cost(home: Home) -> None:
+    journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=250.0))
+    claimed = await begun(journal)
+    await start(journal, claimed, priced())
+    await journal.start_aside(claimed.lane, claimed.run, beside(apart=True))
+    with pytest.raises(OverBudget, match="for one answer"):
+        await journal.start_aside(claimed.lane, claimed.run, beside())
+
+
+async def test_a_call_whose_conversation_was_deleted_meanwhile_is_counted(home: Home) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    await journal.finish(claimed.lane, claimed.run, replied(claimed))
+    again = await begun(journal, "again")
+    reserved = await journal.start_aside(again.lane, again.run, beside())
+    await home.execute("DELETE FROM spending")
+    await home.do(reserved.settled(Took(Usage(7, 5, 2))).write)
+    (row,) = await home.spending().rows("model", DAY, {})
+    assert (row.requests, row.cost) == (1, 16.0)
 
 
 async def test_a_call_of_a_number_that_was_there_is_a_call_of_its_own(home: Home) -> None:

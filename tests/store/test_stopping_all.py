@@ -1,0 +1,117 @@
+"""An order to stop with all that was begun: no child is left, however close it came."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from nanobot.agent.states import RunState
+from nanobot.errors import Fenced
+from nanobot.journal import Admission, Claim, Ending
+from nanobot.session.entries import CancelEntry
+from nanobot.tasks.port import NewTask, Parent
+from tests.store.home import Home
+from tests.store.making import ANN, BEN, RESULT, admit, begun, claim, stop_order
+from tests.store.test_tasks import Desk, task
+
+
+def of(parent: Claim, key: str = "k") -> NewTask:
+    """A background run that a run asks for."""
+    run = parent.run
+    by = Parent(
+        session_key=run.session_key,
+        run_id=run.id,
+        address=run.address,
+        sender_id=run.sender_id,
+        role=run.role,
+    )
+    made = task(key)
+    return msgspec.structs.replace(made, wanted=msgspec.structs.replace(made.wanted, parent=by))
+
+
+def stop_all(by: str = ANN, *, key: str = "/stop", everyone: bool = False) -> Admission:
+    return msgspec.structs.replace(stop_order(by, key=key, everyone=everyone), children=True)
+
+
+async def states(home: Home) -> dict[str, str]:
+    return dict(await home.rows("SELECT id, state FROM runs"))  # type: ignore[arg-type]
+
+
+async def test_the_order_itself_ends_a_child_that_nobody_had_collected(home: Home) -> None:
+    desk = Desk(home)
+    parent = await begun(desk.journal)
+    child = await desk.tasks.create(of(parent))
+    await admit(desk.journal, stop_all())
+    assert await states(home) == {"run": "aborted", child: "aborted"}
+    assert CancelEntry(by=ANN) in await home.bodies(f"task:{child}")
+
+
+async def test_it_ends_children_of_children_that_have_ended(home: Home) -> None:
+    desk = Desk(home)
+    parent = await begun(desk.journal)
+    child = await desk.tasks.create(of(parent))
+    at_work = await claim(desk.journal, "unused", f"task:{child}")
+    grandchild = await desk.tasks.create(of(at_work, "deeper"))
+    await desk.records.cancel(child, Ending(state=RunState.ABORTED, error="cancelled"), "x")
+    assert await desk.tasks.children(parent.run.session_key, None) == [grandchild]
+    await admit(desk.journal, stop_all())
+    assert (await states(home))[grandchild] == "aborted"
+
+
+async def test_a_plain_order_leaves_children_alone(home: Home) -> None:
+    desk = Desk(home)
+    child = await desk.tasks.create(of(await begun(desk.journal)))
+    await admit(desk.journal, stop_order())
+    assert (await states(home))[child] == "queued"
+
+
+async def test_a_member_s_order_ends_their_own_children_only(home: Home) -> None:
+    desk = Desk(home)
+    child = await desk.tasks.create(of(await begun(desk.journal)))
+    await admit(desk.journal, stop_all(BEN))
+    assert (await states(home))[child] == "queued"
+    await admit(desk.journal, stop_all(BEN, key="again", everyone=True))
+    assert (await states(home))[child] == "aborted"
+
+
+async def test_a_run_that_was_stopped_starts_nothing_more(home: Home) -> None:
+    desk = Desk(home)
+    parent = await begun(desk.journal)
+    _, write = desk.tasks.creation(of(parent, "with a result"))
+    await admit(desk.journal, stop_all())
+    with pytest.raises(Fenced):
+        await desk.tasks.create(of(parent))
+    with pytest.raises(Fenced):
+        await home.do(write)
+    assert await states(home) == {"run": str(RunState.ABORTED)}
+
+
+async def test_what_a_run_started_before_it_is_not_started_again_nor_refused(home: Home) -> None:
+    desk = Desk(home)
+    parent = await begun(desk.journal)
+    child = await desk.tasks.create(of(parent))
+    await admit(desk.journal, stop_order())
+    assert await desk.tasks.create(of(parent)) == child
+
+
+async def test_a_person_has_a_child_of_an_ended_run_tried_again(home: Home) -> None:
+    desk = Desk(home)
+    parent = await begun(desk.journal)
+    child = await desk.tasks.create(of(parent))
+    await admit(desk.journal, stop_all())
+    wanted = await desk.tasks.again(child)
+    assert wanted is not None
+    again = msgspec.structs.replace(of(parent, "again"), wanted=wanted)
+    assert (await states(home))[await desk.tasks.create(again)] == "queued"
+
+
+async def test_the_run_that_a_report_begins_goes_back_to_what_it_reports(home: Home) -> None:
+    desk = Desk(home)
+    parent = await begun(desk.journal)
+    await desk.journal.record_result(parent.lane, parent.run, [RESULT])
+    child = await desk.tasks.create(msgspec.structs.replace(of(parent), report="follow_up"))
+    await admit(desk.journal, stop_order())
+    await desk.end(child)
+    await claim(desk.journal, "follow", parent.run.session_key)
+    parents = dict(await home.rows("SELECT id, parent FROM runs"))  # type: ignore[arg-type]
+    assert parents == {"run": None, child: "run", "follow": child}
