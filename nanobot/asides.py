@@ -103,7 +103,8 @@ async def ask(
         AsideCall(profile=profile, estimate=estimate, max_tokens=request.max_tokens, apart=apart)
     )
     request = msgspec.structs.replace(request, max_tokens=reserved.max_tokens)
-    heard, error, late = _Heard(), None, False
+    heard, late = _Heard(), False
+    error: ModelError | None = None
     try:
         async with asyncio.timeout_at(until):
             await heard.listen(provider, request)

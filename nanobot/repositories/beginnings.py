@@ -25,10 +25,10 @@ _ACCOUNT = re.compile(rf"(?:{'|'.join(_BY_CLOCK)}):(\d{{1,18}})")
 
 def _first_run() -> sa.Select[*tuple[object, ...]]:
     # Reports lead on to further runs, so a chain may be long; nothing makes it a circle.
-    far = sa.literal_column("0").label("far")
+    far: sa.ColumnElement[int] = sa.literal_column("0").label("far")
     up = sa.select(_r.c.id, _r.c.parent, far).where(_r.c.id == sa.bindparam("i"))
     all_of = up.cte("up", recursive=True)
-    one_more = (all_of.c.far + sa.literal_column("1")).label("far")
+    one_more: sa.ColumnElement[int] = (all_of.c.far + sa.literal_column("1")).label("far")
     all_of = all_of.union_all(
         sa.select(_r.c.id, _r.c.parent, one_more).where(_r.c.id == all_of.c.parent)
     )
