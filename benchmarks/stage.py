@@ -67,6 +67,7 @@ class Effort:
     traced: int = 10
     commands: int = 7
     stored: int = 300
+    jobs: int = 10_000
     requests: int = 2_000
 
 
@@ -84,6 +85,7 @@ QUICK = Effort(
     traced=3,
     commands=2,
     stored=10,
+    jobs=100,
     requests=50,
 )
 

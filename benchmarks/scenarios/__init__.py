@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.figures import Scenario
-from benchmarks.scenarios import alone, history, life, prefix, recall, store, talking
+from benchmarks.scenarios import alone, clock, history, life, prefix, recall, store, talking
 
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
@@ -18,6 +18,7 @@ SCENARIOS: dict[str, Scenario] = {
         alone.COMMANDS,
         alone.IMPORTS,
         store.STORE,
+        clock.CRON,
         recall.RECALL,
         prefix.PREFIX,
         alone.SIZE,

@@ -1,0 +1,96 @@
+"""What is done by the clock: a day of 10,000 jobs in minutes."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from datetime import UTC, datetime
+
+from benchmarks.figures import Measure, Sample, Scenario
+from benchmarks.stage import BenchmarkError, Stage, Subject
+from nanobot.bus.core import Bus
+from nanobot.bus.events import Address, Role
+from nanobot.cron.book import Asker, Wish
+from nanobot.cron.service import LOOK_SECONDS, CronService
+from nanobot.repositories.jobs import SqlJobs
+from nanobot.store.opening import open_store
+from nanobot.system import RandomIds
+from nanobot.testing import ManualClock
+
+MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC).timestamp()
+DAY = 86_400.0
+OWNER = Asker(role=Role.OWNER, sender_id="1", address=Address("fake", "1"), session_key="fake:1")
+
+
+async def cron(stage: Stage, _: Subject) -> Sample:
+    """24 hours of jobs that are due once a day each, spread over its minutes, with the clock moved
+    by hand and the store on disk: ms to add one, ms of a look at which nothing is due, ms of CPU
+    of a look, ms for each job that is done, and seconds for the whole day.
+
+    The service looks at the store when something is due, and every 30 s at least. Each job puts its
+    text into a chat: row, entry, message and next time in one transaction.
+    """
+    clock = ManualClock(MIDNIGHT)
+    opened = open_store(stage.home(), "", clock, RandomIds(), command="benchmarks", crash="")
+    try:
+        service = CronService(SqlJobs(opened.database, opened.writer), Bus(opened.journal), clock)
+        adding = await _add(service, stage.effort.jobs)
+        await service.fire()
+        begin, used = time.perf_counter(), time.process_time()
+        idle, busy = await _day(service, clock, stage.effort.jobs)
+        return {
+            "add": adding * 1e3,
+            "idle": statistics.median(idle) * 1e3,
+            "each": sum(busy) / stage.effort.jobs * 1e3,
+            "cpu": (time.process_time() - used) / (len(idle) + len(busy)) * 1e3,
+            "day": time.perf_counter() - begin,
+        }
+    finally:
+        await opened.close()
+
+
+async def _add(service: CronService, jobs: int) -> float:
+    book, seconds = service.book("UTC"), []
+    for number in range(jobs):
+        minute = number * 1_440 // jobs
+        wish = Wish(
+            schedule=f"{minute % 60} {minute // 60} * * *",
+            text="Stretch!",
+            name=f"job {number}",
+            to=f"fake:{number % 500}",
+            send=True,
+        )
+        begin = time.perf_counter()
+        await book.add(OWNER, wish)
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds)
+
+
+async def _day(service: CronService, clock: ManualClock, jobs: int) -> tuple[list[float], ...]:
+    """The looks at which nothing was due, and the others: seconds of each."""
+    idle: list[float] = []
+    busy: list[float] = []
+    done = 0
+    while clock.now() < MIDNIGHT + DAY:
+        clock.advance(LOOK_SECONDS)
+        begin = time.perf_counter()
+        fired = await service.fire()
+        (busy if fired.owes else idle).append(time.perf_counter() - begin)
+    done = len(await service.book("UTC").history("", 10 * jobs))
+    if done != jobs:
+        raise BenchmarkError(f"of {jobs} jobs {done} were done")
+    return idle, busy
+
+
+CRON = Scenario(
+    "cron",
+    (
+        Measure("add", "add a job", "ms"),
+        Measure("idle", "a look at which nothing is due", "ms"),
+        Measure("each", "a job that is done", "ms"),
+        Measure("cpu", "CPU of a look", "ms"),
+        Measure("day", "the whole day", "s"),
+    ),
+    cron,
+    subjects=(Subject.NANOBOT,),
+)

@@ -1,0 +1,40 @@
+"""kill -9 around the moment at which something is due: it is done once, its answer told once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.process.harness import World, without_repeats
+
+
+# A look at the store is taken at the start and after the job was made; the third one fires it.
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("verb", ["cron_fire:3", "claim", "start_model", "finish", "cron_fire:4"])
+async def test_a_prompt_that_was_due_is_answered_once(world: World, verb: str, when: str) -> None:
+    gateway = await world.launch(crash_at=f"{verb}:{when}")
+    await gateway.ready()
+    world.telegram.say(1, "/cron add +2s say:it is time")
+    await gateway.died()
+
+    gateway = await world.start()
+    await world.eventually(lambda: "it is time" in world.texts(1))
+    assert await gateway.stop() == 0
+    assert without_repeats(world.texts(1))[1:] == ["it is time"]
+    assert world.rows("SELECT status, attempt FROM occurrences") == [("done", 1)]
+    assert world.rows("SELECT count(*) FROM runs") == [(1,)]
+    world.verify()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_text_that_was_due_is_sent_once(world: World, when: str) -> None:
+    gateway = await world.launch(crash_at=f"cron_fire:3:{when}")
+    await gateway.ready()
+    world.telegram.say(1, "/cron add send=yes +2s Tea!")
+    await gateway.died()
+
+    gateway = await world.start()
+    await world.eventually(lambda: "Tea!" in world.texts(1))
+    assert await gateway.stop() == 0
+    assert without_repeats(world.texts(1))[1:] == ["Tea!"]
+    assert world.rows("SELECT status FROM occurrences") == [("done",)]
+    world.verify()
