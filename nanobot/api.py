@@ -18,11 +18,13 @@ from nanobot import control, errors
 from nanobot.app import Gateway
 from nanobot.bus.events import RunEvent
 from nanobot.config import Config, load
+from nanobot.operations import Operations
 from nanobot.programs import RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.system import RandomIds, environment
 
 __all__ = ["Agent", "RunEvent", "RunInput", "RunLimits", "RunResult", "ToolPolicy"]
 
+_DECISIONS = {True: "approve", False: "deny"}
 _answers = msgspec.json.Decoder(control.Answer)
 
 
@@ -32,6 +34,8 @@ class _Desk(Protocol):
     def stream(self, asked: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]: ...
 
     async def abort(self, run_id: str) -> bool: ...
+
+    async def decide(self, approval_id: int, *, approve: bool) -> None: ...
 
 
 class Agent:
@@ -54,7 +58,7 @@ class Agent:
         gateway = Gateway(load(environ), environ, channels=False)
         try:
             async with gateway.serving("library", lambda _: None):
-                yield cls(gateway.programs)
+                yield cls(_Own(gateway))
         except BaseExceptionGroup as group:
             raise _innermost(group) from group
 
@@ -90,6 +94,23 @@ class Agent:
         """End a run for good; what it wrote stays in the log. False: it had ended already. Raises
         UsageError for a run that no program asked for."""
         return await self._desk.abort(run_id)
+
+    async def decide(self, approval_id: int, *, approve: bool) -> None:
+        """Agree, or not, to a call that a run waits at (an event of kind `approval` has its `id`).
+        Raises NanobotError if it is not there or was decided already."""
+        await self._desk.decide(approval_id, approve=approve)
+
+
+class _Own:
+    """The programs' desk of this process."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._operations = Operations(gateway)
+        self.stream = gateway.programs.stream
+        self.abort = gateway.programs.abort
+
+    async def decide(self, approval_id: int, *, approve: bool) -> None:
+        await self._operations.call(_DECISIONS[approve], {"id": approval_id})
 
 
 class _Remote:
@@ -127,6 +148,14 @@ class _Remote:
         finally:
             writer.close()
         return isinstance(answer, control.Aborted) and answer.ended
+
+    async def decide(self, approval_id: int, *, approve: bool) -> None:
+        reader, writer = await self._connection()
+        try:
+            writer.write(control.line(control.Call(_DECISIONS[approve], {"id": approval_id})))
+            await _answer(reader)
+        finally:
+            writer.close()
 
     async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:

@@ -34,7 +34,8 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     waiting: its run is parked for it; detached: its run went on without it, and an approval makes
     the call in a run of its own; then approved, denied, answered, expired or void (its run was
     stopped). `digest` binds it to the exact call. `question` is empty for a call. `here`: who asked
-    for the call may approve it. `approvers`: see `may_answer`. Times are unix seconds.
+    for the call may approve it. `direct`: it is a program, and no chat is
+    asked. `approvers`: see `may_answer`. Times are unix seconds.
     """
 
     id: int = 0
@@ -55,6 +56,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     tainted: bool = False
     here: bool = False
+    direct: bool = False
     approvers: tuple[str, ...] = ()
     asked_at: float
     expires_at: float

@@ -13,6 +13,7 @@ from nanobot.bus.events import Address, InboundMessage, Origin, RunEvent, RunTer
 from nanobot.errors import UsageError
 from nanobot.journal import Journal, RunUsage
 from nanobot.ports import Clock, Ids
+from nanobot.tools.result import clean
 
 WHERE = Address("api", "runs")
 """What programs ask comes from one place, so that a run's id is known whatever its session."""
@@ -21,12 +22,15 @@ _ME = Sender("local", "you")
 
 
 class ToolPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run may do with tools. Calls are made one after another, and nobody is asked before:
-    a `max_parallel` over 1 and `require_approval_by_default` are refused."""
+    """What a run may do with tools. Calls with effects are made one after another, others side by
+    side, `max_parallel` of them at a time (None: as many as usual).
+
+    `require_approval_by_default`: the run waits at each call that no rule of the configuration
+    allows. An event of kind `approval` has its `id`, and Agent.decide the answer."""
 
     enabled: bool = True
     allow_list: tuple[str, ...] | None = None
-    max_parallel: int = 1
+    max_parallel: int | None = None
     max_calls_per_run: int | None = None
     require_approval_by_default: bool = False
 
@@ -45,6 +49,7 @@ class RunInput(msgspec.Struct, frozen=True, kw_only=True):
     The last of `messages` ({"role": "user", "content": TEXT}) is the question; messages before it
     are the past that the model sees instead of the session's own. Without `session_key` the run
     has a session of its own. `run_id` is the caller's name for the run, made up if it is empty.
+    `runtime_init_data` and `runtime_hints` stand, sorted, at the end of the system prompt.
     """
 
     messages: Sequence[Mapping[str, str]]
@@ -127,9 +132,12 @@ class Programs:
             max_tool_rounds=asked.limits.max_tool_rounds,
             max_run_seconds=_seconds(asked.limits.max_run_ms),
             max_tool_calls=asked.tool_policy.max_calls_per_run,
+            max_parallel=asked.tool_policy.max_parallel,
+            approve=asked.tool_policy.require_approval_by_default,
             tools=_tools(asked),
             tool_order=tuple(asked.tool_order),
             system_prompt=asked.system_prompt_override,
+            told=_told(asked),
             history=tuple((one["role"], one["content"]) for one in past) if past else None,
         )
         message = InboundMessage(
@@ -146,16 +154,7 @@ class Programs:
 
 
 def _check(asked: RunInput) -> None:
-    """Raises UsageError naming what is wrong, or what this version cannot do."""
-    refused = {
-        "tool_policy.require_approval_by_default": asked.tool_policy.require_approval_by_default,
-        "tool_policy.max_parallel": asked.tool_policy.max_parallel > 1,
-        "runtime_init_data": bool(asked.runtime_init_data),
-        "runtime_hints": bool(asked.runtime_hints),
-    }
-    for name, wanted in refused.items():
-        if wanted:
-            raise UsageError(f"{name}: this version cannot do that; leave it out")
+    """Raises UsageError naming what is wrong."""
     if not asked.messages or asked.messages[-1].get("role") != "user":
         raise UsageError("messages: the last one is the question and has the role user")
     for one in asked.messages:
@@ -169,6 +168,7 @@ def _check(asked: RunInput) -> None:
         ("limits.max_tool_rounds", 0, limits.max_tool_rounds),
         ("limits.max_run_ms", 1, limits.max_run_ms),
         ("tool_policy.max_calls_per_run", 0, most),
+        ("tool_policy.max_parallel", 1, asked.tool_policy.max_parallel),
     ):
         if value is not None and value < least:
             raise UsageError(f"{name}: at least {least}")
@@ -180,6 +180,18 @@ def _digest(asked: RunInput) -> str:
 
 def _seconds(ms: int | None) -> float | None:
     return None if ms is None else ms / 1000
+
+
+def _told(asked: RunInput) -> str:
+    """What the caller gives the run to know, the same bytes for the same data."""
+    parts = []
+    for head, given in (
+        ("What is known for this run:", asked.runtime_init_data),
+        ("Hints for this run:", asked.runtime_hints),
+    ):
+        if given:
+            parts.append("\n".join([head, *(f"- {key}: {given[key]}" for key in sorted(given))]))
+    return clean("\n\n".join(parts))
 
 
 def _tools(asked: RunInput) -> tuple[str, ...] | None:

@@ -208,13 +208,7 @@ async def test_a_past_that_is_given_is_seen_instead_of_the_sessions() -> None:
 @pytest.mark.parametrize(
     ("field", "asked"),
     [
-        (
-            "require_approval_by_default",
-            question(tool_policy=ToolPolicy(require_approval_by_default=True)),
-        ),
-        ("max_parallel", question(tool_policy=ToolPolicy(max_parallel=2))),
-        ("runtime_init_data", question(runtime_init_data={"a": "b"})),
-        ("runtime_hints", question(runtime_hints={"a": "b"})),
+        ("max_parallel", question(tool_policy=ToolPolicy(max_parallel=0))),
         ("messages", RunInput(messages=[])),
         ("messages", RunInput(messages=[{"role": "assistant", "content": "a"}])),
         ("session_key", question(auto_create_session=False)),
@@ -299,7 +293,7 @@ async def test_a_held_home_names_its_holder_and_a_gateway_can_be_joined(home: Pa
             with pytest.raises(RunConflict):
                 await joined.run(question("say:Ho", run_id="mine"))
             with pytest.raises(UsageError, match="max_parallel"):
-                await joined.run(question(tool_policy=ToolPolicy(max_parallel=2)))
+                await joined.run(question(tool_policy=ToolPolicy(max_parallel=0)))
             kinds = [e.kind async for e in joined.run_stream(question("say:Tick"))]
             assert kinds[-1] is EventKind.END
             assert EventKind.MODEL_DELTA in kinds

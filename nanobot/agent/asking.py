@@ -231,9 +231,12 @@ class Asker:
         made = await self._persona.shown(
             profile, tuple(offered), turn.scope, private=turn.with_owner
         )
-        if terms.system_prompt is None:
+        if terms.system_prompt is not None:
+            made = msgspec.structs.replace(made, system=terms.system_prompt, parts=())
+        if not terms.told:
             return made
-        return msgspec.structs.replace(made, system=terms.system_prompt)
+        parts = (*made.parts, ("told", len(terms.told))) if made.parts else ()
+        return msgspec.structs.replace(made, system=f"{made.system}\n\n{terms.told}", parts=parts)
 
     async def _snapshot(self, name: str) -> Snapshot:
         found = self._snapshots.get(name)
@@ -327,9 +330,10 @@ def _flavour(turn: Turn, profile: ModelProfile) -> str:
     """A prompt made for the terms of one run serves no other."""
     terms, private = turn.terms, turn.with_owner
     common = flavour(profile, turn.run.role, private=private, scope=turn.scope)
-    if terms.system_prompt is None and terms.tools is None and not terms.tool_order:
+    of_run = (terms.system_prompt, terms.tools, terms.tool_order, terms.told)
+    if of_run == (None, None, (), ""):
         return common
-    own = msgspec.json.encode((terms.system_prompt, terms.tools, terms.tool_order))
+    own = msgspec.json.encode(of_run)
     return f"{common}+{hashlib.sha256(own).hexdigest()[:16]}"
 
 

@@ -22,6 +22,10 @@ from nanobot.tools.registry import ToolRegistry
 _AT_ONCE = 8
 _DECIDED = Judgement(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
 
+_EACH = Judgement(
+    verdict=Verdict.ASK, rule="terms of the run", why="the program wants to agree to every call"
+)
+
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
     """How often a call that failed inside its tool is made again, `delay` seconds later. Only calls
@@ -112,7 +116,10 @@ class Caller:
         if pending.refusal is not None or pending.approved:
             return _DECIDED
         call = pending.call
-        return await self._tools.judge(call.name, call.arguments, _context(turn, pending))
+        judged = await self._tools.judge(call.name, call.arguments, _context(turn, pending))
+        if turn.terms.approve and judged.verdict is Verdict.ALLOW and not judged.configured:
+            return _EACH
+        return judged
 
     async def _park(self, turn: Turn, pending: step.PendingCall, judged: Judgement) -> str | None:
         """Ask. None: how it goes on is in the log; else why there is nobody to ask."""
@@ -154,7 +161,7 @@ class Caller:
 
     async def _side_by_side(self, turn: Turn, beside: list[step.PendingCall], done: _Done) -> None:
         """Make calls without effect at the same time; their results keep the order of the calls."""
-        at_once = asyncio.Semaphore(_AT_ONCE)
+        at_once = asyncio.Semaphore(min(turn.terms.max_parallel or _AT_ONCE, _AT_ONCE))
         place = len(done.results)
         done.begin()
 

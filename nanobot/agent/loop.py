@@ -28,20 +28,15 @@ from nanobot.bus.events import (
     RunTerms,
     Sender,
 )
-from nanobot.config import home_of
+from nanobot.cron.service import CronService
 from nanobot.errors import UsageError
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.manager import SessionManager
 from nanobot.settings import ExecSettings
-from nanobot.skills import Skills
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
+from nanobot.toolbox import default_tools
 from nanobot.tools.base import CallContext
-from nanobot.tools.exec import Terms, exec_tool
-from nanobot.tools.files import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.roots import Roots
-from nanobot.tools.sandbox import Sandbox, find_bwrap
-from nanobot.tools.skill import skill_tool
 
 _DRAIN_SECONDS = 30.0
 _ME = Sender("local", "you")
@@ -80,8 +75,9 @@ class AgentLoop:
     bus's journal at every step. Without `restrict_to_workspace` the file tools reach the whole
     file system, but never nanobot's own home outside of the workspace. Commands run in the sandbox
     or not at all. `max_retries` and `retry_delay` are for calls without effect that failed inside
-    their tool. What this version does not have yet (`brave_api_key`, `cron_service`) raises
-    UsageError.
+    their tool. With a `cron_service` the model may have things done by the clock, which `run` does.
+    `brave_api_key`, `exec_config`, `cron_service` and `restrict_to_workspace` are about the default
+    tools: with `tools` of one's own the first three raise UsageError.
     """
 
     def __init__(  # noqa: PLR0913 - the promised signature
@@ -93,7 +89,7 @@ class AgentLoop:
         max_iterations: int = 20,
         brave_api_key: str | None = None,
         exec_config: ExecSettings | None = None,
-        cron_service: None = None,
+        cron_service: CronService | None = None,
         restrict_to_workspace: bool = False,  # noqa: FBT001, FBT002 - the promised signature
         tools: ToolRegistry | None = None,
         context_builder: ContextBuilder | None = None,
@@ -103,16 +99,29 @@ class AgentLoop:
         temperature: float = 0.7,
         max_tokens: int = 4096,
     ) -> None:
-        for name, given in (("brave_api_key", brave_api_key), ("cron_service", cron_service)):
-            if given is not None:
-                raise UsageError(f"{name}: this version has nothing that uses it; leave it out")
+        of_tools = {
+            "brave_api_key": brave_api_key,
+            "exec_config": exec_config,
+            "cron_service": cron_service,
+        }
+        if tools is not None and (
+            named := [name for name, given in of_tools.items() if given is not None]
+        ):
+            raise UsageError(
+                f"{named[0]}: it is for the default tools; give it to your own `tools`"
+            )
         self.bus = bus
         self.workspace = Path(workspace)
         self.context = context_builder or ContextBuilder(self.workspace)
         self.sessions = session_manager or SessionManager(bus)
         self.tools = tools or default_tools(
-            self.workspace, exec_config or ExecSettings(), everywhere=not restrict_to_workspace
+            self.workspace,
+            exec_config or ExecSettings(),
+            everywhere=not restrict_to_workspace,
+            brave_api_key=brave_api_key or "",
+            cron=cron_service,
         )
+        self._cron = cron_service
         self._models = _OneProvider(provider, model)
         self._clock, self._ids = SystemClock(), RandomIds()
         self._retries = Retries(count=max_retries, delay=retry_delay)
@@ -136,7 +145,10 @@ class AgentLoop:
             async with asyncio.TaskGroup() as tasks:
                 await lanes.recover()
                 serving = tasks.create_task(lanes.run(), name="agent")
+                firing = None if self._cron is None else tasks.create_task(self._cron.run())
                 await stop.wait()
+                if firing is not None:
+                    firing.cancel()
                 await lanes.drain(_DRAIN_SECONDS)
                 serving.cancel()
         finally:
@@ -233,22 +245,6 @@ class AgentLoop:
             origin=Origin.API,
             terms=msgspec.structs.replace(terms, run_id=run_id, direct=True),
         )
-
-
-def default_tools(workspace: Path, exec_: ExecSettings, *, everywhere: bool) -> ToolRegistry:
-    """Files and commands. nanobot's home stays out of reach but for the workspace."""
-    environ = environment()
-    hidden = (home_of(environ),)
-    tools = ToolRegistry()
-    for tool in file_tools(Roots(workspace, hidden=hidden, everywhere=everywhere)):
-        tools.register(tool)
-    tools.register(skill_tool(Skills(workspace, environ)))
-    bwrap = None if exec_.sandbox == "off" else find_bwrap()
-    sandbox = Sandbox(bwrap, hidden=hidden, environment=environ)
-    tools.register(
-        exec_tool(sandbox, workspace, Terms(network=exec_.network, timeout=exec_.timeout))
-    )
-    return tools
 
 
 class _OneProvider:

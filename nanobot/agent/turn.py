@@ -179,7 +179,8 @@ class Turn:
             self.owed(address)
         self._bus.wake(self.run.session_key, self.run.kind, asked.expires_at - asked.asked_at)
         self.emit(EventKind.STATUS, state="waiting")
-        told = {"tool": asked.tool, "arguments": asked.arguments[:500], "why": asked.why}
+        told: dict[str, object] = {"tool": asked.tool, "arguments": asked.arguments[:500]}
+        told |= {"why": asked.why, "id": getattr(parked.entries[0].body, "id", 0)}
         self.emit(EventKind.APPROVAL, question=asked.question, choices=asked.choices, **told)
 
     def owed(self, address: Address) -> None:

@@ -99,7 +99,9 @@ class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     instead of the session's past. `direct`: the answer goes back to the caller and is not
     delivered anywhere. `unattended`: nobody is there who could be asked anything. `digest` tells
     whether two callers asked for the same thing. `model` is asked instead of the session's. `type`
-    is what a background run does, other than asking the model, with its `input` (JSON).
+    is what a background run does, other than asking the model, with its `input` (JSON). `approve`:
+    whoever asked wants to agree to every call that no rule of the configuration allows. `told`
+    stands at the end of the system prompt.
     """
 
     run_id: str = ""
@@ -113,9 +115,12 @@ class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_tool_rounds: int | None = None
     max_run_seconds: float | None = None
     max_tool_calls: int | None = None
+    max_parallel: int | None = None
+    approve: bool = False
     tools: tuple[str, ...] | None = None
     tool_order: tuple[str, ...] = ()
     system_prompt: str | None = None
+    told: str = ""
     history: tuple[tuple[str, str], ...] | None = None
 
 

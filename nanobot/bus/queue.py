@@ -10,10 +10,12 @@ from nanobot.agent.states import RunKind
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Address, InboundMessage, OutboundMessage, Role
 from nanobot.bus.gate import MAX_TEXT, clean, session_key
+from nanobot.cron.jobs import Jobs
 from nanobot.errors import Fenced, UsageError
 from nanobot.journal import Admission, Consumed, Journal
 from nanobot.outgoing import OutboundRow
 from nanobot.ports import OutboundPart
+from nanobot.repositories.jobs import SqlJobs
 from nanobot.repositories.tasks import SqlTasks
 from nanobot.store.opening import Store, in_memory
 from nanobot.system import RandomIds, SystemClock
@@ -60,6 +62,14 @@ class MessageBus(Bus):
                 raise UsageError("this bus works over a store that somebody else opened")
             self._tasks = SqlTasks(opened[1].database, opened[1].writer)
         return self._tasks
+
+    @property
+    def jobs(self) -> Jobs:
+        """What the private store keeps of jobs, for a CronService. Raises UsageError as `tasks`."""
+        opened = self.journal, self._own
+        if opened[1] is None:
+            raise UsageError("this bus works over a store that somebody else opened")
+        return SqlJobs(opened[1].database, opened[1].writer)
 
     async def close(self) -> None:
         """Forget the private store. A journal that was given stays open."""

@@ -21,7 +21,7 @@ from nanobot.config import Config, load
 from nanobot.control import LINE_LIMIT, Answer, Call, Refusal, Result, line
 from nanobot.errors import NanobotError, StoreLocked
 from nanobot.operations import Operation
-from nanobot.operations.showing import as_text
+from nanobot.showing import as_text
 
 _PATIENCE_SECONDS = 5.0
 _ASK_SECONDS = 120.0

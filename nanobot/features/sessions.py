@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from nanobot.errors import NanobotError
 from nanobot.operations.operation import Arguments, Caller, First, HereFirst, Limit, Operation
-from nanobot.operations.showing import as_text, cell
 from nanobot.records import EntryView, RunPage, SessionPage, SessionView
+from nanobot.showing import as_text, cell
 
 if TYPE_CHECKING:
     from nanobot.operations.desk import Operations

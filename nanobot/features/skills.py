@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from nanobot.bus.events import Role
 from nanobot.operations.operation import Arguments, Caller, First, Nothing, Operation
-from nanobot.operations.showing import as_text
+from nanobot.showing import as_text
 from nanobot.skills import SkillView
 
 if TYPE_CHECKING:

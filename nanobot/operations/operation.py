@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from nanobot.bus.events import Address, Role
 from nanobot.errors import UsageError
-from nanobot.operations.showing import as_text
+from nanobot.showing import as_text
 
 if TYPE_CHECKING:
     from nanobot.budgets import Budgets, Spending

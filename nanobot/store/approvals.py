@@ -66,7 +66,7 @@ def park(
     runs.attempted(connection, run, -1)  # its next claim is no unclean end
     lanes.free(connection, lane)
     aside = previews.set_aside(connection, writer, run, identity)
-    asking = [message(asked, to) for to in reached]
+    asking = [] if asked.direct else [message(asked, to) for to in reached]
     outbox.owe(connection, writer, asked.session_key, run.id, asking)
     more = inbox.any_waiting(connection, asked.session_key)
     owes = {*reached, run.address} if aside else reached
@@ -171,7 +171,8 @@ def _news(
     if asked.expires_at <= writer.clock.now():
         return asked, "expired", None
     turn = inbox.one_turn(waiting)
-    return asked, "detached" if turn and not inbox.hold(writer, turn) else "waiting", None
+    detached = turn and not asked.direct and not inbox.hold(writer, turn)
+    return asked, "detached" if detached else "waiting", None
 
 
 def go_on(connection: sa.Connection, writer: Writer, lane: Lane, run: Run) -> None:

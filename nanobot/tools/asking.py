@@ -35,11 +35,14 @@ def approval(
     tools: ToolRegistry, place: Place, call: ToolCall, judged: Judgement, now: float
 ) -> Approval | None:
     """What is to be asked; None where nobody can be: who asked for the run waits for its end, or
-    no person did and there is a question to answer."""
+    no person did and there is a question to answer. A program that wants to agree to every call
+    is asked itself, by an event."""
     run, settings = place.run, tools.policy.settings
-    if any(one.terms and (one.terms.direct or one.terms.unattended) for one in place.asked):
-        return None
+    terms = [one.terms for one in place.asked if one.terms is not None]
     question = tools.question(call.name, call.arguments) or Question("")
+    program = any(one.approve for one in terms) and not question.text
+    if any(one.direct or one.unattended for one in terms) and not program:
+        return None
     asker = Person(role=run.role, channel=run.address.channel, id=run.sender_id)
     of_person = run.origin in (Origin.USER, Origin.APPROVAL)
     here = of_person and (bool(question.text) or may_approve(settings.approvers, asker))
@@ -62,7 +65,8 @@ def approval(
         sender_name=next((one.sender_name for one in place.asked), ""),
         role=run.role,
         tainted=place.tainted,
-        here=here,
+        here=here or program,
+        direct=program,
         approvers=settings.approvers,
         asked_at=now,
         expires_at=now + seconds,
