@@ -14,14 +14,20 @@ from typing import Any
 import msgspec
 import pytest
 
+from nanobot.agent.loop import AgentLoop
 from nanobot.agent.states import RunState
 from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.bus.events import EventKind
-from nanobot.errors import NotServed, RunConflict, StoreLocked, UsageError
+from nanobot.bus.queue import MessageBus
+from nanobot.cron.service import CronService
+from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
+from nanobot.operations import Operations
 from nanobot.programs import WHERE, Programs
 from nanobot.providers import litellm_provider
+from nanobot.providers.base import Completion
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.session.entries import CancelEntry, PromptEntry
+from nanobot.settings import PolicySettings, RuleSettings
 from nanobot.system import SystemClock
 from nanobot.testing import (
     FakeGateway,
@@ -32,6 +38,7 @@ from nanobot.testing import (
     gateway,
 )
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
+from nanobot.tools.policy import Policy
 from tests.doubles.openai_server import OpenAIServer
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "library.md").read_text("utf-8")
@@ -223,6 +230,122 @@ async def test_what_cannot_be_done_is_refused_by_name(field: str, asked: RunInpu
         assert bot.provider.requests == []
 
 
+@pytest.mark.parametrize("approve", [True, False])
+async def test_a_program_may_want_to_agree_to_every_call(approve: bool) -> None:
+    calls: list[str] = []
+    model = ScriptedProvider(asks_for("clock"), "done")
+    async with gateway(model, tools=[clock(calls=calls)]) as bot:
+        asked = question(
+            session_key="api:s", tool_policy=ToolPolicy(require_approval_by_default=True)
+        )
+        async for event in bot.programs.stream(asked):
+            if isinstance(event, RunResult):
+                assert (event.status, event.message) == (RunState.COMPLETED, "done")
+            elif event.kind is EventKind.APPROVAL:
+                assert (event.payload["tool"], calls) == ("clock", [])
+                verb = "approve" if approve else "deny"
+                await Operations(bot).call(verb, {"id": event.payload["id"]})
+        assert len(calls) == approve
+        seen = str(model.requests[1].messages[-1].content)
+        assert seen == "noon" if approve else "denied" in seen
+        assert bot.channel.sent == []
+        assert await bot.records.outbox(state="pending", limit=9) == []
+
+
+async def test_what_waits_in_the_session_of_such_a_run_waits_on() -> None:
+    model = ScriptedProvider(asks_for("clock"), "one", "two")
+    async with gateway(model, tools=[clock()]) as bot, asyncio.TaskGroup() as tasks:
+        policy = ToolPolicy(require_approval_by_default=True)
+        first = tasks.create_task(
+            ended(bot.programs, question("a", session_key="api:s", tool_policy=policy))
+        )
+        await bot.settle()
+        second = tasks.create_task(ended(bot.programs, question("b", session_key="api:s")))
+        await bot.settle()
+        (asked,) = await bot.records.approvals(session="", state="waiting", limit=9)
+        await Operations(bot).call("approve", {"id": asked.id})
+        assert ((await first).message, (await second).message) == ("one", "two")
+
+
+async def test_a_call_that_nobody_agrees_to_in_time_is_refused() -> None:
+    model = ScriptedProvider(asks_for("clock"), "went on")
+    async with gateway(model, tools=[clock()]) as bot, asyncio.TaskGroup() as tasks:
+        policy = ToolPolicy(require_approval_by_default=True)
+        result = tasks.create_task(ended(bot.programs, question(tool_policy=policy)))
+        await bot.settle()
+        (asked,) = await bot.records.approvals(session="", state="waiting", limit=9)
+        bot.home.clock.advance(asked.expires_at - asked.asked_at + 1)  # type: ignore[attr-defined]
+        assert (await result).message == "went on"
+        assert "nobody approved it within" in str(model.requests[1].messages[-1].content)
+
+
+async def test_what_the_configuration_allows_needs_no_agreement() -> None:
+    rule = RuleSettings(tool="clock", verdict="allow")
+    async with gateway(ScriptedProvider(asks_for("clock"), "done"), tools=[clock()]) as bot:
+        bot.tools.policy = Policy(PolicySettings(rules=(rule,)))
+        policy = ToolPolicy(require_approval_by_default=True)
+        result = await ended(bot.programs, question(tool_policy=policy))
+        assert result.message == "done"
+
+
+async def test_so_many_calls_without_effect_are_made_at_a_time() -> None:
+    async def most(asked: RunInput) -> int:
+        now = peak = 0
+
+        async def tell(_: Nothing, context: CallContext) -> str:
+            nonlocal now, peak
+            now += 1
+            peak = max(peak, now)
+            for _turn in range(10):
+                await asyncio.sleep(0)
+            now -= 1
+            return "noon"
+
+        slow = msgspec.structs.replace(clock(), run=tell)
+        call = asks_for("clock").tool_calls[0]
+        both = Completion(text="", tool_calls=(call,) * 3, finish_reason="tool_calls")
+        async with gateway(ScriptedProvider(both, "done"), tools=[slow]) as bot:
+            await ended(bot.programs, asked)
+        return peak
+
+    assert await most(question()) == 3
+    assert await most(question(tool_policy=ToolPolicy(max_parallel=2))) == 2
+    assert await most(question(tool_policy=ToolPolicy(max_parallel=1))) == 1
+
+
+async def test_what_a_program_tells_a_run_ends_its_prompt_and_no_other() -> None:
+    async with gateway() as bot:
+        told = {"zeta": "last", "alpha": "first"}
+        asked = question(runtime_init_data=told, runtime_hints={"be": "brief"})
+        again = question(
+            runtime_init_data=dict(reversed(told.items())), runtime_hints={"be": "brief"}
+        )
+        for one in (asked, again, question()):
+            await ended(bot.programs, one)
+        prompts = [str(request.messages[0].content) for request in bot.provider.requests]
+        assert prompts[0].endswith(
+            "What is known for this run:\n- alpha: first\n- zeta: last\n\n"
+            "Hints for this run:\n- be: brief"
+        )
+        assert prompts[1] == prompts[0]
+        assert "alpha" not in prompts[2]
+
+
+async def test_jobs_are_done_while_the_loop_of_their_service_runs(tmp_path: Path) -> None:
+    bus = MessageBus()
+    service = CronService(bus.jobs, bus, SystemClock())
+    model = ScriptedProvider(otherwise=lambda request: "Tea is ready.")
+    agent = AgentLoop(bus, model, tmp_path / "workspace", cron_service=service)
+    wish = {"action": "add", "schedule": "every 2 hours", "message": "the tea", "zone": "UTC"}
+    assert "Added: #1" in await agent.execute_tool("cron", wish)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(agent.run())
+        await agent.execute_tool("cron", {"action": "run", "job_id": "1"})
+        assert (await bus.consume_outbound()).text == "Tea is ready."
+        agent.stop()
+    await bus.close()
+
+
 # Across processes
 
 
@@ -309,6 +432,22 @@ async def test_a_run_is_aborted_through_the_socket(home: Path) -> None:
                 break
             await joined.abort("slow")
         assert (await result).status is RunState.ABORTED
+
+
+async def test_calls_are_agreed_to_through_the_socket_and_at_home(home: Path) -> None:
+    policy = ToolPolicy(require_approval_by_default=True)
+    async with Agent.open(home) as own, Agent.connect(home) as joined:
+        for agent in (own, joined):
+            asked = question('tool:list_dir:{"path": "."}\nsay:listed', tool_policy=policy)
+            async for event in agent.run_stream(asked):
+                if event.kind is EventKind.APPROVAL:
+                    number = int(str(event.payload["id"]))
+                    await agent.decide(number, approve=True)
+                    with pytest.raises(NanobotError, match="already approved"):
+                        await agent.decide(number, approve=False)
+            assert event.payload["text"] == "listed"
+        with pytest.raises(NanobotError, match="Nothing of the number 77"):
+            await joined.decide(77, approve=True)
 
 
 async def test_an_error_within_comes_out_as_it_was_raised(home: Path) -> None:

@@ -57,19 +57,22 @@ class MessageBus(Bus):
         """What the private store keeps of background runs. Raises UsageError over a journal that
         was given: who opened that store has them."""
         if self._tasks is None:
-            opened = self.journal, self._own
-            if opened[1] is None:
-                raise UsageError("this bus works over a store that somebody else opened")
-            self._tasks = SqlTasks(opened[1].database, opened[1].writer)
+            store = self._opened()
+            self._tasks = SqlTasks(store.database, store.writer)
         return self._tasks
 
     @property
     def jobs(self) -> Jobs:
         """What the private store keeps of jobs, for a CronService. Raises UsageError as `tasks`."""
+        _ = self.tasks  # without these no run of a job begins
+        store = self._opened()
+        return SqlJobs(store.database, store.writer)
+
+    def _opened(self) -> Store:
         opened = self.journal, self._own
         if opened[1] is None:
             raise UsageError("this bus works over a store that somebody else opened")
-        return SqlJobs(opened[1].database, opened[1].writer)
+        return opened[1]
 
     async def close(self) -> None:
         """Forget the private store. A journal that was given stays open."""

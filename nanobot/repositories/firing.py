@@ -137,6 +137,8 @@ class _Firing:
         else:
             status = None
         if status is None:
+            if row.inbound_state == "pending":
+                self.wakes.append(row.session_key)
             self._still(row)
             return
         job = self.job(row.job_id)

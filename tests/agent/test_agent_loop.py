@@ -16,6 +16,7 @@ from nanobot.bus.events import Address, EventKind, InboundMessage, RunEvent, Sen
 from nanobot.bus.queue import MessageBus
 from nanobot.errors import ModelRefused, ToolUnknown, UsageError
 from nanobot.session.entries import CancelEntry, UserEntry
+from nanobot.settings import ExecSettings
 from nanobot.testing import Held, MemoryHome, Process, ScriptedProvider, asks_for, last_text
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.registry import ToolRegistry
@@ -216,17 +217,29 @@ async def test_a_tool_can_be_called_without_a_model(world: World) -> None:
         await agent.execute_tool("calendar", {})
 
 
-@pytest.mark.parametrize("given", [{"brave_api_key": "k"}, {"cron_service": object()}])
-def test_what_is_not_there_yet_is_refused_by_name(tmp_path: Path, given: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "given", [{"brave_api_key": "k"}, {"cron_service": object()}, {"exec_config": ExecSettings()}]
+)
+def test_what_is_for_the_default_tools_is_refused_beside_others(
+    tmp_path: Path, given: dict[str, object]
+) -> None:
     (name,) = given
     with pytest.raises(UsageError, match=name):
-        AgentLoop(MessageBus(), ScriptedProvider(), tmp_path, **given)  # type: ignore[arg-type]
+        AgentLoop(
+            MessageBus(),
+            ScriptedProvider(),
+            tmp_path,
+            tools=ToolRegistry(),
+            **given,  # type: ignore[arg-type]
+        )
 
 
 async def test_the_default_tools_are_files_and_commands(tmp_path: Path) -> None:
     agent = AgentLoop(MessageBus(), ScriptedProvider(), tmp_path / "w", restrict_to_workspace=True)
     names = {one["function"]["name"] for one in agent.tools.get_definitions()}
     assert {"read_file", "write_file", "edit_file", "list_dir", "exec"} <= names
+    assert {"web_fetch", "web_search"} <= names
+    assert "cron" not in names
     await agent.execute_tool("write_file", {"path": "a.txt", "content": "kept"})
     assert "kept" in await agent.execute_tool("read_file", {"path": "a.txt"})
 
