@@ -204,8 +204,14 @@ class _Reader(Reader):
         items = self._items(found, path)
         own = {key: value for key, value in items if key in TriggerSettings.__struct_fields__}
         trigger = self._table(TriggerSettings, {"type": name, **own}, path)
+        if not trigger.enabled:
+            # One that is off must not stop the start for a secret that is not there.
+            return trigger
         rest = {key: value for key, value in items if key not in own}
         settings = {key: self._adapter(value, f"{path}.{key}") for key, value in rest.items()}
+        if trigger.to and not all(trigger.to.partition(":")):
+            wanted = "a chat as CHANNEL:ID, such as telegram:1001"
+            raise self._wrong(f"{path}.to", dict(items)["to"], wanted)
         return msgspec.structs.replace(trigger, settings=settings)
 
     def _channel(self, found: Any, name: str) -> ChannelSettings:

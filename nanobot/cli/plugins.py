@@ -11,6 +11,7 @@ from nanobot.settings import RunType
 from nanobot.tasks.types import installed
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry
+from nanobot.triggers import installed as triggers
 
 
 def broken(plugins: Plugins | None = None) -> list[LeftOut]:
@@ -20,4 +21,5 @@ def broken(plugins: Plugins | None = None) -> list[LeftOut]:
     installed(found, get_args(RunType))
     adapters.survey(found)
     plugged.survey(found)
+    triggers.survey(found)
     return found.left_out

@@ -52,6 +52,8 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
         found |= _secrets_in(channel.settings)
     for provider in config.providers.values():
         found |= _secrets_in(provider.settings)
+    for trigger in config.triggers.values():
+        found |= _secrets_in(trigger.settings)
     for server in config.mcp.values():
         found |= {*server.env.values(), *server.headers.values()}
     password = urlsplit(config.database_url).password
