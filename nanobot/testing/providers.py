@@ -1,0 +1,149 @@
+"""The promises of nanobot.providers.base.LLMProvider as checks, for providers of any package.
+
+@pytest.mark.parametrize("check", CHECKS)
+async def test_a_provider_keeps_what_the_port_promises(check: Check) -> None:
+    async with Endpoint() as model:
+        await check(model)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Protocol, TypeAlias, cast
+
+from nanobot.errors import ModelError
+from nanobot.providers.base import (
+    Completion,
+    Delta,
+    LLMProvider,
+    ModelProfile,
+    ModelRequest,
+    Retrying,
+    TextDelta,
+)
+from nanobot.testing.promises import ends_when_cancelled, that
+
+
+class Model(Protocol):
+    """A model, or a server that says what one would say, and the provider that reaches it."""
+
+    def provider(self) -> LLMProvider:
+        """A new one, as configured."""
+        ...
+
+    def ask(self) -> ModelRequest:
+        """Something that it answers with several words."""
+        ...
+
+    def fail(self) -> bool:
+        """From now on it refuses every call; False if it cannot be made to."""
+        ...
+
+    def hang(self) -> bool:
+        """From now on it does not answer; False if it cannot be made to."""
+        ...
+
+
+Check: TypeAlias = Callable[[Model], Awaitable[None]]
+
+
+@asynccontextmanager
+async def _opened(model: Model) -> AsyncIterator[LLMProvider]:
+    provider = model.provider()
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
+
+async def describes_its_models(model: Model) -> None:
+    """A profile is data, for any name, at once."""
+    async with _opened(model) as provider:
+        for name in (model.ask().model, "never-heard-of"):
+            profile = provider.profile(name)
+            that(isinstance(profile, ModelProfile), "profile gives a ModelProfile")
+            that(profile.provider and profile.context_tokens > 0, "it has a provider and a size")
+
+
+async def streams_and_ends_with_one_completion(model: Model) -> None:
+    """Deltas come first and are the answer's text; exactly one Completion is last."""
+    async with _opened(model) as provider:
+        deltas: list[Delta] = [one async for one in provider.chat_stream(model.ask())]
+    ends = [one for one in deltas if isinstance(one, Completion)]
+    that(len(ends) == 1 and deltas[-1] is ends[0], "a stream ends with its one Completion")
+    starts = [at for at, one in enumerate(deltas) if isinstance(one, Retrying)]
+    last = deltas[starts[-1] + 1 if starts else 0 :]
+    said = "".join(one.text for one in last if isinstance(one, TextDelta))
+    that(said == ends[0].text, "the pieces are the whole text")
+    that(ends[0].text.strip(), "it answers")
+
+
+async def answers_whole(model: Model) -> None:
+    """`chat` gives the whole answer of one call, and a provider may be asked again."""
+    async with _opened(model) as provider:
+        for _ in range(2):
+            answer = await provider.chat(model.ask())
+            that(answer.text.strip(), "chat gives an answer")
+            usage = answer.usage
+            that(usage is None or usage.prompt_tokens >= 0, "what is counted is counted upwards")
+            ids = [call.id for call in answer.tool_calls]
+            that(all(ids) and len(set(ids)) == len(ids), "every call has an id of its own")
+
+
+async def answers_side_by_side(model: Model) -> None:
+    """Calls of several runs do not disturb each other."""
+    async with _opened(model) as provider, asyncio.TaskGroup() as tasks:
+        calls = [tasks.create_task(provider.chat(model.ask()), name="call") for _ in range(3)]
+        await asyncio.wait(calls)
+        that(all(call.result().text for call in calls), "each call gets its answer")
+
+
+async def fails_in_the_words_of_the_port(model: Model) -> None:
+    """A call that fails for good raises a ModelError that says why."""
+    async with _opened(model) as provider:
+        if not model.fail():
+            return
+        try:
+            await provider.chat(model.ask())
+        except ModelError as error:
+            that(str(error).strip(), "an error says what went wrong")
+            return
+    raise AssertionError("a call that failed raises a ModelError")
+
+
+async def obeys_cancellation(model: Model) -> None:
+    """A call that is cancelled ends at once, wherever it is."""
+    async with _opened(model) as provider:
+        await ends_when_cancelled(provider.chat(model.ask()), "a call")
+        if model.hang():
+            await ends_when_cancelled(provider.chat(model.ask()), "a call without an answer")
+
+
+async def may_be_left_early(model: Model) -> None:
+    """Whoever has read enough may close the stream, and ask again."""
+    async with _opened(model) as provider:
+        stream = cast("AsyncGenerator[Delta]", provider.chat_stream(model.ask()))
+        await anext(stream)
+        await stream.aclose()
+        that((await provider.chat(model.ask())).text.strip(), "the next call is answered")
+
+
+async def closes_unused(model: Model) -> None:
+    """A provider that was never asked is closed without a word, and twice."""
+    provider = model.provider()
+    await provider.close()
+    await provider.close()
+
+
+CHECKS: tuple[Check, ...] = (
+    describes_its_models,
+    streams_and_ends_with_one_completion,
+    answers_whole,
+    answers_side_by_side,
+    fails_in_the_words_of_the_port,
+    obeys_cancellation,
+    may_be_left_early,
+    closes_unused,
+)

@@ -1,0 +1,128 @@
+"""The promises of nanobot.tasks.types.RunType as checks, for run types of any package.
+
+@pytest.mark.parametrize("check", CHECKS)
+async def test_a_run_type_keeps_what_the_port_promises(check: Check) -> None:
+    await check(Case(kind=COUNT, good={"path": "."}))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from nanobot.agent.states import RunKind, RunState
+from nanobot.bus.events import Address, EventKind, Origin, Role, RunTerms
+from nanobot.errors import ToolArgumentsError
+from nanobot.journal import Run
+from nanobot.tasks.port import Made
+from nanobot.tasks.types import AnyRunType, Types, trouble
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.promises import ends_when_cancelled, that
+from nanobot.tools.base import AnyTool
+from nanobot.tools.registry import ToolRegistry
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """A run type to be checked. `good` is input with which it succeeds, with `tools`."""
+
+    kind: AnyRunType
+    good: Mapping[str, Any] = {}
+    tools: Sequence[AnyTool] = ()
+
+
+Check: TypeAlias = Callable[[Case], Awaitable[None]]
+
+
+class _Job:
+    """See tasks.port.Job."""
+
+    tainted = False
+
+    def __init__(self, terms: RunTerms) -> None:
+        self.terms = terms
+        self.run = Run(
+            id="r1",
+            session_key="task:r1",
+            kind=RunKind.TASK,
+            state=RunState.PREPARING,
+            origin=Origin.RUN,
+            reply_to=None,
+            first_seq=0,
+            attempts=0,
+            created_at=0.0,
+            address=Address("task", "r1"),
+            sender_id="1001",
+            role=Role.OWNER,
+        )
+
+    def emit(self, kind: EventKind, **payload: object) -> None:
+        """Nobody watches."""
+
+
+async def _performed(case: Case) -> Made:
+    tools = ToolRegistry()
+    for tool in case.tools:
+        tools.register(tool)
+    given = msgspec.json.encode(case.kind.parsed(dict(case.good))).decode()
+    job = _Job(RunTerms(type=case.kind.name, input=given))
+    return await Types([case.kind], tools, ManualClock()).perform(job)
+
+
+async def is_written_down_whole(case: Case) -> None:
+    """Name, description, input and limits are what they have to be."""
+    wrong = trouble(case.kind)
+    that(not wrong, f"everything about it is as it has to be, but {wrong}")
+
+
+async def takes_its_input(case: Case) -> None:
+    """Good input is taken, and its log begins with a text that says what is to be done."""
+    given = case.kind.parsed(dict(case.good))
+    that(case.kind.text(given).strip(), "its text says what is to be done")
+    that(isinstance(case.kind.terms(given), RunTerms), "terms gives RunTerms")
+    that(case.kind.delay(given) >= 0, "delay gives seconds")
+    again = msgspec.json.decode(msgspec.json.encode(given))
+    that(case.kind.parsed(again) == given, "its input is the same after a restart")
+
+
+async def refuses_wrong_input(case: Case) -> None:
+    """Whatever a model sends, it is told what is wrong with it."""
+    for wrong in (None, 7, "text", [], [1]):
+        try:
+            case.kind.parsed(wrong)
+        except ToolArgumentsError as error:
+            that(case.kind.name in str(error), "an error names the type")
+            continue
+        raise AssertionError(f"{wrong!r} is refused")
+
+
+async def performs_and_says_so(case: Case) -> None:
+    """It comes to something, and says it."""
+    if case.kind.perform is not None:
+        made = await _performed(case)
+        that(isinstance(made, Made), "perform returns Made")
+        that(made.text.strip(), "what it came to is said in words")
+
+
+async def may_be_done_again(case: Case) -> None:
+    """After a crash it is done again from the start."""
+    if case.kind.perform is not None:
+        await _performed(case)
+        await _performed(case)
+
+
+async def obeys_cancellation(case: Case) -> None:
+    """Whoever cancels a run ends whatever it is doing."""
+    if case.kind.perform is not None:
+        await ends_when_cancelled(_performed(case), "a run")
+
+
+CHECKS: tuple[Check, ...] = (
+    is_written_down_whole,
+    takes_its_input,
+    refuses_wrong_input,
+    performs_and_says_so,
+    may_be_done_again,
+    obeys_cancellation,
+)

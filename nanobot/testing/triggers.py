@@ -1,0 +1,135 @@
+"""The promises of nanobot.triggers.base.Trigger as checks, for triggers of any package.
+
+@pytest.mark.parametrize("check", CHECKS)
+async def test_a_trigger_keeps_what_the_port_promises(check: Check, tmp_path: Path) -> None:
+    await check(Letterbox(tmp_path))
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Protocol, TypeAlias
+
+from nanobot.cron.jobs import Taken
+from nanobot.errors import StoreUnwritable
+from nanobot.testing.promises import soon, that
+from nanobot.triggers.base import Trigger
+
+MAX_TEXT = 50_000
+
+
+class Source(Protocol):
+    """What a trigger looks at, and the trigger over it."""
+
+    def trigger(self) -> Trigger:
+        """A new one over the same things; the one before is no longer used."""
+        ...
+
+    async def happen(self, what: str) -> None:
+        """Something happens; `what` is a word that its prompt will have."""
+        ...
+
+
+Check: TypeAlias = Callable[[Source], Awaitable[None]]
+
+
+class Taker:
+    """A publisher that writes down what it is given. `troubles` are how the next calls end."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.keys: list[str] = []
+        self.offered = 0
+        self.troubles: list[Taken | Exception] = []
+
+    async def publish(self, text: str, *, key: str = "") -> Taken:
+        """See triggers.base.Publisher."""
+        self.offered += 1
+        trouble = self.troubles.pop(0) if self.troubles else "taken"
+        if isinstance(trouble, Exception):
+            raise trouble
+        if key and key in self.keys:
+            return "known"
+        if trouble == "taken":
+            self.texts.append(text)
+            self.keys.append(key)
+        return trouble
+
+    def has(self, word: str) -> bool:
+        """Whether something with that word was taken."""
+        return any(word in text for text in self.texts)
+
+
+@asynccontextmanager
+async def _running(trigger: Trigger, taker: Taker) -> AsyncIterator[asyncio.Task[None]]:
+    """A trigger at work within; an end by itself is seen when one waits for the task."""
+    task: asyncio.Task[None] | None = None
+
+    async def run() -> None:
+        try:
+            await trigger.run(taker)
+        except StoreUnwritable:
+            return  # as the gateway's host: it is started again
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(run(), name="trigger")
+        yield task
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=10)
+        that(done, "run ends when it is cancelled")
+
+
+async def publishes_what_happens(source: Source) -> None:
+    """What happens is said in words, once, and is not too long for a prompt."""
+    taker = Taker()
+    async with _running(source.trigger(), taker) as task:
+        await source.happen("heron")
+        await soon(lambda: taker.has("heron") or task.done(), "what happens is published")
+        that(not task.done(), "run goes on until it is cancelled")
+        await source.happen("stork")
+        await soon(lambda: taker.has("stork"), "what happens next is published")
+    that(all(0 < len(text.strip()) <= MAX_TEXT for text in taker.texts), "a prompt is text")
+    that(sum("heron" in text for text in taker.texts) == 1, "once, not more often")
+
+
+async def may_be_run_again(source: Source) -> None:
+    """A run that was ended leaves nothing behind that hinders the next one."""
+    for word in ("heron", "stork"):
+        taker = Taker()
+        async with _running(source.trigger(), taker):
+            await source.happen(word)
+            await soon(lambda found=taker, one=word: found.has(one), "each run publishes")  # type: ignore[misc]
+
+
+async def goes_on_when_it_is_not_taken(source: Source) -> None:
+    """With too much waiting already it goes on, and what happens afterwards is published."""
+    taker = Taker()
+    taker.troubles = ["full"]
+    async with _running(source.trigger(), taker) as task:
+        await source.happen("heron")
+        await soon(lambda: taker.offered > 0, "what happens is published")
+        await source.happen("stork")
+        await soon(lambda: taker.has("stork") or task.done(), "what comes after is published")
+        that(not task.done(), "run goes on when too much waits")
+
+
+async def may_be_started_after_an_error(source: Source) -> None:
+    """An error of the store is let out, or borne; either way the next run works."""
+    taker = Taker()
+    taker.troubles = [StoreUnwritable("the disk is full")]
+    async with _running(source.trigger(), taker):
+        await source.happen("heron")
+        await soon(lambda: taker.offered > 0, "what happens is published")
+    async with _running(source.trigger(), taker):
+        await source.happen("stork")
+        await soon(lambda: taker.has("stork"), "after an error it works again")
+
+
+CHECKS: tuple[Check, ...] = (
+    publishes_what_happens,
+    may_be_run_again,
+    goes_on_when_it_is_not_taken,
+    may_be_started_after_an_error,
+)

@@ -1,0 +1,27 @@
+"""A gateway at rest, with everything of ours switched on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from nanobot import config
+from nanobot.app import Gateway
+
+
+@pytest.fixture
+async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
+    """With everything switched on that brings a tool."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "a.txt").write_text("hello")
+    (workspace / "c.txt").write_text("old")
+    (tmp_path / "config.toml").write_text(
+        '[agent]\nrecall = "ask"\n[channels.udp]\nenabled = false\n[mcp.it]\ncommand = "/no/such"'
+    )
+    environ = {"NANOBOT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    made = Gateway(config.load(environ), environ)
+    async with made.at_rest("test"):
+        yield made

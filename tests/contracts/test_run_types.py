@@ -1,0 +1,56 @@
+"""Our run types, against the checks that are shipped for authors of others."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from nanobot.app import Gateway
+from nanobot.tasks.builtin import builtin_types
+from nanobot.tasks.port import Made
+from nanobot.tasks.types import Bench, RunType
+from nanobot.testing import (
+    run_types,
+)
+from nanobot.tools.roots import Roots
+
+
+class Args(msgspec.Struct, frozen=True):
+    word: str
+    count: int = 1
+
+
+@pytest.mark.parametrize("check", run_types.CHECKS, ids=lambda check: check.__name__)
+async def test_run_types_of_ours_keep_what_the_port_promises(
+    gateway: Gateway, check: run_types.Check
+) -> None:
+    kinds = {
+        kind.name: kind for kind in builtin_types(gateway.journal, Roots(gateway.config.workspace))
+    }
+    tools = [tool for tool, _, _ in gateway.tools.listed()]
+    good: dict[str, dict[str, object]] = {
+        "agent": {"task": "count"},
+        "sleep": {"seconds": 0, "message": "tea"},
+        "index_repo": {"path": "."},
+    }
+    for name, given in good.items():
+        await check(run_types.Case(kind=kinds[name], good=given, tools=tools))
+
+
+async def performed(given: Args, bench: Bench) -> Made:
+    return Made(text="")
+
+
+KIND = RunType(name="mute", description="Mute.", args=Args, text=lambda _: "", perform=performed)
+
+
+@pytest.mark.parametrize(
+    ("check", "promise"),
+    [
+        (run_types.takes_its_input, "its text says what is to be done"),
+        (run_types.performs_and_says_so, "what it came to is said in words"),
+    ],
+)
+async def test_a_run_types_broken_promise_is_named(check: run_types.Check, promise: str) -> None:
+    with pytest.raises(AssertionError, match=promise):
+        await check(run_types.Case(kind=KIND, good={"word": "a"}))

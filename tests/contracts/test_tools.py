@@ -1,0 +1,152 @@
+"""Our tools, against the checks that are shipped for authors of others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import pytest
+
+from nanobot.app import Gateway
+from nanobot.bus.events import Address, OutboundMessage
+from nanobot.errors import ToolError
+from nanobot.testing import (
+    promises,
+)
+from nanobot.testing import tools as tool_checks
+from nanobot.tools.base import CallContext, Effect, Queued, Tool
+from nanobot.tools.plugins import BUILT_IN
+
+CHAT = Address("cli", "direct")
+
+
+GOOD: dict[str, Mapping[str, Any] | None] = {
+    "read_file": {"path": "a.txt"},
+    "write_file": {"path": "b.txt", "content": "b"},
+    "edit_file": {"path": "c.txt", "old_text": "old", "new_text": "old old"},
+    "list_dir": {"path": "."},
+    "search_files": {"pattern": "hello"},
+    "exec": {"command": "echo hello"},
+    "process": {"action": "list"},
+    "web_search": None,
+    "web_fetch": None,
+    "message": {"content": "hello"},
+    "ask_user": None,
+    "spawn": {"task": "count"},
+    "cron": {"action": "list"},
+    "memory_search": {"query": "anything"},
+    "memory_save": {"text": "Ann likes tea"},
+    "memory_forget": None,
+    "need_information": None,
+    "skill": {"name": "notes"},
+    "mcp_read": None,
+    "find_tools": {"query": "anything"},
+    "call_tool": None,
+}
+FAILING: dict[str, Mapping[str, Any]] = {
+    "read_file": {"path": "no such file"},
+    "write_file": {"path": "../b.txt", "content": "b"},
+    "edit_file": {"path": "a.txt", "old_text": "not there", "new_text": "x"},
+    "list_dir": {"path": "no such folder"},
+    "web_fetch": {"url": "http://127.0.0.1/"},
+    "message": {"content": "hello", "channel": "nowhere", "chat_id": "1"},
+    "memory_forget": {"id": 99},
+    "skill": {"name": "no such skill"},
+    "mcp_read": {"server": "nobody"},
+    "call_tool": {"name": "nothing"},
+}
+
+
+@pytest.mark.parametrize("check", tool_checks.CHECKS, ids=lambda check: check.__name__)
+async def test_every_tool_of_ours_keeps_what_the_port_promises(
+    gateway: Gateway, check: tool_checks.Check
+) -> None:
+    listed = [tool for tool, _, source in gateway.tools.listed() if source == "built-in"]
+    assert {tool.name for tool in listed} == BUILT_IN
+    for tool in listed:
+        case = tool_checks.Case(
+            tool=tool,
+            good=GOOD[tool.name],
+            failing=FAILING.get(tool.name),
+            context=msgspec.structs.replace(tool_checks.context(), address=CHAT),
+        )
+        try:
+            await check(case)
+        except Exception as error:
+            error.add_note(f"the tool is {tool.name}")
+            raise
+
+
+class Args(msgspec.Struct, frozen=True):
+    word: str
+    count: int = 1
+
+
+async def repeat(args: Args, context: CallContext) -> str:
+    if args.count < 0:
+        raise ToolError("count: a word cannot be said less than not at all")
+    return args.word * args.count
+
+
+GOOD_TOOL = Tool(name="repeat", description="Repeats.", args=Args, run=repeat, effect=Effect.NONE)
+
+
+async def silent(args: Args, context: CallContext) -> str:
+    return ""
+
+
+async def stubborn(args: Args, context: CallContext) -> str:
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.05)
+            if args.count < 0:
+                return "done"
+
+
+async def leaving_rows(args: Args, context: CallContext) -> Queued:
+    message = OutboundMessage(address=context.address, text="psst", key="k")
+    return Queued("done", messages=(message,))
+
+
+async def untyped(args: Args, context: CallContext) -> str:
+    if args.count < 0:
+        return "fine"
+    return {"a": 1}  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "promise"),
+    [
+        ({"name": "two words"}, tool_checks.is_written_down_whole, "its name is of letters"),
+        ({"description": "x" * 2_001}, tool_checks.is_written_down_whole, "is short"),
+        ({"effect": "none"}, tool_checks.is_written_down_whole, "effect is not one of"),
+        ({"name": "two words"}, tool_checks.has_a_schema, "it can be registered"),
+        ({"run": silent}, tool_checks.works_and_says_so, "a result says something"),
+        ({"run": leaving_rows}, tool_checks.works_and_says_so, "only a tool of effect `store`"),
+        ({"run": silent}, tool_checks.fails_in_words, "make it fail"),
+    ],
+)
+async def test_a_tools_broken_promise_is_named(
+    change: dict[str, Any], check: tool_checks.Check, promise: str
+) -> None:
+    tool = msgspec.structs.replace(GOOD_TOOL, **change)
+    case = tool_checks.Case(tool=tool, good={"word": "a"}, failing={"word": "a", "count": -1})
+    with pytest.raises(AssertionError, match=promise):
+        await check(case)
+
+
+async def test_work_that_does_not_end_is_named() -> None:
+    over = asyncio.Event()
+
+    async def work() -> None:
+        while not over.is_set():
+            with suppress(asyncio.CancelledError):
+                await over.wait()
+
+    asyncio.get_running_loop().call_later(0.3, over.set)
+    with pytest.raises(ExceptionGroup) as failed:
+        await promises.ends_when_cancelled(work(), "a call", patience=0.1)
+    assert failed.group_contains(AssertionError, match="a call ends when it is cancelled")
