@@ -103,6 +103,20 @@ class MemoryFiles:
         except OSError as error:
             raise NanobotError(f"{file} cannot be written: {error.strerror}") from error
 
+    def check(self, file: str) -> None:
+        """Raises NanobotError, naming the file, if it could not be changed as it is now."""
+        *folder, name = file.split("/")
+        try:
+            with self._opened(folder, create=True) as descriptor:
+                if not os.access(".", os.W_OK | os.X_OK, dir_fd=descriptor):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+                with suppress(FileNotFoundError):
+                    status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+                        raise NanobotError(f"{file} is no file of less than {MAX_BYTES:,} bytes")
+        except OSError as error:
+            raise NanobotError(f"{file} cannot be written: {error.strerror}") from error
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         with self._exclusive():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -14,19 +15,19 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.errors import NanobotError
+from nanobot.errors import NanobotError, StoreError
 from nanobot.memory import files as places
-from nanobot.memory.embed import MAX_CHARS, Embedder
+from nanobot.memory.embed import Embedder
 from nanobot.memory.files import MemoryFiles, Stamp
 from nanobot.memory.items import digest_of, extended, items, normal, without
 from nanobot.memory.port import MAX_TEXT, Found, Kind, MemoryView, Provenance, Saved, State
-from nanobot.memory.records import Draft, Line, Memories
-from nanobot.memory.search import Search, packed
+from nanobot.memory.records import Draft, Line, Memories, Writing
+from nanobot.memory.search import Search
 from nanobot.memory.terms import terms_of
+from nanobot.memory.vectors import Vectorising
 from nanobot.ports import Clock
 from nanobot.tools.base import Write
 
-_BATCH = 32
 _AGAIN_SECONDS = (30.0, 120.0, 600.0)
 
 
@@ -52,14 +53,13 @@ class Memory:
         self._files = files
         self._store = store
         self._clock = clock
-        self._embedder = embedder
+        self._vectors = None if embedder is None else Vectorising(store, embedder)
         self._terms = terms
         self._search = Search(store, embedder)
         self._seen: dict[str, dict[str, Stamp]] = {}
         self._lines: dict[str, tuple[Stamp, list[Line]]] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._wake = asyncio.Event()
-        self._refused: set[int] = set()
         self._unfiled: set[str] = set()
 
     # For runs
@@ -126,12 +126,47 @@ class Memory:
             kind=kind,
             provenance=provenance,
         )
+        return self._writing(self._store.saving(draft), scope)
 
-        def saved() -> None:
-            self._unfiled.add(scope)
-            self._wake.set()
+    async def keeping(
+        self, scope: str, text: str, provenance: Provenance, *, state: State, kind: Kind
+    ) -> tuple[Saved, Write | None]:
+        """As `save` with somebody else's transaction: what that will come to, and what does it
+        (None: it is known). The files follow as with `saving`. Raises NanobotError as `save`."""
+        text = _checked(text)
+        digest = digest_of(text)
+        await self.filed(scope)
+        known = await self._store.known(scope, digest)
+        if known is not None and (state != "active" or known.state == "active"):
+            return known, None
+        if state == "active":
+            file, _ = await self._place(scope, text, kind)
+            await asyncio.to_thread(self._files.check, file)
+        identity = await self._store.reserve() if known is None else known.id
+        draft = Draft(
+            scope=scope,
+            text=text,
+            digest=digest,
+            terms=terms_of(text),
+            state=state,
+            kind=kind,
+            provenance=provenance,
+            id=identity,
+        )
+        write = self._writing(self._store.keeping(draft), scope)
+        return Saved(id=identity, state=state, fresh=known is None), write
 
-        return _Saving(self._store.saving(draft), saved)
+    async def forgetting(self, identity: int, scope: str) -> tuple[MemoryView, Write]:
+        """As `forget` with somebody else's transaction: what will be gone, and what does it. Its
+        line goes as with `saving`, and with it the last trace. Raises NanobotError as `forget`."""
+        view = await self.show(identity, scope)
+        digest = digest_of(view.text)
+        for file in [one for one in self._seen[scope] if self._holds(one, digest)]:
+            await asyncio.to_thread(self._files.check, file)
+        return view, self._writing(self._store.forgetting(identity), scope)
+
+    def _writing(self, write: Callable[[Any], None], scope: str) -> Write:
+        return Writing(write, partial(self._unfiled.add, scope), self._wake.set)
 
     async def filed(self, scope: str) -> None:
         """Have what was committed by `saving` stand in the scope's files. Raises NanobotError."""
@@ -145,11 +180,7 @@ class Memory:
         digest = digest_of(view.text)
         async with self._locks[view.scope]:
             await self._follow(view.scope)
-            for file in self._seen[view.scope]:
-                if any(line.digest == digest for line in self._lines[file][1]):
-                    await asyncio.to_thread(
-                        self._files.change, file, lambda text: without(text, digest)
-                    )
+            await self._erase(self._seen[view.scope], digest)
             await self._store.remove(identity)
         return view
 
@@ -224,9 +255,24 @@ class Memory:
         try:
             for text, kind in await self._store.unfiled(scope):
                 await self._write(scope, text, kind)
+            forgotten = await self._store.forgotten(scope)
+            files = await asyncio.to_thread(self._files.look, scope) if forgotten else ()
+            for identity, text in forgotten:
+                await self._erase(files, digest_of(text))
+                await self._store.remove(identity)
         except NanobotError:
             self._unfiled.add(scope)
             raise
+
+    async def _erase(self, files: Iterable[str], digest: bytes) -> None:
+        """Take a memory out of files."""
+        for file in files:
+            if await asyncio.to_thread(self._holds, file, digest):
+                change = self._files.change
+                await asyncio.to_thread(change, file, lambda text: without(text, digest))
+
+    def _holds(self, file: str, digest: bytes) -> bool:
+        return any(item.digest == digest for item in items(self._files.read(file)))
 
     def _read(self, stamps: dict[str, Stamp]) -> list[Line]:
         found: list[Line] = []
@@ -247,13 +293,18 @@ class Memory:
 
     async def _write(self, scope: str, text: str, kind: Kind) -> str:
         """Add a line to the file it belongs into; returns which."""
+        file, heading = await self._place(scope, text, kind)
+        await asyncio.to_thread(self._files.change, file, lambda found: _with(found, text, heading))
+        return file
+
+    async def _place(self, scope: str, text: str, kind: Kind) -> tuple[str, str]:
+        """The file a line belongs into, and what a new one is called."""
         file, heading = places.curated(scope), "Memory"
         length = len(await asyncio.to_thread(self._files.read, file)) if kind == "fact" else 0
         if kind != "fact" or length + len(text) > self._terms.max_file_chars:
             heading = self._today()
             file = places.notes(scope, heading)
-        await asyncio.to_thread(self._files.change, file, lambda found: _with(found, text, heading))
-        return file
+        return file, heading
 
     def _today(self) -> str:
         try:
@@ -276,23 +327,26 @@ class Memory:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Follow every file from the start, and make vectors, within."""
+        """Follow every file from the start, write what was saved without them, and make vectors,
+        within."""
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(self._serve(), name="memory")
             try:
                 yield
             finally:
                 task.cancel()
+        with boundary("memory files"):
+            await self._filed_all()
 
     async def _serve(self) -> None:
         with boundary("reading the memory files"):
             await self.listed(scopes=None, limit=1)
         failed = 0
-        while self._embedder is not None:
+        while True:
             self._wake.clear()
             made = False
             with boundary("vectors of memories"):
-                made = await self.embed_all()
+                made = all([await self._filed_all(), await self.embed_all()])
             if made:
                 failed = 0
                 await self._wake.wait()
@@ -300,60 +354,21 @@ class Memory:
                 await self._clock.sleep(_AGAIN_SECONDS[min(failed, len(_AGAIN_SECONDS) - 1)])
                 failed += 1
 
+    async def _filed_all(self) -> bool:
+        """False if a file cannot be written; what belongs there is found all the same."""
+        for scope in sorted(self._unfiled):
+            try:
+                await self.filed(scope)
+            except StoreError:
+                raise
+            except NanobotError as error:
+                logger.warning("what is remembered is in no file yet: {}", error)
+        return not self._unfiled
+
     async def embed_all(self) -> bool:
         """Make the vectors that are missing; False if the model failed and it is worth trying
         again."""
-        if self._embedder is None:
-            return True
-        model, done = self._embedder.model, -1
-        while done:
-            most = _BATCH + len(self._refused)
-            missing = await self._store.without_vector(model, most)
-            batch = [one for one in missing if one[0] not in self._refused][:_BATCH]
-            if not batch:
-                return True
-            done = await self._embedded(self._embedder, batch)
-        return False
-
-    async def _embedded(self, embedder: Embedder, batch: list[tuple[int, str]]) -> int:
-        """Vectors for these, or for those of them that one can be made of; how many it were."""
-        try:
-            texts = [text[:MAX_CHARS] for _, text in batch]
-            vectors = await embedder.embed(texts)
-            made = [(one[0], packed(v)) for one, v in zip(batch, vectors, strict=True)]
-        except (NanobotError, ValueError) as error:
-            if len(batch) == 1:
-                logger.warning("memory {} gets no vector: {}", batch[0][0], error)
-                return 0
-            count = 0
-            refused = []
-            for one in batch:
-                if await self._embedded(embedder, [one]):
-                    count += 1
-                else:
-                    refused.append(one[0])
-                    if not count:
-                        break
-            self._refused.update(refused if count else ())
-            return count
-        await self._store.embed(embedder.model, made)
-        return len(made)
-
-
-class _Saving:
-    """See tools.base.Write."""
-
-    def __init__(self, write: Callable[[Any], None], saved: Callable[[], None]) -> None:
-        self._write = write
-        self._saved = saved
-
-    def write(self, connection: Any) -> None:
-        """See Write."""
-        self._write(connection)
-
-    def written(self) -> None:
-        """See Write."""
-        self._saved()
+        return self._vectors is None or await self._vectors.all()
 
 
 def _with(content: str, text: str, heading: str) -> str:

@@ -21,7 +21,8 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory to be kept; with a `file` in its provenance it stands there already."""
+    """A memory to be kept; with a `file` in its provenance it stands there already. `id` is one
+    that was reserved, or that of a memory known by this text."""
 
     scope: str
     text: str
@@ -30,6 +31,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     kind: Kind
     provenance: Provenance
+    id: int | None = None
 
 
 class Vectors(msgspec.Struct, frozen=True):
@@ -57,6 +59,22 @@ class Memories(Protocol):
     def saving(self, draft: Draft) -> Callable[[Any], None]:
         """What keeps a memory within another transaction, unless its text is known in its scope, in
         whatever state. An active one without a `file` is `unfiled` until a file has it."""
+        ...
+
+    async def reserve(self) -> int:
+        """An id for a memory that is kept with it, or never."""
+        ...
+
+    def keeping(self, draft: Draft) -> Callable[[Any], None]:
+        """As `save`, within another transaction, and `unfiled` as with `saving`."""
+        ...
+
+    def forgetting(self, identity: int) -> Callable[[Any], None]:
+        """What makes a memory `forgotten` within another transaction: nobody sees it any more."""
+        ...
+
+    async def forgotten(self, scope: str) -> list[tuple[int, str]]:
+        """The memories of a scope whose lines and rows are to be removed yet."""
         ...
 
     async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
@@ -109,3 +127,25 @@ class Memories(Protocol):
     async def embed(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Keep vectors; those of memories gone meanwhile are dropped."""
         ...
+
+
+class Writing:
+    """See tools.base.Write. `mark` notes that files have to follow, on whatever thread; `wake` has
+    that done."""
+
+    def __init__(
+        self, write: Callable[[Any], None], mark: Callable[[], None], wake: Callable[[], None]
+    ) -> None:
+        self._write = write
+        self._mark = mark
+        self._wake = wake
+
+    def write(self, connection: Any) -> None:
+        """See Write. It may be committed without anybody being told: it is noted here already."""
+        self._write(connection)
+        self._mark()
+
+    def written(self) -> None:
+        """See Write."""
+        self._mark()
+        self._wake()

@@ -28,6 +28,8 @@ _TSV = sa.text(
     "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
 )
 _MANY = 500
+_FORGOTTEN = "forgotten"
+"""The state of what is gone for everybody and whose line may still be in a file."""
 
 
 class SqlMemories:
@@ -50,6 +52,42 @@ class SqlMemories:
     def saving(self, draft: Draft) -> Callable[[Any], None]:
         """What keeps a memory within another transaction."""
         return lambda connection: _add(connection, self._writer.clock.now(), draft)
+
+    async def reserve(self) -> int:
+        """An id that nobody gets again."""
+
+        def work(connection: sa.Connection) -> int:
+            blank = {"scope": "", "digest": b"", "text": "", "terms": "", "state": _FORGOTTEN}
+            blank |= {"kind": "note", "provenance": b"{}", "created_at": 0.0, "updated_at": 0.0}
+            alone(connection, "memory")
+            made = connection.execute(sa.insert(_m).returning(_m.c.id), blank).scalar_one()
+            connection.execute(sa.delete(_m).where(_m.c.id == made))
+            return int(made)
+
+        return await self._database.transact(work, "memory_reserved")
+
+    def keeping(self, draft: Draft) -> Callable[[Any], None]:
+        """What keeps a memory within another transaction, also one that was rejected."""
+
+        def write(connection: sa.Connection) -> None:
+            _save(connection, self._writer.clock.now(), draft)
+
+        return write
+
+    def forgetting(self, identity: int) -> Callable[[Any], None]:
+        """What makes a memory forgotten within another transaction."""
+        gone = sa.update(_m).where(_m.c.id == identity).values(state=_FORGOTTEN)
+
+        def write(connection: sa.Connection) -> None:
+            connection.execute(gone)
+
+        return write
+
+    async def forgotten(self, scope: str) -> list[tuple[int, str]]:
+        """What is to be removed yet."""
+        query = sa.select(_m.c.id, _m.c.text)
+        query = query.where(_m.c.scope == scope, _m.c.state == _FORGOTTEN)
+        return await self._database.transact(lambda c: [(i, t) for i, t in c.execute(query)])
 
     async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
         """The active memories that are in no file."""
@@ -87,7 +125,7 @@ class SqlMemories:
 
     async def one(self, identity: int) -> MemoryView | None:
         """One memory."""
-        query = sa.select(_m).where(_m.c.id == identity)
+        query = sa.select(_m).where(_m.c.id == identity, _m.c.state != _FORGOTTEN)
         return await self._database.transact(
             lambda c: None if (row := c.execute(query).first()) is None else _view(row)
         )
@@ -96,7 +134,8 @@ class SqlMemories:
         self, *, scopes: Sequence[str] | None, state: str, limit: int
     ) -> list[MemoryView]:
         """Memories, the newest first."""
-        query = sa.select(_m).order_by(_m.c.id.desc()).limit(limit)
+        query = sa.select(_m).where(_m.c.state != _FORGOTTEN)
+        query = query.order_by(_m.c.id.desc()).limit(limit)
         if scopes is not None:
             query = query.where(_m.c.scope.in_(scopes))
         if state:
@@ -133,7 +172,7 @@ class SqlMemories:
         """Memories that still need a vector."""
         query = (
             sa.select(_m.c.id, _m.c.text)
-            .where(_m.c.model.is_distinct_from(model), _m.c.state != "retracted")
+            .where(_m.c.model.is_distinct_from(model), _m.c.state.in_(("active", "proposed")))
             .order_by(_m.c.id.desc())
             .limit(limit)
         )
@@ -212,6 +251,8 @@ def _insert(connection: sa.Connection, draft: Draft, now: float) -> int:
         "terms": draft.terms,
         "created_at": now,
     }
+    if draft.id is not None:
+        values["id"] = draft.id
     made = connection.execute(sa.insert(_m).returning(_m.c.id), values).scalar_one()
     return int(made)
 
@@ -239,6 +280,8 @@ def _follow(connection: sa.Connection, now: float, scope: str, lines: Sequence[L
         connection.execute(sa.delete(_m).where(_m.c.id.in_(gone[at : at + _MANY])))
     for digest, line in told.items():
         row = there.get(digest)
+        if row is not None and row.state == _FORGOTTEN:
+            continue
         if row is not None and (row.state != "active" or _provenance(row).file != line.file):
             placed = {"state": "active", "provenance": _placed(row, line.file), "updated_at": now}
             connection.execute(sa.update(_m).where(_m.c.id == row.id).values(**placed))

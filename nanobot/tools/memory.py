@@ -1,6 +1,7 @@
 """The tools for memory: search it, add to it, remove from it; each within its conversation's scope.
 
-What is saved is known by its text, so that a call that a crash made run twice saves once.
+What a call saves or removes is committed with its result, and the files follow. What is saved is
+known by its text, so that it is saved once however often it is asked for.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import Annotated
 import msgspec
 
 from nanobot.errors import NanobotError, ToolError
-from nanobot.memory.port import MAX_TEXT, Found, MemoryPort, Provenance, Saved, State, scope_of
+from nanobot.memory.index import Memory
+from nanobot.memory.port import MAX_TEXT, Found, Provenance, Saved, State, scope_of
 from nanobot.settings import MemorySettings
-from nanobot.tools.base import AnyTool, CallContext, Effect, Queued, Tool
+from nanobot.tools.base import AnyTool, CallContext, Effect, Queued, Tool, Write
 
 TOP_K = 8
 
@@ -23,6 +25,7 @@ _KNOWN = {
     "proposed": "that is proposed already and waits for a person",
     "retracted": "a person rejected that before; it is not proposed again",
 }
+_GOING = "that is being forgotten just now; try again if it shall be remembered after all"
 
 
 class MemorySearch(msgspec.Struct, frozen=True):
@@ -55,7 +58,7 @@ class MemoryForget(msgspec.Struct, frozen=True):
 class _Tools:
     """The bodies of the three."""
 
-    def __init__(self, memory: MemoryPort, *, ask: bool) -> None:
+    def __init__(self, memory: Memory, *, ask: bool) -> None:
         self._memory = memory
         self._ask = ask
 
@@ -66,7 +69,7 @@ class _Tools:
         tainted = any(one.provenance.tainted for one in found)
         return Queued("\n".join([_MATERIAL, *map(_line, found)]), tainted=tainted)
 
-    async def save(self, args: MemorySave, context: CallContext) -> str:
+    async def save(self, args: MemorySave, context: CallContext) -> Queued:
         unsure = (self._ask or context.tainted) and not context.approved
         origin = Provenance(
             session_key=context.session_key,
@@ -75,23 +78,23 @@ class _Tools:
         )
         state: State = "proposed" if unsure else "active"
         try:
-            saved = await self._memory.save(
+            saved, write = await self._memory.keeping(
                 _scope(context), args.text, origin, state=state, kind="fact"
             )
         except NanobotError as error:
             raise ToolError(str(error)) from error
-        return _told(saved)
+        return Queued(_told(saved, write), writes=() if write is None else (write,))
 
-    async def forget(self, args: MemoryForget, context: CallContext) -> str:
+    async def forget(self, args: MemoryForget, context: CallContext) -> Queued:
         try:
-            gone = await self._memory.forget(args.id, _scope(context))
+            gone, write = await self._memory.forgetting(args.id, _scope(context))
         except NanobotError as error:
             raise ToolError(str(error)) from error
-        return f"forgotten: {gone.text}"
+        return Queued(f"forgotten: {gone.text}", writes=(write,))
 
 
 def memory_tools(
-    memory: MemoryPort,
+    memory: Memory,
     settings: MemorySettings = MemorySettings(),  # noqa: B008 - frozen
 ) -> list[AnyTool]:
     """The three, or none if memory is off. `accept` "ask": what the model wants to save waits for a
@@ -138,9 +141,9 @@ def _line(one: Found) -> str:
     return f"- [{one.id}] {text} ({one.kind} of {day})"
 
 
-def _told(saved: Saved) -> str:
-    if not saved.fresh and saved.state in _KNOWN:
-        return f"{_KNOWN[saved.state]} [{saved.id}]"
+def _told(saved: Saved, write: Write | None) -> str:
+    if write is None:
+        return f"{_KNOWN.get(saved.state, _GOING)} [{saved.id}]"
     if saved.state == "proposed":
         return f"proposed [{saved.id}]; a person has to accept it with /memory accept {saved.id}"
     return f"remembered [{saved.id}]"

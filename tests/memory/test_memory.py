@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import NanobotError
-from nanobot.memory.port import MAX_TEXT, OWNER, Provenance
+from nanobot.memory.port import MAX_TEXT, OWNER, Provenance, Saved
 from tests.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found, memory
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 
@@ -231,6 +231,65 @@ async def test_files_that_cannot_be_read_count_as_they_were(new_home: Home, tmp_
     assert await found(mem, OWNER, "broken") == ["- broken bytes stay"]
     await mem.save(OWNER, "One more", NOBODY)
     assert (tmp_path / f"memory/{TODAY}.md").read_bytes().startswith(b"\xff\xfe- broken")
+
+
+# With other transactions
+
+
+async def test_what_another_transaction_keeps_is_there_with_it_and_then_in_a_file(
+    home: Home, tmp_path: Path
+) -> None:
+    mem = memory(home, tmp_path)
+    told, write = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
+    assert write is not None
+    assert await mem.listed(scopes=None) == []
+    await home.do(write.write)
+    write.written()
+    (kept,) = await mem.listed(scopes=None)
+    assert (kept.id, kept.provenance.file) == (told.id, "MEMORY.md")
+    assert await found(mem, OWNER, "tea") == ["Anna drinks tea"]
+    again = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
+    assert again == (Saved(id=told.id, state="active", fresh=False), None)
+
+
+async def test_what_another_transaction_forgets_is_gone_with_it_and_then_from_its_file(
+    home: Home, tmp_path: Path
+) -> None:
+    mem = memory(home, tmp_path)
+    kept = await mem.save(OWNER, "Anna drinks tea", NOBODY, kind="fact")
+    await mem.save(OWNER, "Bob drinks beer", NOBODY, kind="fact")
+    view, write = await mem.forgetting(kept.id, OWNER)
+    assert view.text == "Anna drinks tea"
+    assert await found(mem, OWNER, "drinks") == ["Bob drinks beer", "Anna drinks tea"]
+    await home.do(write.write)
+    with pytest.raises(NanobotError, match="There is no memory"):
+        await memory(home, tmp_path).show(kept.id)
+    assert (tmp_path / "MEMORY.md").read_text() == "# Memory\n\n- Bob drinks beer\n"
+    assert await home.column("SELECT text FROM memories") == ["Bob drinks beer"]
+
+
+async def test_an_id_that_was_told_never_means_another_memory(home: Home, tmp_path: Path) -> None:
+    mem = memory(home, tmp_path)
+    told, _ = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
+    other = await mem.save(OWNER, "Bob drinks beer", NOBODY)
+    assert other.id > told.id
+    with pytest.raises(NanobotError, match=f"There is no memory {told.id}"):
+        await mem.show(told.id)
+
+
+async def test_a_file_that_cannot_be_written_now_is_written_later(
+    home: Home, tmp_path: Path
+) -> None:
+    mem = memory(home, tmp_path)
+    _, write = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
+    assert write is not None
+    await home.do(write.write)
+    write.written()
+    (tmp_path / "MEMORY.md").mkdir()
+    assert await found(mem, OWNER, "tea") == ["Anna drinks tea"]
+    (tmp_path / "MEMORY.md").rmdir()
+    assert await found(mem, OWNER, "tea") == ["Anna drinks tea"]
+    assert (tmp_path / "MEMORY.md").read_text() == "# Memory\n\n- Anna drinks tea\n"
 
 
 # Vectors

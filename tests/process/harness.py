@@ -248,8 +248,12 @@ members = {members}
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What the store holds."""
-        with closing(sqlite3.connect(self.home / "state.db")) as connection:
+        with closing(self.database()) as connection:
             return connection.execute(query, values).fetchall()
+
+    def database(self) -> sqlite3.Connection:
+        """The store itself."""
+        return sqlite3.connect(self.home / "state.db")
 
     def entries(self, session: str) -> list[Body]:
         """The log of a session."""

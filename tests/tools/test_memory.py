@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import msgspec
@@ -38,12 +39,17 @@ class Bench:
     """The tools over a memory of their own."""
 
     def __init__(self, workspace: Path, settings: MemorySettings) -> None:
-        store = Process(MemoryHome())
+        self.store = store = Process(MemoryHome())
         writer = Writer(ManualClock(), CountingIds(), "us")
-        self.memory = Memory(MemoryFiles(workspace), SqlMemories(store, writer), ManualClock())
+        self.records, self.workspace = SqlMemories(store, writer), workspace
+        self.memory = self.reopened()
         self.tools = ToolRegistry()
         for tool in memory_tools(self.memory, settings):
             self.tools.register(tool)
+
+    def reopened(self) -> Memory:
+        """The memory as the next process has it."""
+        return Memory(MemoryFiles(self.workspace), self.records, ManualClock())
 
     async def save(self, text: str, context: CallContext = CONTEXT) -> str:
         return await self.call("memory_save", context, text=text)
@@ -55,6 +61,15 @@ class Bench:
         return (await self.perform(name, context, **arguments)).text
 
     async def perform(self, name: str, context: CallContext, **arguments: object) -> Queued:
+        """A call, and what the transaction that records its result does with it."""
+        done = await self.asked(name, context, **arguments)
+        for write in done.writes:
+            await self.store.transact(write.write)
+            write.written()
+        await self.memory.listed(scopes=None)
+        return done
+
+    async def asked(self, name: str, context: CallContext, **arguments: object) -> Queued:
         return await self.tools.perform(name, msgspec.json.encode(arguments).decode(), context)
 
 
@@ -134,3 +149,76 @@ async def test_what_cannot_be_kept_says_why(bench: Bench, tmp_path: Path) -> Non
     (tmp_path / "MEMORY.md").mkdir()
     with pytest.raises(ToolError, match=r"MEMORY\.md"):
         await bench.save("x")
+
+
+async def test_a_call_whose_result_is_not_recorded_leaves_nothing(
+    bench: Bench, tmp_path: Path
+) -> None:
+    told = await bench.asked("memory_save", CONTEXT, text="Anna drinks tea")
+    assert told.text == "remembered [1]"
+    assert await bench.memory.listed(scopes=None) == []
+    assert not (tmp_path / "MEMORY.md").exists()
+    assert await bench.save("Anna drinks tea") == "remembered [2]"
+    await bench.asked("memory_forget", CONTEXT, id=2)
+    assert "Anna" in await bench.search("Anna")
+
+
+async def test_what_is_recorded_is_found_before_a_file_has_it(bench: Bench, tmp_path: Path) -> None:
+    (saved,) = (await bench.asked("memory_save", CONTEXT, text="Anna drinks tea")).writes
+    await bench.store.transact(saved.write)
+    assert not (tmp_path / "MEMORY.md").exists()
+    assert "Anna" in await bench.search("tea")
+    assert (tmp_path / "MEMORY.md").read_text() == "# Memory\n\n- Anna drinks tea\n"
+    (gone,) = (await bench.asked("memory_forget", CONTEXT, id=1)).writes
+    await bench.store.transact(gone.write)
+    assert await bench.search("tea") == "nothing is remembered about that"
+    assert "Anna" not in (tmp_path / "MEMORY.md").read_text()
+
+
+async def test_the_next_process_brings_the_files_up_to_what_was_recorded(
+    bench: Bench, tmp_path: Path
+) -> None:
+    await bench.save("Anna drinks tea")
+    await bench.save("Bob drinks beer")
+    (saved,) = (await bench.asked("memory_save", CONTEXT, text="Eve drinks milk")).writes
+    (gone,) = (await bench.asked("memory_forget", CONTEXT, id=1)).writes
+    await bench.store.transact(saved.write)
+    await bench.store.transact(gone.write)
+    again = bench.reopened()
+    assert {one.text for one in await again.listed(scopes=None)} == {
+        "Bob drinks beer",
+        "Eve drinks milk",
+    }
+    text = (tmp_path / "MEMORY.md").read_text()
+    assert text == "# Memory\n\n- Bob drinks beer\n- Eve drinks milk\n"
+
+
+async def test_what_a_person_rejected_the_model_may_save_when_a_person_asks_for_it(
+    bench: Bench,
+) -> None:
+    await bench.memory.save(OWNER, "a rumour", Provenance(), state="proposed")
+    await bench.memory.reject(1)
+    assert await bench.save("a rumour") == "remembered [1]"
+    assert "a rumour" in await bench.search("rumour")
+
+
+async def test_a_memory_forgotten_and_saved_again_before_a_file_was_written_is_there_once(
+    bench: Bench, tmp_path: Path
+) -> None:
+    await bench.save("Anna drinks tea")
+    (gone,) = (await bench.asked("memory_forget", CONTEXT, id=1)).writes
+    await bench.store.transact(gone.write)
+    gone.written()
+    assert await bench.save("Anna drinks tea") == "remembered [2]"
+    assert (tmp_path / "MEMORY.md").read_text().count("Anna") == 1
+
+
+async def test_within_serving_the_files_follow_by_themselves(bench: Bench, tmp_path: Path) -> None:
+    async with bench.memory.serving():
+        (saved,) = (await bench.asked("memory_save", CONTEXT, text="Anna drinks tea")).writes
+        await bench.store.transact(saved.write)
+        saved.written()
+        async with asyncio.timeout(20):
+            while not (tmp_path / "MEMORY.md").exists():  # noqa: ASYNC110 - a thread writes it
+                await asyncio.sleep(0.01)
+    assert "Anna" in (tmp_path / "MEMORY.md").read_text()

@@ -1,0 +1,58 @@
+"""Vectors of memories: made for those that have none, and again after a model was changed."""
+
+from __future__ import annotations
+
+from loguru import logger
+
+from nanobot.errors import NanobotError
+from nanobot.memory.embed import MAX_CHARS, Embedder
+from nanobot.memory.records import Memories
+from nanobot.memory.search import packed
+
+_BATCH = 32
+
+
+class Vectorising:
+    """Makes them. Texts that a model refuses by themselves are not tried again by this process."""
+
+    def __init__(self, store: Memories, embedder: Embedder) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._refused: set[int] = set()
+
+    async def all(self) -> bool:
+        """Make the vectors that are missing; False if the model failed and it is worth trying
+        again."""
+        model, done = self._embedder.model, -1
+        while done:
+            most = _BATCH + len(self._refused)
+            missing = await self._store.without_vector(model, most)
+            batch = [one for one in missing if one[0] not in self._refused][:_BATCH]
+            if not batch:
+                return True
+            done = await self._embedded(batch)
+        return False
+
+    async def _embedded(self, batch: list[tuple[int, str]]) -> int:
+        """Vectors for these, or for those of them that one can be made of; how many it were."""
+        try:
+            texts = [text[:MAX_CHARS] for _, text in batch]
+            vectors = await self._embedder.embed(texts)
+            made = [(one[0], packed(v)) for one, v in zip(batch, vectors, strict=True)]
+        except (NanobotError, ValueError) as error:
+            if len(batch) == 1:
+                logger.warning("memory {} gets no vector: {}", batch[0][0], error)
+                return 0
+            count = 0
+            refused = []
+            for one in batch:
+                if await self._embedded([one]):
+                    count += 1
+                else:
+                    refused.append(one[0])
+                    if not count:
+                        break
+            self._refused.update(refused if count else ())
+            return count
+        await self._store.embed(self._embedder.model, made)
+        return len(made)
