@@ -57,8 +57,9 @@ class SqlMemories:
         """An id that nobody gets again."""
 
         def work(connection: sa.Connection) -> int:
-            blank = {"scope": "", "digest": b"", "text": "", "terms": "", "state": _FORGOTTEN}
-            blank |= {"kind": "note", "provenance": b"{}", "created_at": 0.0, "updated_at": 0.0}
+            blank: dict[str, object] = {"scope": "", "digest": b"", "text": "", "terms": ""}
+            blank |= {"state": _FORGOTTEN, "kind": "note", "provenance": b"{}"}
+            blank |= {"created_at": 0.0, "updated_at": 0.0}
             alone(connection, "memory")
             made = connection.execute(sa.insert(_m).returning(_m.c.id), blank).scalar_one()
             connection.execute(sa.delete(_m).where(_m.c.id == made))

@@ -263,7 +263,8 @@ async def test_what_another_transaction_forgets_is_gone_with_it_and_then_from_it
     assert await found(mem, OWNER, "drinks") == ["Bob drinks beer", "Anna drinks tea"]
     await home.do(write.write)
     with pytest.raises(NanobotError, match="There is no memory"):
-        await memory(home, tmp_path).show(kept.id)
+        await mem.show(kept.id)
+    assert await found(memory(home, tmp_path), OWNER, "drinks") == ["Bob drinks beer"]
     assert (tmp_path / "MEMORY.md").read_text() == "# Memory\n\n- Bob drinks beer\n"
     assert await home.column("SELECT text FROM memories") == ["Bob drinks beer"]
 
