@@ -165,7 +165,13 @@ def test_every_key_can_come_from_the_environment(home: Path) -> None:
         NANOBOT_CHANNELS__DISCORD__ENABLED="off",
         NANOBOT_WEB__PORT="0",
         NANOBOT_TOOLS__EXEC__NETWORK="no",
+        NANOBOT_AGENT__DECISION__MODEL="test/small",
+        NANOBOT_AGENT__DECISION__TIMEOUT_SECONDS="2.5",
+        NANOBOT_AGENT__DECISION__ALLOWED_RUN_TYPES="sleep, agent",
     )
+    decision = found.agent.decision
+    assert (decision.model, decision.timeout_seconds) == ("test/small", 2.5)
+    assert decision.allowed_run_types == ("sleep", "agent")
     assert found.drain_seconds == 3.0
     assert (found.agent.model, found.agent.temperature) == ("env", 1.5)
     assert (found.agent.max_tokens, found.agent.fallback_models) == (99, ("a", "b"))

@@ -360,3 +360,36 @@ async def test_an_empty_workspace_has_no_memory(home: Home, tmp_path: Path) -> N
     assert await mem.listed(scopes=None) == []
     with pytest.raises(NanobotError, match="cannot be written"):
         await mem.save(OWNER, "x", NOBODY)
+
+
+async def test_what_is_kept_with_another_transaction_is_in_a_file_after_it(
+    home: Home, tmp_path: Path
+) -> None:
+    mem = memory(home, tmp_path)
+    write = await mem.saving(EVE, "Eve collects stamps", NOBODY, state="active", kind="fact")
+    assert write is not None
+    await home.database.transact(write.write)
+    again = memory(home, tmp_path)  # killed before anything else
+    assert await found(again, EVE, "stamps") == ["Eve collects stamps"]
+    assert "Eve collects stamps" in (tmp_path / f"memory/{EVE}/MEMORY.md").read_text()
+    assert (
+        await again.saving(EVE, "Eve collects stamps", NOBODY, state="active", kind="fact") is None
+    )
+    await home.database.transact(write.write)  # tried again
+    assert len(await again.listed(scopes=None)) == 1
+
+
+async def test_what_another_process_has_in_no_file_yet_survives_a_look(
+    home: Home, tmp_path: Path
+) -> None:
+    mem, other = memory(home, tmp_path), memory(home, tmp_path)
+    assert await other.listed(scopes=[EVE]) == []
+    write = await mem.saving(EVE, "Eve collects stamps", NOBODY, state="active", kind="fact")
+    assert write is not None
+    await home.database.transact(write.write)
+    (tmp_path / f"memory/{EVE}").mkdir(parents=True)
+    (tmp_path / f"memory/{EVE}/notes.md").write_text("- Another.\n")
+    assert set(await found(other, EVE, "stamps another")) == {"Eve collects stamps", "Another."}
+    write.written()
+    await mem.filed(EVE)
+    assert "Eve collects stamps" in await mem.curated(EVE)
