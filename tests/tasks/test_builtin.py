@@ -103,7 +103,7 @@ async def test_a_page_is_fetched_and_is_content_from_outside(tmp_path: Path) -> 
         assert "Owls see well." in text
         assert "more characters)" in text
         assert bodies(bot, PostEntry)[0].tainted
-        notes = []
+        notes: list[str] = []
         while not any("fetching" in note for note in notes):
             notes.append(str((await anext(aiter(told))).payload.get("text", "")))
         bot.bus.unsubscribe(told)
@@ -181,7 +181,7 @@ async def test_runs_are_listed_shown_cancelled_and_asked_for_again() -> None:
         run_id = await bot.starter.start(wanted("hi", by=parent()))
         await bot.settle()
         desk = Operations(bot)
-        (listed,) = await desk.call("runs list", {"kind": "task", "state": "live"})  # type: ignore[misc]
+        (listed,) = await desk.call("runs list", {"kind": "task", "state": "live"})
         assert (listed.id, listed.type, listed.title) == (run_id, "say", "Say hi")
         await bot.channel.push("/runs")
         assert run_id in (await bot.channel.pop()).text
