@@ -30,13 +30,17 @@ from nanobot.testing.channels import (
     tells_messages_apart,
 )
 from nanobot_channels import email
+from nanobot_channels._matrix_api import Account
 from nanobot_channels.discord import DiscordChannel, Server
+from nanobot_channels.matrix import MatrixChannel
 from nanobot_channels.slack import SlackChannel
 from nanobot_channels.telegram import TelegramChannel
 from nanobot_channels.udp import MAX_BYTES, UdpChannel
 from tests.doubles import discord_server
 from tests.doubles.discord_server import DiscordServer
 from tests.doubles.mail_server import MailServer, letter
+from tests.doubles.matrix_rooms import oversized
+from tests.doubles.matrix_server import MatrixServer
 from tests.doubles.slack_methods import START
 from tests.doubles.slack_server import SlackServer
 from tests.doubles.telegram_server import TelegramServer
@@ -288,6 +292,45 @@ async def mailbox() -> AsyncIterator[Platform]:
         yield Email(server)
 
 
+class Matrix:
+    """A homeserver on loopback; with the next poll it is told what has arrived."""
+
+    def __init__(self, server: MatrixServer) -> None:
+        self._server = server
+
+    def channel(self) -> Channel:
+        account = Account(self._server.root_url, access_token=self._server.token)
+        return MatrixChannel("checked", account)
+
+    async def say(self, text: str) -> None:
+        self._server.say(self._server.dm, text)
+
+    async def again(self) -> None:
+        """It delivers again by itself."""
+
+    async def disturb(self) -> None:
+        rooms, dm = self._server.rooms, self._server.dm
+        rooms.add(dm, "m.of.a.new.kind", {"what": "ever"}, sender="@ann:loopback")
+        odd = rooms.add(
+            dm, "m.room.message", {"body": 7, "m.relates_to": 1}, sender="@ann:loopback"
+        )
+        odd["origin_server_ts"] = "yesterday"
+        rooms.add(dm, "m.room.message", {}, sender="@ann:loopback")["content"] = None
+
+    def acknowledged(self) -> int:
+        return self._server.acknowledged()
+
+    def shown(self) -> list[str]:
+        return self._server.texts(self._server.dm)
+
+    def fits(self, part: OutboundPart) -> bool:
+        twice = {"body": part.text, "m.new_content": part.text, "html": part.payload.decode()}
+        return not oversized(twice)
+
+    def refuse(self, chat: Address) -> Address:
+        return Address(chat.channel, "!elsewhere:loopback")
+
+
 @asynccontextmanager
 async def fake(made: type[FakeChannel] = FakeChannel) -> AsyncIterator[Platform]:
     yield Fake(made)
@@ -311,11 +354,18 @@ async def slack() -> AsyncIterator[Platform]:
         yield Slack(server)
 
 
+@asynccontextmanager
+async def matrix() -> AsyncIterator[Platform]:
+    async with MatrixServer() as server:
+        yield Matrix(server)
+
+
 PLATFORMS: tuple[Callable[[], AbstractAsyncContextManager[Platform]], ...] = (
     fake,
     telegram,
     discord,
     slack,
+    matrix,
     Udp,
     mailbox,
 )

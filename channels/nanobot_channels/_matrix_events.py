@@ -1,0 +1,203 @@
+"""A room's events as what somebody said in them. Nothing here asks the homeserver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from nanobot.bus.events import Attachment
+from nanobot_channels._text import clean
+
+_KINDS = {"m.image": "image", "m.audio": "audio", "m.video": "video", "m.file": "document"}
+# What bots say to people is a notice, and never answered, so that two bots have an end.
+_UNHEARD = {"m.notice", "m.server_notice", "m.key.verification.request"}
+_MXC = re.compile(r"mxc://([\w.:\[\]-]+)/([\w-]+)")
+_FALLBACK = re.compile(r"(?:> ?[^\n]*(?:\n|$))+\n?")
+_BEHIND = " \t\n,:;"
+
+Json = dict[str, Any]
+
+
+class BadEvent(Exception):
+    """It is not of the shape that the specification gives it."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event of a room's timeline or state."""
+
+    type: str
+    sender: str = ""
+    event_id: str = ""
+    origin_server_ts: float = 0
+    content: Json = {}
+    state_key: str | None = None
+    unsigned: Json = {}
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What an event of a person's says. `edit_of` is the event that it replaces, `html` its
+    formatted text, `quote` what it quotes itself of the event that it answers."""
+
+    text: str
+    html: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    mentions: frozenset[str] = frozenset()
+    edit_of: str = ""
+    reply_to: str = ""
+    thread: str = ""
+    quote: str = ""
+
+
+class Me(msgspec.Struct, frozen=True):
+    """The bot: its user id and what it is called in a room."""
+
+    user_id: str
+    name: str = ""
+
+
+def convert(value: object) -> Event:
+    """An event as it came. Raises BadEvent."""
+    try:
+        return msgspec.convert(value, Event)
+    except msgspec.ValidationError as error:
+        raise BadEvent(str(error)) from error
+
+
+def said(event: Event) -> Said | None:
+    """What a message says; None for what is none, for notices, and for what was taken back.
+
+    Raises BadEvent.
+    """
+    if event.type not in {"m.room.message", "m.sticker"} or event.state_key is not None:
+        return None
+    if not event.content:
+        return None
+    if not event.event_id or not event.sender:
+        raise BadEvent("a message without event_id or sender")
+    outer = event.content
+    relates = _table(outer, "m.relates_to")
+    kind, target = _text(relates, "rel_type"), _text(relates, "event_id")
+    replaces = kind == "m.replace" and bool(target)
+    content = _table(outer, "m.new_content") if replaces else outer
+    if _text(content, "msgtype") in _UNHEARD:
+        return None
+    reply_to, thread = _about(relates)
+    text, quote = _words(content, answers=bool(reply_to) or bool(thread))
+    attachments = _attachments(event.type, content)
+    if not text and not attachments:
+        return None
+    return Said(
+        text=text,
+        html=_text(content, "formatted_body"),
+        attachments=attachments,
+        mentions=_mentions(outer) | _mentions(content),
+        edit_of=target if replaces else "",
+        reply_to=reply_to,
+        thread=thread,
+        quote=quote,
+    )
+
+
+def _about(relates: Json) -> tuple[str, str]:
+    """The event that it answers, and the root of its thread."""
+    thread = _text(relates, "event_id") if _text(relates, "rel_type") == "m.thread" else ""
+    reply_to = _text(_table(relates, "m.in_reply_to"), "event_id")
+    # For clients without threads every message in one seems to answer the one before.
+    falling_back = bool(thread) and relates.get("is_falling_back") is True
+    return "" if falling_back else reply_to, thread
+
+
+def _words(content: Json, *, answers: bool) -> tuple[str, str]:
+    """Its text, and what it quotes in front of it (as clients did up to version 1.13)."""
+    msgtype, body = _text(content, "msgtype"), clean(_text(content, "body"))
+    quote = ""
+    if answers and body.startswith("> "):
+        found = _FALLBACK.match(body)
+        if found and found.end() < len(body):
+            quote = "\n".join(line[2:] for line in found[0].strip("\n").split("\n"))
+            quote = re.sub(r"^(?:\* )?<[^>\n]+> ", "", quote)
+            body = body[found.end() :]
+    body = body.strip()
+    if msgtype in _KINDS or not msgtype:
+        name = _text(content, "filename")
+        return (body if name and name != body else ""), quote
+    if msgtype == "m.location":
+        place = _text(content, "geo_uri")
+        return f"[place: {body} {place}]".replace(" ]", "]"), quote
+    return (f"*{body}*" if msgtype == "m.emote" and body else body), quote
+
+
+def _attachments(kind: str, content: Json) -> tuple[Attachment, ...]:
+    msgtype = "m.image" if kind == "m.sticker" else _text(content, "msgtype")
+    if msgtype not in _KINDS:
+        return ()
+    info = _table(content, "info")
+    size = info.get("size")
+    url = _text(content, "url")
+    error = ""
+    if not media(url):
+        encrypted = bool(_table(content, "file"))
+        error = "the file is encrypted" if encrypted else "the message does not say where it is"
+    name = _text(content, "filename") or _text(content, "body")
+    return (
+        Attachment(
+            kind=_KINDS[msgtype],
+            ref="" if error else url,
+            name=" ".join(clean(name[:1000]).split()),
+            mime=_text(info, "mimetype"),
+            size=int(size) if isinstance(size, int | float) and 0 < size < 2**53 else 0,
+            error=error,
+        ),
+    )
+
+
+def media(uri: str) -> tuple[str, str] | None:
+    """Server and id of an mxc:// address."""
+    found = _MXC.fullmatch(uri)
+    return (found[1], found[2]) if found else None
+
+
+def _mentions(content: Json) -> frozenset[str]:
+    named = _table(content, "m.mentions").get("user_ids")
+    listed = named if isinstance(named, list) else []
+    return frozenset(one for one in listed if isinstance(one, str))
+
+
+def means(it: Said, me: Me) -> bool:
+    """Whether the bot is mentioned: as the specification has it, by a link to it, or by a name
+    that stands in the text as a word of its own."""
+    if me.user_id in it.mentions or f"matrix.to/#/{me.user_id}" in it.html:
+        return True
+    words = "|".join(map(re.escape, _names(me)))
+    return bool(re.search(rf"(?<![\w@])(?:{words})(?!\w)", it.text, re.IGNORECASE))
+
+
+def without_name(it: Said, me: Me) -> str:
+    """The text without the bot's name in front of it, unless nothing else is there."""
+    for name in _names(me):
+        if it.text[: len(name)].casefold() != name.casefold():
+            continue
+        rest = it.text[len(name) :]
+        called = me.user_id in it.mentions or name.startswith("@")
+        if rest[:1] in {":", ",", ";"} or (called and (not rest or rest[0] in _BEHIND)):
+            return rest.lstrip(_BEHIND) or it.text
+    return it.text
+
+
+def _names(me: Me) -> list[str]:
+    local = me.user_id.partition(":")[0]
+    shown = clean(me.name).strip()
+    return [one for one in (me.user_id, local, f"@{shown}" if shown else "", shown) if len(one) > 1]
+
+
+def _text(content: Mapping[str, Any], key: str) -> str:
+    value = content.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _table(content: Mapping[str, Any], key: str) -> Json:
+    value = content.get(key)
+    return value if isinstance(value, dict) else {}

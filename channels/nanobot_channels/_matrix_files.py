@@ -1,0 +1,98 @@
+"""Files from and to a homeserver's media repository (client-server API, content repository)."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+from nanobot.bus.events import Address, Attachment
+from nanobot.errors import ChannelDown, NotSent, Refused
+from nanobot.ports import OutboundPart
+from nanobot_channels import _matrix_parts
+from nanobot_channels._images import dimensions
+from nanobot_channels._matrix_api import (
+    Api,
+    ApiRefusal,
+    NoAnswer,
+    TooMuch,
+    delivery_error,
+    path,
+)
+from nanobot_channels._matrix_events import media
+from nanobot_channels._text import file_name
+
+_TYPES = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
+# Shown in place by clients, which take other kinds of pictures for files as well.
+_SHOWN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+
+async def fetch(api: Api, attachment: Attachment, limit: int) -> bytes:
+    """The content behind `attachment.ref`; see ports.Fetching."""
+    place = media(attachment.ref)
+    if place is None:
+        raise Refused("the message does not say where the file is; please send it again")
+    if attachment.size > limit:
+        raise _too_large(limit)
+    asked = "?allow_redirect=true"
+    try:
+        try:
+            found = path("media", "download", *place, version="v1")
+            return await api.download(("GET", found + asked), limit)
+        except ApiRefusal as error:
+            # Homeservers from before version 1.11 of the specification have it elsewhere.
+            if error.code != "M_UNRECOGNIZED":
+                raise
+        found = path("download", *place).replace("/client/", "/media/", 1)
+        return await api.download(("GET", found + asked), limit)
+    except TooMuch as error:
+        raise _too_large(limit) from error
+    except NoAnswer as error:
+        raise ChannelDown(str(error)) from error
+    except ApiRefusal as error:
+        if error.passing or error.status == HTTPStatus.UNAUTHORIZED:
+            raise ChannelDown(str(error), error.retry_after) from error
+        raise Refused(
+            f"the homeserver does not give me this file ({error.code or error.status}); "
+            "please send it again"
+        ) from error
+
+
+async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -> dict[str, object]:
+    """The event that shows a file, which is on the homeserver then. Raises NotSent, Refused."""
+    file = part.file or Attachment(kind="document")
+    name = file_name(file.name) or "file"
+    mime = file.mime or "application/octet-stream"
+    request = ("POST", f"/_matrix/media/v3/upload?{urlencode({'filename': name})}")
+    try:
+        uri = await api.upload(request, data, mime)
+    except NoAnswer as error:
+        # Nothing is to be seen in the room yet.
+        raise NotSent(str(error)) from error
+    except ApiRefusal as error:
+        if error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or error.code == "M_TOO_LARGE":
+            raise Refused(
+                f"{name} has {len(data):,} bytes, and the homeserver takes less at a time"
+            ) from error
+        failed = delivery_error(error)
+        raise failed if isinstance(failed, NotSent) else Refused(str(error)) from error
+    info: dict[str, object] = {"mimetype": mime, "size": len(data)}
+    sides = dimensions(data) if file.kind == "image" else None
+    if sides is not None:
+        info |= {"w": sides[0], "h": sides[1]}
+    shown = file.kind != "image" or mime in _SHOWN
+    made: dict[str, object] = {
+        "msgtype": _TYPES.get(file.kind, "m.file") if shown else "m.file",
+        "body": part.text.strip() or name,
+        "filename": name,
+        "url": uri,
+        "info": info,
+        "m.mentions": {},
+    }
+    if part.key:
+        made[_matrix_parts.MARK] = _matrix_parts.mark_of(part)
+    relates = _matrix_parts.relation(address)
+    return made | ({"m.relates_to": relates} if relates else {})
+
+
+def _too_large(limit: int) -> Refused:
+    return Refused(f"this file is too large: I take at most {limit / 1_000_000:g} MB")

@@ -1,0 +1,229 @@
+"""Outbound messages as events: the Markdown as it is, and in the HTML that Matrix allows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from nanobot.bus.events import Address, OutboundKind, OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot_channels._text import Rich, clean, split
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.token import Token
+
+LIMIT = 30_000
+"""Bytes of body and formatted_body in JSON; a whole event has at most 65,536 (client-server API,
+size limits), and its servers add to it."""
+MARK = "org.nanobot.part"
+"""The field of an event's content by which a part is found again."""
+_PIECE = 12_000  # bytes of a block's source that is too long for one event
+_BLURB = 1_000  # characters of an edit for clients that know none
+_EMPTY = "(empty message)"
+_MAX_NESTING = 40
+_SCHEMES = ("http://", "https://", "ftp://", "mailto:", "magnet:")
+_PLAIN = {"paragraph_open", "paragraph_close", "inline"}
+
+Json = dict[str, Any]
+
+
+class Payload(msgspec.Struct, omit_defaults=True):
+    """What a part's payload holds. `html` is empty where it says no more than the text."""
+
+    html: str = ""
+    notice: bool = False
+    reply_to: str = ""
+
+
+class Block(msgspec.Struct, frozen=True):
+    """Some Markdown, what it looks like, and whether that is any different."""
+
+    source: str
+    html: str
+    plain: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in an event, the line ends between blocks included."""
+        return len(msgspec.json.encode((self.source, "" if self.plain else self.html)))
+
+
+def render(message: OutboundMessage) -> list[OutboundPart]:
+    """The parts of a message: at least one, each within the limit, in order.
+
+    Choices are written out, since Matrix has no buttons. The first part answers `reply_to`.
+    """
+    text = clean(message.text).strip("\n")
+    if not split(Rich(text), max(len(text), 1)):
+        text = _EMPTY
+    if message.choices:
+        text += "\n\n" + "\n".join(f"- {_label(one.label)}: `{one.say}`" for one in message.choices)
+    parts = []
+    for number, blocks in enumerate(_packed(_blocks(text))):
+        html = "" if all(one.plain for one in blocks) else "".join(one.html for one in blocks)
+        payload = Payload(
+            html=html.strip("\n"),
+            notice=message.kind is OutboundKind.NOTICE,
+            reply_to=(message.reply_to or "") if number == 0 else "",
+        )
+        parts.append(
+            OutboundPart(
+                text="\n\n".join(one.source for one in blocks),
+                payload=msgspec.json.encode(payload),
+                key=f"{message.key}.{number}",
+            )
+        )
+    return parts
+
+
+def content(address: Address, part: OutboundPart, *, plain: bool) -> Json:
+    """A part as the content of m.room.message."""
+    payload = _payload(part)
+    made = _words(part, payload, plain=plain)
+    if part.key:
+        made[MARK] = mark_of(part)
+    relates = relation(address, payload.reply_to)
+    return made | ({"m.relates_to": relates} if relates else {})
+
+
+def replacement(message_id: str, part: OutboundPart, *, plain: bool) -> Json:
+    """A part as the content of an event that replaces an earlier one."""
+    words = _words(part, _payload(part), plain=plain)
+    return {
+        "msgtype": words["msgtype"],
+        "body": f"* {part.text[:_BLURB]}",
+        "m.mentions": {},
+        "m.new_content": words,
+        "m.relates_to": {"rel_type": "m.replace", "event_id": message_id},
+    }
+
+
+def relation(address: Address, reply_to: str = "") -> Json:
+    """What a message is about: its thread, and what it answers."""
+    reply = {"m.in_reply_to": {"event_id": reply_to or address.thread_id}}
+    if address.thread_id:
+        thread = {"rel_type": "m.thread", "event_id": address.thread_id}
+        return thread | {"is_falling_back": not reply_to} | reply
+    return reply if reply_to else {}
+
+
+def mark_of(part: OutboundPart) -> str:
+    """Tells one part from all others: as a transaction id it makes a repeated request harmless."""
+    return f"nanobot-{hashlib.sha256(part.key.encode()).hexdigest()[:40]}"
+
+
+def _payload(part: OutboundPart) -> Payload:
+    return msgspec.json.decode(part.payload, type=Payload) if part.payload else Payload()
+
+
+def _words(part: OutboundPart, payload: Payload, *, plain: bool) -> Json:
+    made: Json = {
+        "msgtype": "m.notice" if payload.notice else "m.text",
+        "body": part.text,
+        # Without it a name, or @room, in a model's words would ring.
+        "m.mentions": {},
+    }
+    if payload.html and not plain:
+        made |= {"format": "org.matrix.custom.html", "formatted_body": payload.html}
+    return made
+
+
+def _label(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def _packed(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """Blocks together, as many as fit."""
+    held: list[Block] = []
+    size = 0
+    for block in blocks:
+        if held and size + block.size > LIMIT:
+            yield held
+            held, size = [], 0
+        held.append(block)
+        size += block.size
+    yield held
+
+
+def _blocks(text: str) -> list[Block]:
+    """The Markdown's blocks, those too long for an event in pieces."""
+    lines = text.split("\n")
+    tokens = _parser().parse(text)
+    found: list[Block] = []
+    at = 0
+    while at < len(tokens):
+        end = _closing(tokens, at)
+        first, last = tokens[at].map or (0, 0)
+        made = _block("\n".join(lines[first:last]).strip("\n"), tokens[at:end])
+        found += [made] if made.size <= LIMIT else _pieces(made, tokens[at], _PIECE)
+        at = end
+    # Nothing but what the parser takes for nothing, such as a lone backslash, is still text.
+    return found or [Block(text, f"<p>{escape(text)}</p>\n", plain=True)]
+
+
+def _closing(tokens: Sequence[Token], at: int) -> int:
+    """Behind the block that begins here."""
+    if tokens[at].nesting == 0:
+        return at + 1
+    return next(i for i in range(at + 1, len(tokens)) if tokens[i].level == tokens[at].level) + 1
+
+
+def _block(source: str, tokens: Sequence[Token]) -> Block:
+    children = [child.type for token in tokens for child in token.children or ()]
+    plain = all(token.type in _PLAIN for token in tokens) and set(children) <= {"text", "softbreak"}
+    html = _parser().renderer.render(tokens, _parser().options, {})
+    return Block(source, html, plain and "\\" not in source and "&" not in source)
+
+
+def _pieces(block: Block, token: Token, limit: int) -> list[Block]:
+    """A block in pieces of at most `limit` bytes of source, less where that is too much."""
+    fence = token.type == "fence"
+    language = token.info.strip() if fence else ""
+    source = token.content.rstrip("\n") if fence else block.source
+    made = []
+    for rich in split(Rich(source), limit, measure=_bytes):
+        text = f"{token.markup}{language}\n{rich.text}\n{token.markup}" if fence else rich.text
+        piece = _block(text, _parser().parse(text))
+        made += [piece] if piece.size <= LIMIT else _pieces(piece, token, limit // 2)
+    return made
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - its 30 ms can wait for an answer
+
+    # The reference rule swallows "[1]: https://..." lines, which models write as lists of sources.
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": _MAX_NESTING})
+    parser.enable(["table", "strikethrough"]).disable("reference")
+    parser.add_render_rule("image", _image)
+    parser.add_render_rule("link_open", _link_open)
+    for cell in ("th_open", "td_open"):
+        parser.add_render_rule(cell, _cell)
+    return parser
+
+
+def _image(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
+    """A link: clients show pictures of their own homeserver only."""
+    token = tokens[at]
+    target = str(token.attrs.get("src") or "")
+    words = escape(token.content or target)
+    return f'<a href="{escape(target)}">{words}</a>' if target.startswith(_SCHEMES) else words
+
+
+def _link_open(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
+    return f'<a href="{escape(str(tokens[at].attrs.get("href") or ""))}">'
+
+
+def _cell(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
+    return f"<{tokens[at].tag}>"

@@ -1,0 +1,309 @@
+"""One account's rooms on their way to one intake: what /sync brings, and what it left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from loguru import logger
+
+from nanobot.bus.events import Address, InboundMessage, Sender
+from nanobot.errors import ChannelDown
+from nanobot.ports import Clock, Intake
+from nanobot_channels._matrix_api import FAILED, Api, ApiRefusal, receiving_error
+from nanobot_channels._matrix_doors import Doors
+from nanobot_channels._matrix_events import (
+    BadEvent,
+    Event,
+    Said,
+    convert,
+    means,
+    said,
+    without_name,
+)
+from nanobot_channels._matrix_rooms import Known, Room, Rooms, known
+from nanobot_channels._matrix_sync import (
+    HELD_SECONDS,
+    Answer,
+    Cursor,
+    Joined,
+    decode,
+    encode,
+    messages,
+    sync,
+)
+
+_SAVED_EVERY = 60.0
+"""Seconds after which the cursor is kept though nothing was said."""
+_TOLD = 500
+
+Json = dict[str, Any]
+
+
+class Receiving:
+    """Polls, and takes one answer after the other. The cursor is committed with what it brought."""
+
+    def __init__(
+        self, name: str, api: Api, intake: Intake, doors: Doors, clock: Clock, backfill: int
+    ) -> None:
+        self.skipped = 0
+        """Events that could not be read."""
+        self.threads: set[tuple[str, str]] = set()
+        """Room and root of threads in which the bot has spoken, or was spoken to."""
+        self._name = name
+        self._api = api
+        self._intake = intake
+        self._doors = doors
+        self._clock = clock
+        self._backfill = backfill
+        self._rooms = Rooms(api, doors.user_id)
+        self._cursor = Cursor(user=doors.user_id, since="")
+        self._saved = 0.0
+
+    async def run(self) -> None:
+        """Receive until cancelled. Raises BadCredentials, ChannelDown, and what the intake does."""
+        try:
+            await self._load()
+            held = 0
+            while True:
+                await self._take(await self._poll(held))
+                self._intake.alive()
+                held = HELD_SECONDS
+        except FAILED as error:
+            raise receiving_error(self._name, error, self._api.account) from error
+        except msgspec.ValidationError as error:
+            raise ChannelDown(f"Matrix, sync: the answer is none: {error}") from error
+
+    async def _load(self) -> None:
+        await self._rooms.load()
+        for place in await self._intake.chats():
+            if place.thread_id:
+                self.threads.add((place.chat_id, place.thread_id))
+        stored = await self._intake.cursor()
+        cursor = decode(stored)
+        if cursor is not None and cursor.user == self._cursor.user:
+            self._cursor = cursor
+            return
+        if stored:
+            logger.warning("{}: the stored cursor is not this account's: begins anew", self._name)
+        # What was said before the bot was here is nobody's question to it.
+        answer = await sync(self._api, "", 0)
+        self._move(answer, at=self._clock.now() * 1000)
+        self._invited(answer)
+        self._intake.alive()
+        await self._save([])
+        await self._open()
+
+    async def _poll(self, held: int) -> Answer:
+        try:
+            return await sync(self._api, self._cursor.since, held)
+        except ApiRefusal as error:
+            if error.passing or error.status != 400:
+                raise
+            logger.warning(
+                "{}: the homeserver no longer knows where we were ({}): of each room the last "
+                "messages are looked through",
+                self._name,
+                error,
+            )
+        answer = await sync(self._api, "", 0)
+        self._move(answer, since="")
+        return answer
+
+    async def _take(self, answer: Answer) -> None:
+        found: list[InboundMessage] = []
+        at = self._cursor.at
+        locked: list[str] = []
+        for event in answer.account_data.events:
+            if event.get("type") == "m.direct" and isinstance(event.get("content"), dict):
+                self._rooms.direct(event["content"])
+        for room_id, value in answer.rooms.join.items():
+            events = await self._room(room_id, value)
+            at = max([at, *(one.origin_server_ts for one in events)])
+            found += await self._written(room_id, events)
+            if any(one.type == "m.room.encrypted" and self._others(one) for one in events):
+                locked.append(room_id)
+            for one in events:
+                if one.type == "m.room.tombstone":
+                    await self._doors.follow(one)
+        for room_id in answer.rooms.leave:
+            self._rooms.forget(room_id)
+        self._invited(answer)
+        # The clock of whoever sent it may be ahead.
+        self._move(answer, at=min(at, self._clock.now() * 1000))
+        due = self._clock.monotonic() - self._saved >= _SAVED_EVERY
+        if found or answer.rooms.invite or due:
+            await self._save(found)
+        await self._afterwards(found, locked)
+
+    async def _afterwards(self, found: Sequence[InboundMessage], locked: Sequence[str]) -> None:
+        """What others see of it, once it is committed."""
+        last = {one.address: one.dedupe_key for one in found if one.addressed}
+        for place, event_id in last.items():
+            await self._doors.read(place.chat_id, place.thread_id or "", event_id)
+        await self._open()
+        for room_id in locked:
+            if room_id not in self._cursor.told and await self._doors.cannot_read(room_id):
+                told = (*self._cursor.told, room_id)[-_TOLD:]
+                self._cursor = msgspec.structs.replace(self._cursor, told=told)
+                await self._save([])
+
+    def _invited(self, answer: Answer) -> None:
+        wanted = [
+            room_id
+            for room_id, value in answer.rooms.invite.items()
+            if self._doors.welcomes(room_id, value)
+        ]
+        invited = tuple(dict.fromkeys([*self._cursor.invited, *wanted]))
+        declined = [one for one in answer.rooms.invite if one not in wanted]
+        self._doors.declined += declined
+        self._cursor = msgspec.structs.replace(self._cursor, invited=invited)
+
+    async def _open(self) -> None:
+        """Join where the bot is invited; what fails for now stays in the cursor."""
+        left = [one for one in self._cursor.invited if not await self._doors.join(one)]
+        await self._doors.decline()
+        if len(left) != len(self._cursor.invited):
+            self._cursor = msgspec.structs.replace(self._cursor, invited=tuple(left))
+
+    def _move(self, answer: Answer, **more: Any) -> None:
+        changes = {"since": answer.next_batch, **more}
+        self._cursor = msgspec.structs.replace(self._cursor, **changes)
+
+    async def _save(self, found: list[InboundMessage]) -> None:
+        await self._intake.admit(found, encode(self._cursor))
+        self._saved = self._clock.monotonic()
+
+    # One room.
+
+    async def _room(self, room_id: str, value: object) -> list[Event]:
+        """What happened in a room that the cursor has not seen, oldest first."""
+        try:
+            room = msgspec.convert(value, Joined)
+        except msgspec.ValidationError as error:
+            self._skip(room_id, error)
+            return []
+        state = self._events(room_id, room.state.events)
+        events = self._events(room_id, room.timeline.events)
+        arrived = any(map(self._arrives, [*state, *events]))
+        if room.timeline.limited and room.timeline.prev_batch and self._cursor.since:
+            end = "" if arrived else self._cursor.since
+            events = [*await self._before(room_id, room.timeline.prev_batch, end), *events]
+        for one in [*state, *events]:
+            if one.type == "m.room.member":
+                self._rooms.moved(room_id, one)
+        if not self._cursor.since:
+            return [one for one in events if one.origin_server_ts > self._cursor.at]
+        return self._since_invited(events) if arrived else events
+
+    async def _before(self, room_id: str, start: str, end: str) -> list[Event]:
+        """What was said before, back to the cursor or to the invitation; oldest first."""
+        found: list[Event] = []
+        while start and len(found) < self._backfill:
+            answer = await self._api.call("messages", messages(room_id, start, end))
+            self._intake.alive()
+            chunk = answer.get("chunk")
+            page = self._events(room_id, chunk if isinstance(chunk, list) else [])
+            found += page
+            following = answer.get("end")
+            start = following if page and isinstance(following, str) and following != start else ""
+            if not end and any(map(self._invites, page)):
+                break
+        if start and len(found) >= self._backfill:
+            logger.warning(
+                "{}: more was said in {} than channels.{}.backfill_messages allows to look up; "
+                "the oldest is not answered",
+                self._name,
+                room_id,
+                self._name,
+            )
+        return found[: self._backfill][::-1]
+
+    def _since_invited(self, events: list[Event]) -> list[Event]:
+        """Of a room that the bot came into, what was said since it was asked in: people write on
+        without waiting."""
+        for marks in (self._invites, self._arrives):
+            for at in range(len(events) - 1, -1, -1):
+                if marks(events[at]):
+                    return events[at:]
+        return events
+
+    def _invites(self, event: Event) -> bool:
+        return self._is_mine(event) and event.content.get("membership") == "invite"
+
+    def _arrives(self, event: Event) -> bool:
+        if not self._is_mine(event) or event.content.get("membership") != "join":
+            return False
+        before = event.unsigned.get("prev_content")
+        return not (isinstance(before, dict) and before.get("membership") == "join")
+
+    def _is_mine(self, event: Event) -> bool:
+        return event.type == "m.room.member" and event.state_key == self._cursor.user
+
+    def _others(self, event: Event) -> bool:
+        return event.sender != self._cursor.user
+
+    def _events(self, room_id: str, raw: Sequence[object]) -> list[Event]:
+        made = []
+        for one in raw:
+            try:
+                made.append(convert(one))
+            except BadEvent as error:
+                self._skip(room_id, error)
+        return made
+
+    async def _written(self, room_id: str, events: Sequence[Event]) -> list[InboundMessage]:
+        made = []
+        for event in events:
+            try:
+                it = said(event)
+            except BadEvent as error:
+                self._skip(room_id, error)
+                continue
+            if it is None:
+                continue
+            room = await self._rooms.room(room_id)
+            if not it.edit_of:
+                self._rooms.keep(room_id, event.event_id, known(event, it, self._rooms.me(room)))
+            message = await self._message(room_id, room, event, it) if self._others(event) else None
+            if message is not None:
+                made.append(message)
+        return made
+
+    async def _message(
+        self, room_id: str, room: Room, event: Event, it: Said
+    ) -> InboundMessage | None:
+        me = self._rooms.me(room)
+        original = await self._rooms.event(room_id, it.edit_of) if it.edit_of else Known()
+        if it.edit_of and original.sender != event.sender:
+            return None  # nobody edits what another has said
+        thread, reply_to = it.thread or original.thread, it.reply_to or original.reply_to
+        root = await self._rooms.event(room_id, thread) if thread else Known()
+        answered = await self._rooms.event(room_id, reply_to) if reply_to else Known()
+        direct = self._rooms.is_direct(room_id, room)
+        joined = (room_id, thread) in self.threads or root.meant
+        meant = direct or joined or original.meant or means(it, me)
+        meant = meant or me.user_id in {answered.sender, root.sender}
+        quote = answered.text or it.quote
+        return InboundMessage(
+            address=Address(self._name, room_id, thread or None),
+            message_id=it.edit_of or event.event_id,
+            dedupe_key=event.event_id,
+            sender=Sender(event.sender, room.members.get(event.sender, "")),
+            text=without_name(it, me),
+            sent_at=event.origin_server_ts / 1000,
+            attachments=it.attachments,
+            reply_to=reply_to or None,
+            quote=quote,
+            edit_of=it.edit_of or None,
+            group=not direct,
+            addressed=meant,
+            tainted=bool(quote) and answered.sender not in {event.sender, me.user_id},
+        )
+
+    def _skip(self, room_id: str, error: Exception) -> None:
+        self.skipped += 1
+        logger.warning(
+            "{}: an event of {} skipped ({} so far): {}", self._name, room_id, self.skipped, error
+        )

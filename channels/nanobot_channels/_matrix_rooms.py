@@ -1,0 +1,149 @@
+"""What the bot knows of its rooms: who is in them, and what was said there lately."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import msgspec
+
+from nanobot_channels._matrix_api import Api, ApiRefusal, Request, path
+from nanobot_channels._matrix_events import BadEvent, Event, Me, Said, convert, means, said
+from nanobot_channels._text import label
+
+_EVENTS = 2_000
+"""Events of which is remembered who said what, in all rooms together."""
+_QUOTE = 2_000  # characters that are kept of one
+
+Json = dict[str, Any]
+
+
+class Known(msgspec.Struct, frozen=True):
+    """An event that others refer to. `meant`: the bot is mentioned in it."""
+
+    sender: str = ""
+    text: str = ""
+    thread: str = ""
+    reply_to: str = ""
+    meant: bool = False
+
+
+class Room(msgspec.Struct):
+    """Who has joined a room, with their names there."""
+
+    members: dict[str, str]
+
+    def apply(self, event: Event) -> None:
+        """Somebody came, went or changed their name."""
+        who = event.state_key or ""
+        if event.content.get("membership") == "join":
+            self.members[who] = _name(event.content.get("displayname"))
+        else:
+            self.members.pop(who, None)
+
+
+class Rooms:
+    """Asks the homeserver once, and follows what it tells afterwards."""
+
+    def __init__(self, api: Api, user_id: str) -> None:
+        self._api = api
+        self._user_id = user_id
+        self._rooms: dict[str, Room] = {}
+        self._direct: frozenset[str] = frozenset()
+        self._events: OrderedDict[tuple[str, str], Known] = OrderedDict()
+
+    async def load(self) -> None:
+        """Learn which rooms the account calls direct. Raises ApiRefusal or NoAnswer."""
+        kind = path("user", self._user_id, "account_data", "m.direct")
+        try:
+            self.direct(await self._api.call("m.direct", ("GET", kind)))
+        except ApiRefusal as error:
+            if error.passing or error.status != 404:
+                raise
+
+    def direct(self, content: Json) -> None:
+        """These rooms are direct: the content of m.direct."""
+        lists = [one for one in content.values() if isinstance(one, list)]
+        self._direct = frozenset(room for one in lists for room in one if isinstance(room, str))
+
+    def is_direct(self, room_id: str, room: Room) -> bool:
+        """Whether the bot is meant without being named."""
+        return len(room.members) <= 2 or room_id in self._direct
+
+    async def room(self, room_id: str) -> Room:
+        """Who is in a room. One that is out of reach counts as full of strangers.
+
+        Raises ApiRefusal for what passes, and NoAnswer.
+        """
+        found = self._rooms.get(room_id)
+        if found is not None:
+            return found
+        request: Request = ("GET", path("rooms", room_id, "joined_members"))
+        try:
+            answer = await self._api.call("joined_members", request)
+        except ApiRefusal as error:
+            if error.passing:
+                raise
+            return Room({"": "", " ": "", self._user_id: ""})
+        joined = answer.get("joined")
+        people = joined if isinstance(joined, dict) else {}
+        made = Room({who: _name(_shown(one)) for who, one in people.items()})
+        self._rooms[room_id] = made
+        return made
+
+    def moved(self, room_id: str, event: Event) -> None:
+        """A change of membership was seen."""
+        room = self._rooms.get(room_id)
+        if room is not None:
+            room.apply(event)
+
+    def forget(self, room_id: str) -> None:
+        """The bot is in it no longer, or what is known may be old."""
+        self._rooms.pop(room_id, None)
+
+    def me(self, room: Room) -> Me:
+        """The bot as it is called in a room."""
+        return Me(self._user_id, room.members.get(self._user_id, ""))
+
+    def keep(self, room_id: str, event_id: str, known: Known) -> None:
+        """Remember an event that others may refer to."""
+        self._events[room_id, event_id] = known
+        while len(self._events) > _EVENTS:
+            self._events.popitem(last=False)
+
+    async def event(self, room_id: str, event_id: str) -> Known:
+        """An event that another refers to; an empty one if it cannot be had.
+
+        Raises ApiRefusal for what passes, and NoAnswer.
+        """
+        found = self._events.get((room_id, event_id))
+        if found is not None:
+            return found
+        request: Request = ("GET", path("rooms", room_id, "event", event_id))
+        made = Known()
+        try:
+            event = convert(await self._api.call("event", request))
+            it = said(event)
+            made = Known(sender=event.sender)
+            if it is not None:
+                made = known(event, it, self.me(await self.room(room_id)))
+        except ApiRefusal as error:
+            if error.passing:
+                raise
+        except BadEvent:
+            pass  # it is quoted as little as one that is gone
+        self.keep(room_id, event_id, made)
+        return made
+
+
+def known(event: Event, it: Said, me: Me) -> Known:
+    """What is remembered of a message."""
+    return Known(event.sender, it.text[:_QUOTE], it.thread, it.reply_to, means(it, me))
+
+
+def _shown(profile: object) -> object:
+    return profile.get("display_name") if isinstance(profile, dict) else None
+
+
+def _name(value: object) -> str:
+    return label(value) if isinstance(value, str) else ""

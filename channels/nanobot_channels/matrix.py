@@ -1,0 +1,310 @@
+"""Matrix over a homeserver's client-server API: /sync for what comes in, events for what goes out.
+
+Encrypted rooms cannot be read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from nanobot.bus.events import Address, Attachment, OutboundMessage
+from nanobot.errors import ConfigError, NotSent, OutcomeUnknown
+from nanobot.ports import Capabilities, Clock, Intake, Mark, OutboundPart
+from nanobot_channels import _matrix_files, _matrix_parts
+from nanobot_channels._matrix_api import (
+    FAILED,
+    Account,
+    Api,
+    Request,
+    delivery_error,
+    path,
+    sign_in_error,
+)
+from nanobot_channels._matrix_doors import Doors, Invites
+from nanobot_channels._matrix_receiving import Receiving
+from nanobot_channels._matrix_sync import messages
+
+BACKFILL = 500
+_FIND_PAGES = 10
+_TYPING_MS = 10_000
+_EMOJI = {
+    Mark.RECEIVED: "\N{EYES}",
+    Mark.DONE: "\N{WHITE HEAVY CHECK MARK}",
+    Mark.FAILED: "\N{CROSS MARK}",
+}
+
+
+class _SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class MatrixChannel:
+    """One account on one homeserver."""
+
+    # What a homeserver allows an account is its own to set; the specification names no rate.
+    capabilities = Capabilities(typing=True, reconciles=True)
+
+    def __init__(
+        self,
+        name: str,
+        account: Account,
+        *,
+        invites: Invites | None = None,
+        backfill: int = BACKFILL,
+        clock: Clock | None = None,
+    ) -> None:
+        self._name = name
+        self._account = account
+        self._api = Api(account)
+        self._invites = invites or Invites()
+        self._backfill = backfill
+        self._clock = clock or _SystemClock()
+        self._receiving: Receiving | None = None
+
+    async def run(self, intake: Intake) -> None:
+        """Receive until cancelled. The homeserver hears with the next poll, after the commit, that
+        messages arrived.
+
+        Raises BadCredentials, ChannelDown, and what the intake raises.
+        """
+        user_id = await self._sign_in(self._api)
+        doors = Doors(self._name, self._api, user_id, self._invites)
+        self._receiving = Receiving(
+            self._name, self._api, intake, doors, self._clock, self._backfill
+        )
+        await self._receiving.run()
+
+    async def check(self) -> str:
+        """The account's user id and homeserver; see ports.SelfChecking.
+
+        With a password it signs in as a device of its own, and out again: the gateway's session
+        must not end by it.
+        """
+        account = self._account
+        api = Api(msgspec.structs.replace(account, device=f"{account.device}CHECK"))
+        try:
+            user_id = await self._sign_in(api)
+            await api.sign_out()
+        except FAILED as error:
+            raise sign_in_error(self._name, error, account) from error
+        finally:
+            await api.close()
+        return f"{user_id} on {account.homeserver}"
+
+    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        """The parts: at most 30,000 bytes each in an event, at least one, none empty."""
+        return _matrix_parts.render(message)
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
+        """Send one part; returns its event id. A repeat with the same key makes no second event.
+
+        Raises NotSent, Refused, ChatGone, or OutcomeUnknown.
+        """
+        content = _matrix_parts.content(address, part, plain=plain)
+        return await self._send(address, content, _matrix_parts.mark_of(part))
+
+    async def edit(
+        self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
+    ) -> None:
+        """Replace a message sent before. Raises as `send`."""
+        content = _matrix_parts.replacement(message_id, part, plain=plain)
+        # Each edit is one of its own: a text may come back that was there before.
+        await self._send(address, content, uuid.uuid4().hex)
+
+    async def find(self, address: Address, part: OutboundPart) -> str | None:
+        """The event id of a part, by its mark, among the bot's last thousand messages in the room.
+
+        Raises NotSent when the homeserver does not let it look.
+        """
+        mark, start = _matrix_parts.mark_of(part), ""
+        me = await self._user_id()
+        for _ in range(_FIND_PAGES):
+            answer = await self._call("find", messages(address.chat_id, start, sender=me))
+            chunk = answer.get("chunk")
+            for event in chunk if isinstance(chunk, list) else []:
+                found = _marked(event, mark)
+                if found:
+                    return found
+            following = answer.get("end")
+            if not isinstance(following, str) or following == start:
+                break
+            start = following
+        return None
+
+    async def fetch(self, attachment: Attachment, limit: int) -> bytes:
+        """A file's content; see ports.Fetching. Raises Refused or ChannelDown."""
+        return await _matrix_files.fetch(self._api, attachment, limit)
+
+    async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
+        """Send a file with its caption; see ports.Filing. Raises as `send`."""
+        made = await _matrix_files.content(self._api, address, part, content)
+        return await self._send(address, made, _matrix_parts.mark_of(part))
+
+    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+        """Put a reaction in the place of ours before. Raises as `send`."""
+        emoji = _EMOJI[mark]
+        if mark is not Mark.RECEIVED:
+            await self._take_back(address, message_id, emoji)
+        relates = {"rel_type": "m.annotation", "event_id": message_id, "key": emoji}
+        txn = hashlib.sha256(f"{message_id} {emoji}".encode()).hexdigest()[:40]
+        place = path("rooms", address.chat_id, "send", "m.reaction", txn)
+        await self._call("reaction", _put(place, {"m.relates_to": relates}))
+
+    async def typing(self, address: Address) -> None:
+        """Show it for ten seconds, or until the bot says something. Raises as `send`."""
+        place = path("rooms", address.chat_id, "typing", await self._user_id())
+        await self._call("typing", _put(place, {"typing": True, "timeout": _TYPING_MS}))
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._api.close()
+
+    async def _sign_in(self, api: Api) -> str:
+        try:
+            return await api.sign_in()
+        except FAILED as error:
+            raise sign_in_error(self._name, error, self._account) from error
+
+    async def _user_id(self) -> str:
+        try:
+            return await self._api.sign_in()
+        except FAILED as error:
+            raise _unsent(error) from error
+
+    async def _send(self, address: Address, content: Mapping[str, object], txn: str) -> str:
+        await self._user_id()
+        place = path("rooms", address.chat_id, "send", "m.room.message", txn)
+        answer = await self._call("send", _put(place, content))
+        event_id = answer.get("event_id")
+        if not isinstance(event_id, str) or not event_id:
+            raise OutcomeUnknown("Matrix, send: answered without an event_id")
+        if self._receiving is not None and address.thread_id:
+            self._receiving.threads.add((address.chat_id, address.thread_id))
+        return event_id
+
+    async def _take_back(self, address: Address, message_id: str, kept: str) -> None:
+        place = path(
+            "rooms",
+            address.chat_id,
+            "relations",
+            message_id,
+            "m.annotation",
+            "m.reaction",
+            version="v1",
+        )
+        answer = await self._call("relations", ("GET", place))
+        chunk, me = answer.get("chunk"), await self._user_id()
+        for event in chunk if isinstance(chunk, list) else []:
+            if _annotates(event, me) in set(_EMOJI.values()) - {kept}:
+                place = path(
+                    "rooms", address.chat_id, "redact", event["event_id"], event["event_id"]
+                )
+                await self._call("redact", _put(place, {}))
+
+    async def _call(self, what: str, request: Request) -> dict[str, Any]:
+        try:
+            return await self._api.call(what, request)
+        except FAILED as error:
+            raise delivery_error(error) from error
+
+
+def _unsent(error: Exception) -> NotSent:
+    """Signing in failed, so nothing was sent."""
+    return NotSent(str(error), getattr(error, "retry_after", None), "bot")
+
+
+def _put(place: str, content: Mapping[str, object]) -> Request:
+    return ("PUT", place, msgspec.json.encode(content).decode())
+
+
+def _marked(event: object, mark: str) -> str:
+    """The id of an event with this mark."""
+    content = event.get("content") if isinstance(event, dict) else None
+    if not isinstance(event, dict) or not isinstance(content, dict):
+        return ""
+    return str(event.get("event_id") or "") if content.get(_matrix_parts.MARK) == mark else ""
+
+
+def _annotates(event: object, sender: str) -> str:
+    """With what somebody reacts."""
+    if not isinstance(event, dict) or event.get("sender") != sender or "event_id" not in event:
+        return ""
+    content = event.get("content")
+    relates = content.get("m.relates_to") if isinstance(content, dict) else None
+    return str(relates.get("key") or "") if isinstance(relates, dict) else ""
+
+
+def open_channel(name: str, settings: Mapping[str, object]) -> MatrixChannel:
+    """The channel of one `[channels.NAME]` table; docs/channels/matrix.md has the keys.
+
+    Raises ConfigError for settings that cannot work; nothing is connected yet.
+    """
+    account = _account(name, settings)
+    invites = settings.get("invites", "direct")
+    if invites not in ("known", "direct", "all"):
+        raise ConfigError(
+            f'channels.{name}.invites is {invites!r}: use "known" (of people named here), "direct" '
+            '(of others too, to chats of two) or "all"'
+        )
+    people = frozenset(
+        str(one) for key in ("owners", "members", "guests") for one in _listed(settings.get(key))
+    )
+    backfill = settings.get("backfill_messages", BACKFILL)
+    if isinstance(backfill, bool) or not isinstance(backfill, int) or not 0 <= backfill <= 10_000:
+        raise ConfigError(
+            f"channels.{name}.backfill_messages is {backfill!r}: use a number from 0 to 10000"
+        )
+    doors = Invites(
+        known=people,
+        strangers=invites == "direct" and settings.get("pairing", True) is True,
+        anyone=invites == "all" or "*" in people,
+    )
+    return MatrixChannel(name, account, invites=doors, backfill=backfill)
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _account(name: str, settings: Mapping[str, object]) -> Account:
+    given = {}
+    for key in ("homeserver", "user", "password", "access_token"):
+        value = settings.get(key, "")
+        if not isinstance(value, str):
+            raise ConfigError(f"channels.{name}.{key} is {value!r}: write a text in quotes")
+        given[key] = value if key == "password" else value.strip()
+    root = given["homeserver"].rstrip("/")
+    if not re.fullmatch(r"https?://[^\s/{}?#]+[^\s{}?#]*", root):
+        raise ConfigError(
+            f"channels.{name}.homeserver {'is no http(s) URL' if root else 'is missing'}: put the "
+            'homeserver\'s address there, for example "https://matrix.example.org"'
+        )
+    user, password, token = given["user"], given["password"], given["access_token"]
+    if bool(password) == bool(token):
+        what = "are both set: remove one of them" if token else "are both missing: set one of them"
+        raise ConfigError(f"channels.{name}.password and channels.{name}.access_token {what}")
+    if password and not re.fullmatch(r"@?[^\s@:]+(:\S+)?", user):
+        what = f"is {user!r}" if user else "is missing"
+        raise ConfigError(
+            f"channels.{name}.user {what}: put the bot's id there, for example "
+            '"@nanobot:example.org"'
+        )
+    # The same device at every start: a new one each time would pile up in the account.
+    digest = hashlib.sha256(f"{root} {user} {name}".encode()).hexdigest()
+    device = f"NANOBOT{digest[:10].upper()}"
+    return Account(root, user, password, token, device)
