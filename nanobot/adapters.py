@@ -40,7 +40,7 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
 
     def use(found: Found[Any]) -> Channel | None:
         try:
-            return _whole(found.what(name, settings.settings))
+            return _whole(found.what(name, {**settings.settings, **_people(settings)}))
         except ConfigError as error:
             refused.append(error)
             return None
@@ -49,6 +49,17 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
     if opened is None:
         raise refused[0]
     return opened
+
+
+def _people(settings: ChannelSettings) -> dict[str, object]:
+    """Who is named in the channel's table, for adapters that have to know whom to follow into a
+    room; who may speak is not theirs to decide."""
+    return {
+        "owners": settings.owners,
+        "members": settings.members,
+        "guests": settings.guests,
+        "pairing": settings.pairing,
+    }
 
 
 def survey(plugins: Plugins) -> None:

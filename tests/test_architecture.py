@@ -146,6 +146,7 @@ def test_only_the_boundary_catches_everything() -> None:
         ("psycopg", "nanobot/database/"),
         ("telegram", "channels/nanobot_channels/"),
         ("discord", "channels/nanobot_channels/"),
+        ("nio", "channels/nanobot_channels/"),
         ("slack_bolt", "channels/nanobot_channels/"),
         ("slack_sdk", "channels/nanobot_channels/"),
         ("aioimaplib", "channels/nanobot_channels/"),

@@ -24,7 +24,7 @@ LIMIT = 30_000
 size limits), and its servers add to it."""
 MARK = "org.nanobot.part"
 """The field of an event's content by which a part is found again."""
-_PIECE = 12_000  # bytes of a block's source that is too long for one event
+_PIECE = 8_000  # bytes of a block's source that is too long for one event
 _BLURB = 1_000  # characters of an edit for clients that know none
 _EMPTY = "(empty message)"
 _MAX_NESTING = 40
@@ -162,7 +162,7 @@ def _blocks(text: str) -> list[Block]:
         end = _closing(tokens, at)
         first, last = tokens[at].map or (0, 0)
         made = _block("\n".join(lines[first:last]).strip("\n"), tokens[at:end])
-        found += [made] if made.size <= LIMIT else _pieces(made, tokens[at], _PIECE)
+        found += [made] if made.size <= LIMIT else _pieces(made, tokens[at])
         at = end
     # Nothing but what the parser takes for nothing, such as a lone backslash, is still text.
     return found or [Block(text, f"<p>{escape(text)}</p>\n", plain=True)]
@@ -182,17 +182,25 @@ def _block(source: str, tokens: Sequence[Token]) -> Block:
     return Block(source, html, plain and "\\" not in source and "&" not in source)
 
 
-def _pieces(block: Block, token: Token, limit: int) -> list[Block]:
-    """A block in pieces of at most `limit` bytes of source, less where that is too much."""
-    fence = token.type == "fence"
-    language = token.info.strip() if fence else ""
-    source = token.content.rstrip("\n") if fence else block.source
-    made = []
+def _pieces(block: Block, token: Token) -> list[Block]:
+    """A block in pieces that fit into an event; code is fenced in each of them."""
+    before = after = ""
+    source = block.source
+    if token.type == "fence":
+        before, after = f"{token.markup}{token.info.strip()}\n", f"\n{token.markup}"
+        source = token.content.rstrip("\n")
+    return list(_shorter(source, before, after, _PIECE))
+
+
+def _shorter(source: str, before: str, after: str, limit: int) -> Iterator[Block]:
     for rich in split(Rich(source), limit, measure=_bytes):
-        text = f"{token.markup}{language}\n{rich.text}\n{token.markup}" if fence else rich.text
-        piece = _block(text, _parser().parse(text))
-        made += [piece] if piece.size <= LIMIT else _pieces(piece, token, limit // 2)
-    return made
+        text = f"{before}{rich.text}{after}"
+        made = _block(text, _parser().parse(text))
+        if made.size <= LIMIT:
+            yield made
+        else:
+            # Escaped it is longer: a quotation mark takes eight bytes in all.
+            yield from _shorter(rich.text, before, after, limit // 2)
 
 
 def _bytes(text: str) -> int:

@@ -28,6 +28,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "telegram": {"token": "123456:loopback"},
     "discord": {"token": "loopback"},
     "slack": {"bot_token": "xoxb-1-loopback", "app_token": "xapp-1-loopback"},
+    "matrix": {"homeserver": "http://127.0.0.1:9", "access_token": "loopback"},
     "udp": {"token": "long enough"},
     "email": {
         "imap_host": "localhost",

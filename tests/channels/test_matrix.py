@@ -1,0 +1,279 @@
+"""What people say in rooms, as it reaches the intake."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanobot.bus.events import Address
+from nanobot.errors import StoreUnwritable
+from tests.channels.matrixing import BOB, GROUP, channel, ended, group, receiving
+from tests.doubles.fake_intake import FakeIntake
+from tests.doubles.matrix_rooms import ANN, ME
+from tests.doubles.matrix_server import MatrixServer
+
+
+async def test_history_from_before_the_first_start_is_not_read() -> None:
+    async with MatrixServer() as server:
+        server.say(server.dm, "old")
+        async with receiving(channel(server), FakeIntake()) as intake:
+            server.say(server.dm, "new")
+            (message,) = await intake.received(1)
+    assert message.text == "new"
+    assert message.address == Address("matrix", server.dm)
+    assert (message.sender.id, message.sender.name) == (ANN, "Ann")
+    assert not message.group
+
+
+async def test_what_was_said_meanwhile_comes_after_a_restart_and_once() -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+        async with receiving(channel(server), intake):
+            server.say(server.dm, "one")
+            await intake.received(1)
+        server.say(server.dm, "two")
+        async with receiving(channel(server), intake):
+            server.say(server.dm, "three")
+            messages = await intake.received(3)
+    assert [one.text for one in messages] == ["one", "two", "three"]
+
+
+async def test_what_the_intake_refuses_is_said_again() -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+
+        def fill_up() -> None:
+            intake.failures.append(StoreUnwritable("full"))
+            server.say(server.dm, "again")
+
+        error = await ended(channel(server), intake, fill_up)
+        assert isinstance(error, StoreUnwritable)
+        async with receiving(channel(server), intake):
+            assert [one.text for one in await intake.received(1)] == ["again"]
+
+
+async def test_a_gap_is_looked_up_page_by_page() -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+        async with receiving(channel(server), intake):
+            pass
+        for number in range(350):
+            server.say(server.dm, str(number))
+        async with receiving(channel(server), intake):
+            messages = await intake.received(350)
+        assert [one.text for one in messages] == [str(number) for number in range(350)]
+        assert len(server.called("/messages")) > 1
+        assert len(intake.batches[-1][0]) == 350, "in one transaction with the cursor"
+
+
+async def test_a_gap_is_looked_up_as_far_as_configured() -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+        async with receiving(channel(server), intake):
+            pass
+        for number in range(350):
+            server.say(server.dm, str(number))
+        async with receiving(channel(server, backfill=120), intake):
+            messages = await intake.received(220)
+    assert [one.text for one in messages] == [str(number) for number in range(130, 350)]
+
+
+async def test_a_forgotten_place_costs_no_message() -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+        clock_ahead = channel(server)
+        async with receiving(clock_ahead, intake):
+            server.rooms.now = 4_000_000_000_000  # later than any clock of ours
+            server.say(server.dm, "one")
+            await intake.received(1)
+        server.forgotten = server.rooms.position + 1
+        server.say(server.dm, "two")
+        async with receiving(channel(server), intake):
+            await intake.until(lambda: any(one.text == "two" for one in intake.messages))
+            server.say(server.dm, "three")
+            await intake.until(lambda: intake.messages[-1].text == "three")
+    keys = [one.dedupe_key for one in intake.messages if one.text == "two"]
+    assert len(keys) == 1
+
+
+async def test_another_accounts_cursor_is_not_used() -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake('{"user":"@else:loopback","since":"s1"}')
+        server.say(server.dm, "old")
+        async with receiving(channel(server), intake):
+            await intake.until(lambda: len(intake.batches) == 1)
+            server.say(server.dm, "new")
+            assert [one.text for one in await intake.received(1)] == ["new"]
+
+
+# Who is meant
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "meant", "heard"),
+    [
+        ("hello all", {}, False, "hello all"),
+        ("hello all", {"m.mentions": {"user_ids": [ME]}}, True, "hello all"),
+        ("Nano: hello", {"m.mentions": {"user_ids": [ME]}}, True, "hello"),
+        ("Nano hello", {"m.mentions": {"user_ids": [ME]}}, True, "hello"),
+        ("nano, hello", {}, True, "hello"),
+        (f"{ME} /status", {}, True, "/status"),
+        ("@nano /status", {}, True, "/status"),
+        ("ask Nano please", {}, True, "ask Nano please"),
+        ("nanotubes are small", {}, False, "nanotubes are small"),
+        ("write to x@nano.example", {}, False, "write to x@nano.example"),
+        ("Nano", {}, True, "Nano"),
+        ("look", {"formatted_body": f'<a href="https://matrix.to/#/{ME}">N</a>'}, True, "look"),
+        ("@room all", {"m.mentions": {"room": True}}, False, "@room all"),
+        ("odd", {"m.mentions": [1], "formatted_body": 7}, False, "odd"),
+    ],
+)
+async def test_in_a_group_the_bot_is_meant_when_named(
+    text: str, more: dict[str, object], meant: bool, heard: str
+) -> None:
+    async with MatrixServer() as server:
+        group(server)
+        async with receiving(channel(server), FakeIntake()) as intake:
+            server.say(GROUP, text, **more)
+            (message,) = await intake.received(1)
+    assert message.group
+    assert (message.addressed, message.text) == (meant, heard)
+
+
+async def test_a_room_that_the_account_calls_direct_is_direct() -> None:
+    async with MatrixServer() as server:
+        group(server)
+        server.rooms.direct = {ANN: [GROUP]}
+        async with receiving(channel(server), FakeIntake()) as intake:
+            server.say(GROUP, "hello")
+            (message,) = await intake.received(1)
+    assert message.addressed
+    assert not message.group
+
+
+async def test_a_room_becomes_a_group_when_a_third_comes() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        server.say(server.dm, "two of us")
+        await intake.received(1)
+        server.rooms.member(server.dm, BOB, "join")
+        server.say(server.dm, "three of us")
+        one, two = await intake.received(2)
+    assert [one.group, two.group] == [False, True]
+
+
+async def test_an_answer_brings_what_it_answers() -> None:
+    async with MatrixServer() as server:
+        group(server)
+        async with receiving(channel(server), FakeIntake()) as intake:
+            first = server.say(GROUP, "the plan")
+            answers = {"m.in_reply_to": {"event_id": first["event_id"]}}
+            text = f"> <{ANN}> the plan\n\nis good"
+            server.say(GROUP, text, sender=BOB, **{"m.relates_to": answers})
+            _, reply = await intake.received(2)
+    assert (reply.text, reply.quote, reply.reply_to) == ("is good", "the plan", first["event_id"])
+    assert reply.tainted
+    assert not reply.addressed
+
+
+async def test_an_answer_to_the_bot_is_meant_for_it() -> None:
+    async with MatrixServer() as server:
+        group(server)
+        ours = server.say(GROUP, "mine", sender=ME)
+        async with receiving(channel(server), FakeIntake()) as intake:
+            answers = {"m.in_reply_to": {"event_id": ours["event_id"]}}
+            server.say(GROUP, "why?", sender=BOB, **{"m.relates_to": answers})
+            (reply,) = await intake.received(1)
+    assert reply.addressed
+    assert reply.quote == "mine"
+    assert not reply.tainted
+
+
+async def test_an_answer_to_nothing_is_a_message() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        gone = {"m.in_reply_to": {"event_id": "$gone"}}
+        server.say(server.dm, "> <@x:y> was\n> there\n\nso?", **{"m.relates_to": gone})
+        (reply,) = await intake.received(1)
+    assert (reply.text, reply.quote) == ("so?", "was\nthere")
+
+
+async def test_a_thread_that_began_with_the_bots_name_needs_it_no_more() -> None:
+    async with MatrixServer() as server:
+        group(server)
+        async with receiving(channel(server), FakeIntake()) as intake:
+            root = server.say(GROUP, "Nano: look")["event_id"]
+            thread = {"rel_type": "m.thread", "event_id": root, "is_falling_back": True}
+            thread["m.in_reply_to"] = {"event_id": root}
+            server.say(GROUP, "and here", **{"m.relates_to": thread})
+            _, second = await intake.received(2)
+    assert second.address.thread_id == root
+    assert second.addressed
+    assert second.reply_to is None
+
+
+async def test_an_edit_replaces_its_original_in_its_thread() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        root = server.say(server.dm, "root")["event_id"]
+        thread = {"rel_type": "m.thread", "event_id": root}
+        first = server.say(server.dm, "teh", **{"m.relates_to": thread})["event_id"]
+        edit = server.edit(server.dm, first, "the")["event_id"]
+        _, _, new = await intake.received(3)
+    assert (new.text, new.edit_of, new.message_id, new.dedupe_key) == ("the", first, first, edit)
+    assert new.address.thread_id == root
+
+
+async def test_nobody_edits_what_another_said() -> None:
+    async with MatrixServer() as server:
+        group(server)
+        async with receiving(channel(server), FakeIntake()) as intake:
+            first = server.say(GROUP, "pay ann")["event_id"]
+            server.edit(GROUP, first, "pay bob", sender=BOB)
+            server.say(GROUP, "last")
+            messages = await intake.received(2)
+    assert [one.text for one in messages] == ["pay ann", "last"]
+
+
+async def test_bots_and_the_bot_itself_are_not_heard() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        server.say(server.dm, "I am a bot", msgtype="m.notice")
+        server.say(server.dm, "myself", sender=ME)
+        taken = server.say(server.dm, "taken back")
+        server.rooms.redact(taken["event_id"], ANN)
+        server.say(server.dm, "human")
+        await intake.until(lambda: bool(intake.messages) and intake.messages[-1].text == "human")
+    assert "I am a bot" not in [one.text for one in intake.messages]
+    assert "myself" not in [one.text for one in intake.messages]
+
+
+async def test_what_is_no_text_is_said_as_text() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        server.say(server.dm, "waves", msgtype="m.emote")
+        server.say(server.dm, "here", msgtype="m.location", geo_uri="geo:1,2")
+        server.say(server.dm, "of tomorrow", msgtype="org.example.new")
+        messages = await intake.received(3)
+    assert [one.text for one in messages] == ["*waves*", "[place: here geo:1,2]", "of tomorrow"]
+
+
+async def test_files_come_with_their_captions() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        async with receiving(made, FakeIntake()) as intake:
+            url = server.file(b"bytes", "image/png")
+            info = {"mimetype": "image/png", "size": 5}
+            server.say(server.dm, "look", msgtype="m.image", filename="a.png", url=url, info=info)
+            server.say(server.dm, "b.ogg", msgtype="m.audio", url=url, info={"size": "big"})
+            server.say(server.dm, "c.bin", msgtype="m.file", file={"url": url})
+            image, audio, locked = await intake.received(3)
+            assert await made.fetch(image.attachments[0], 100) == b"bytes"
+    assert image.text == "look"
+    assert (image.attachments[0].kind, image.attachments[0].name) == ("image", "a.png")
+    assert (audio.text, audio.attachments[0].kind, audio.attachments[0].size) == ("", "audio", 0)
+    assert "encrypted" in locked.attachments[0].error
+
+
+async def test_what_was_read_and_meant_gets_a_receipt() -> None:
+    async with MatrixServer() as server:
+        group(server)
+        async with receiving(channel(server), FakeIntake()):
+            server.say(GROUP, "among us")
+            last = server.say(server.dm, "for you")["event_id"]
+            await server.until(lambda: bool(server.receipts))
+    assert server.receipts == {server.dm: [last]}

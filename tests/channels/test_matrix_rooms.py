@@ -1,0 +1,186 @@
+"""Coming into rooms, and what goes wrong over there."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanobot.errors import BadCredentials, ChannelDown
+from nanobot_channels._matrix_doors import Invites
+from nanobot_channels.matrix import MatrixChannel
+from tests.channels.matrixing import BOB, account, channel, ended, receiving
+from tests.doubles.fake_intake import FakeIntake
+from tests.doubles.matrix_rooms import ANN, ME
+from tests.doubles.matrix_server import MatrixServer
+
+ROOM = "!new:loopback"
+
+
+async def test_it_comes_when_an_owner_invites_and_answers_what_was_said_since() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        server.rooms.add(ROOM, "m.room.create", {}, sender=ANN, state_key="")
+        server.rooms.member(ROOM, ANN, "join")
+        server.say(ROOM, "before you")
+        server.rooms.member(ROOM, ME, "invite", by=ANN)
+        server.say(ROOM, "are you there?")
+        messages = await intake.received(1)
+    assert [one.text for one in messages] == ["are you there?"]
+
+
+async def test_who_was_invited_long_ago_hears_what_was_said_since() -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+        async with receiving(channel(server), intake):
+            pass
+        server.rooms.add(ROOM, "m.room.create", {}, sender=ANN, state_key="")
+        server.rooms.member(ROOM, ANN, "join")
+        server.say(ROOM, "before you")
+        server.rooms.member(ROOM, ME, "invite", by=ANN)
+        for number in range(150):
+            server.say(ROOM, str(number))
+        async with receiving(channel(server), intake):
+            messages = await intake.received(150)
+    assert [one.text for one in messages] == [str(number) for number in range(150)]
+
+
+@pytest.mark.parametrize(
+    ("invites", "direct", "comes"),
+    [
+        (Invites(known=frozenset({ANN})), True, True),
+        (Invites(known=frozenset({ANN})), False, False),
+        (Invites(known=frozenset({ANN}), strangers=False), True, False),
+        (Invites(anyone=True), False, True),
+    ],
+)
+async def test_a_strangers_invitation_is_taken_as_configured(
+    invites: Invites, direct: bool, comes: bool
+) -> None:
+    async with (
+        MatrixServer() as server,
+        receiving(channel(server, invites=invites), FakeIntake()),
+    ):
+        server.invite(ROOM, BOB, direct=direct)
+        await server.until(lambda: server.rooms.membership(ROOM, ME) != "invite")
+    assert server.rooms.membership(ROOM, ME) == ("join" if comes else "leave")
+
+
+async def test_an_invitation_outlives_a_server_in_trouble_and_a_restart() -> None:
+    async with MatrixServer() as server:
+        server.fail("/join/", times=1, status=502)
+        intake = FakeIntake()
+        async with receiving(channel(server), intake):
+            server.invite(ROOM)
+            await intake.until(lambda: "new" in (intake.stored or ""))
+            await server.until(lambda: len(server.called("/join/")) == 1)
+        async with receiving(channel(server), intake):
+            await server.until(lambda: server.rooms.membership(ROOM, ME) == "join")
+
+
+async def test_it_follows_an_upgraded_room() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()):
+        server.rooms.member(ROOM, ME, "invite", by=BOB)
+        content = {"replacement_room": ROOM}
+        server.rooms.add(server.dm, "m.room.tombstone", content, sender=ANN, state_key="")
+        await server.until(lambda: server.rooms.membership(ROOM, ME) == "join")
+
+
+async def test_an_encrypted_room_is_told_once() -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+        async with receiving(channel(server), intake):
+            server.rooms.add(server.dm, "m.room.encrypted", {"algorithm": "m"}, sender=ANN)
+            await server.until(lambda: bool(server.texts(server.dm)))
+            await intake.until(lambda: "told" in (intake.stored or ""))
+        async with receiving(channel(server), intake):
+            server.rooms.add(server.dm, "m.room.encrypted", {"algorithm": "m"}, sender=ANN)
+            server.say(server.dm, "plain")
+            await intake.received(1)
+    assert len(server.texts(server.dm)) == 1
+    assert "encrypted" in server.texts(server.dm)[0]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 502},
+        {"status": 429, "answer": {"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 1500}},
+        # One cut of a connection that was used before is bridged by the HTTP client.
+        {"drop": "before", "times": 2},
+        {"drop": "after", "times": 2},
+        {"body": b"<html>"},
+        {"body": b"[]"},
+        {"body": b'{"rooms": []}'},
+        {"body": b"[" * 100_000},
+    ],
+)
+async def test_trouble_over_there_is_waited_out_and_costs_nothing(
+    fault: dict[str, object],
+) -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+        async with receiving(channel(server), intake):
+            server.say(server.dm, "one")
+            await intake.received(1)
+        server.say(server.dm, "two")
+        server.fail("/sync", **fault)
+        made = channel(server)
+        with pytest.raises(ChannelDown) as down:
+            await made.run(intake)
+        await made.close()
+        assert down.value.retry_after == (1.5 if fault.get("status") == 429 else None)
+        async with receiving(channel(server), intake):
+            assert [one.text for one in await intake.received(2)] == ["one", "two"]
+
+
+async def test_no_server_is_an_outage_that_says_where_to_look() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+    with pytest.raises(ChannelDown, match=r"\.well-known/matrix/client"):
+        await made.run(FakeIntake())
+    await made.close()
+
+
+async def test_a_token_that_is_gone_ends_the_channel_and_says_what_to_do() -> None:
+    async with MatrixServer() as server:
+        error = await ended(channel(server), FakeIntake(), server.sessions.clear)
+    assert isinstance(error, BadCredentials)
+    assert "channels.matrix.access_token" in str(error)
+
+
+async def test_a_session_that_is_gone_is_made_anew_with_the_password() -> None:
+    async with MatrixServer() as server:
+        made = MatrixChannel("matrix", account(server, password=server.password))
+        intake = FakeIntake()
+        error = await ended(made, intake, lambda: server.sessions.clear())  # noqa: PLW0108 - it changes
+        assert isinstance(error, ChannelDown)
+        made = MatrixChannel("matrix", account(server, password=server.password))
+        async with receiving(made, intake):
+            server.say(server.dm, "back?")
+            assert [one.text for one in await intake.received(1)] == ["back?"]
+
+
+async def test_a_wrong_password_says_what_to_check() -> None:
+    async with MatrixServer() as server:
+        made = MatrixChannel("matrix", account(server, password="wrong"))
+        with pytest.raises(BadCredentials, match=r"channels\.matrix\.password"):
+            await made.run(FakeIntake())
+        await made.close()
+
+
+async def test_a_password_signs_in_as_the_same_device_at_every_start() -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+        for _ in range(2):
+            made = MatrixChannel("matrix", account(server, password=server.password))
+            async with receiving(made, intake):
+                pass
+        assert sorted(server.sessions.values()) == ["NANOBOTX", "TOKEN"]
+        assert server.password not in (intake.stored or "")
+
+
+async def test_the_account_is_tried_without_ending_a_session() -> None:
+    async with MatrixServer() as server:
+        made = MatrixChannel("matrix", account(server, password=server.password))
+        async with receiving(made, FakeIntake()):
+            before = dict(server.sessions)
+            assert await made.check() == f"{ME} on {server.root_url}"
+            assert server.sessions == before

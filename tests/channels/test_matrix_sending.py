@@ -1,0 +1,275 @@
+"""What the bot says in rooms, and what becomes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from nanobot.bus.events import Address, Attachment
+from nanobot.errors import (
+    ChannelDown,
+    ChatGone,
+    ConfigError,
+    DeliveryError,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+)
+from nanobot.ports import Mark, OutboundPart
+from nanobot_channels.matrix import MatrixChannel, open_channel
+from tests.channels.matrixing import account, answer, channel
+from tests.doubles.matrix_rooms import ME
+from tests.doubles.matrix_server import MatrixServer
+
+PART = OutboundPart(text="hello", key="run:1:0")
+PICTURE = Attachment(kind="image", name="a.png", mime="image/png")
+
+
+def dm(server: MatrixServer, thread: str | None = None) -> Address:
+    return Address("matrix", server.dm, thread)
+
+
+async def test_an_answer_has_text_and_html_and_mentions_nobody() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        (part,) = made.render(answer("**bold** @room", server.dm))
+        await made.send(dm(server), part)
+        await made.close()
+        (content,) = server.mine(server.dm)
+    assert content["body"] == "**bold** @room"
+    assert content["formatted_body"] == "<p><strong>bold</strong> @room</p>"
+    assert content["m.mentions"] == {}
+    assert content["msgtype"] == "m.text"
+
+
+async def test_what_is_refused_as_html_can_go_out_plain() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        (part,) = made.render(answer("**bold**", server.dm))
+        await made.send(dm(server), part, plain=True)
+        await made.close()
+        assert "formatted_body" not in server.mine(server.dm)[0]
+
+
+async def test_the_same_part_twice_is_one_message_even_after_a_restart() -> None:
+    async with MatrixServer() as server:
+        sent = []
+        for _ in range(2):
+            made = MatrixChannel("matrix", account(server, password=server.password))
+            sent.append(await made.send(dm(server), PART))
+            await made.close()
+        assert sent[0] == sent[1]
+        assert server.texts(server.dm) == ["hello"]
+
+
+async def test_a_part_whose_answer_got_lost_is_found() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        assert await made.find(dm(server), PART) is None
+        server.fail("/send/", times=2, drop="after")
+        with pytest.raises(OutcomeUnknown):
+            await made.send(dm(server), PART)
+        for number in range(150):
+            server.say(server.dm, str(number))
+        found = await made.find(dm(server), PART)
+        await made.close()
+        assert found == next(
+            one.event["event_id"] for one in server.rooms.stream if one.event["sender"] == ME
+            and one.event["type"] == "m.room.message"
+        )  # fmt: skip
+
+
+async def test_a_thread_is_answered_in_the_thread() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        (part,) = made.render(answer("here", server.dm, reply_to="$asked"))
+        await made.send(dm(server, "$root"), part)
+        await made.send(dm(server, "$root"), PART)
+        await made.close()
+        reply, plain = (content["m.relates_to"] for content in server.mine(server.dm))
+    assert reply == {
+        "rel_type": "m.thread",
+        "event_id": "$root",
+        "is_falling_back": False,
+        "m.in_reply_to": {"event_id": "$asked"},
+    }
+    assert plain["is_falling_back"]
+
+
+async def test_a_preview_becomes_the_answer() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        sent = await made.send(dm(server), PART)
+        for text in ("a **b**", "hello", "a **b**"):
+            (part,) = made.render(answer(text, server.dm))
+            await made.edit(dm(server), sent, part)
+        await made.close()
+        (content,) = server.mine(server.dm)
+    assert content["body"] == "a **b**"
+    assert content["formatted_body"] == "<p>a <strong>b</strong></p>"
+
+
+async def test_the_longest_edit_is_taken() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        sent = await made.send(dm(server), PART)
+        for part in made.render(answer('"<&**x**> \\' * 9_000, server.dm)):
+            await made.edit(dm(server), sent, part)
+        await made.close()
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "seconds"),
+    [
+        (
+            {"status": 429, "answer": {"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 2500}},
+            NotSent,
+            2.5,
+        ),
+        ({"status": 429}, NotSent, None),
+        ({"status": 403, "answer": {"errcode": "M_FORBIDDEN"}}, ChatGone, None),
+        ({"status": 404, "answer": {"errcode": "M_NOT_FOUND"}}, ChatGone, None),
+        ({"status": 413, "answer": {"errcode": "M_TOO_LARGE"}}, Refused, None),
+        ({"status": 400, "answer": {"errcode": "M_BAD_JSON"}}, Refused, None),
+        ({"status": 403, "answer": {"errcode": "M_CONSENT_NOT_GIVEN"}}, NotSent, None),
+        ({"status": 401, "answer": {"errcode": "M_UNKNOWN_TOKEN"}}, NotSent, None),
+        ({"status": 502}, NotSent, None),
+        ({"status": 404}, NotSent, None),
+        ({"status": 500, "answer": {"errcode": "M_UNKNOWN"}}, NotSent, None),
+        ({"drop": "before", "times": 2}, OutcomeUnknown, None),
+        ({"body": b"<html>"}, OutcomeUnknown, None),
+        ({"body": b"{}"}, OutcomeUnknown, None),
+    ],
+)
+async def test_what_becomes_of_a_message_is_said_in_the_words_of_the_port(
+    fault: dict[str, Any], error: type[DeliveryError], seconds: float | None
+) -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        server.fail("/send/", **fault)
+        with pytest.raises(error) as failed:
+            await made.send(dm(server), PART)
+        await made.close()
+    assert type(failed.value) is error
+    if isinstance(failed.value, NotSent):
+        assert failed.value.retry_after == seconds
+        assert failed.value.scope == ("bot" if fault.get("status") == 429 else "chat")
+
+
+async def test_with_a_password_a_lost_session_is_made_anew_for_the_next_try() -> None:
+    async with MatrixServer() as server:
+        made = MatrixChannel("matrix", account(server, password=server.password))
+        await made.typing(dm(server))
+        server.sessions.clear()
+        with pytest.raises(NotSent):
+            await made.send(dm(server), PART)
+        await made.send(dm(server), PART)
+        await made.close()
+        assert server.texts(server.dm) == ["hello"]
+        assert server.typing == [server.dm]
+
+
+async def test_what_cannot_sign_in_has_sent_nothing() -> None:
+    async with MatrixServer() as server:
+        made = MatrixChannel("matrix", account(server, password="wrong"))
+        with pytest.raises(NotSent):
+            await made.send(dm(server), PART)
+        await made.close()
+
+
+async def test_a_reaction_takes_the_place_of_the_one_before() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        said = server.say(server.dm, "hello")["event_id"]
+        for mark in (Mark.RECEIVED, Mark.DONE):
+            await made.react(dm(server), said, mark)
+        await made.close()
+        shown = [
+            one.event["content"]["m.relates_to"]["key"]
+            for one in server.rooms.of(server.dm)
+            if one.event["type"] == "m.reaction" and one.event["content"]
+        ]
+    assert shown == ["\N{WHITE HEAVY CHECK MARK}"]
+
+
+async def test_a_file_goes_out_with_its_caption_once() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        part = msgspec.structs.replace(PART, file=PICTURE)
+        sent = [await made.send_file(dm(server), part, b"bytes") for _ in range(2)]
+        assert await made.find(dm(server), part) == sent[0] == sent[1]
+        await made.close()
+        (content,) = server.mine(server.dm)
+    assert (content["msgtype"], content["body"]) == ("m.image", "hello")
+    assert content["filename"] == "a.png"
+    assert server.media[content["url"]] == ("image/png", b"bytes")
+
+
+async def test_a_file_that_is_too_large_over_there_is_refused_in_words() -> None:
+    async with MatrixServer() as server:
+        server.upload_limit = 3
+        made = channel(server)
+        with pytest.raises(Refused, match=r"a\.png has 5 bytes"):
+            await made.send_file(dm(server), msgspec.structs.replace(PART, file=PICTURE), b"bytes")
+        server.fail("/upload", drop="before", times=2)
+        with pytest.raises(NotSent):
+            await made.send_file(dm(server), msgspec.structs.replace(PART, file=PICTURE), b"b")
+        await made.close()
+
+
+async def test_files_are_fetched_up_to_a_size_from_old_servers_too() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        file = Attachment(kind="document", ref=server.file(b"x" * 500))
+        assert await made.fetch(file, 500) == b"x" * 500
+        server.old_media = True
+        assert await made.fetch(file, 500) == b"x" * 500
+        with pytest.raises(Refused, match="too large"):
+            await made.fetch(file, 499)
+        with pytest.raises(Refused, match="send it again"):
+            await made.fetch(Attachment(kind="document", ref="mxc://loopback/gone"), 500)
+        with pytest.raises(Refused, match="where the file is"):
+            await made.fetch(Attachment(kind="document", ref="https://evil.example/x"), 500)
+        server.fail("/download/", status=504, answer={"errcode": "M_NOT_YET_UPLOADED"})
+        with pytest.raises(ChannelDown):
+            await made.fetch(file, 500)
+        await made.close()
+
+
+async def test_the_token_stands_in_no_address() -> None:
+    async with MatrixServer() as server:
+        made = channel(server)
+        await made.send(dm(server), PART)
+        await made.close()
+        assert server.texts(server.dm) == ["hello"], "the double takes no token in an address"
+
+
+HOME = "https://matrix.example.org"
+GOOD: dict[str, object] = {"homeserver": HOME, "user": "@n:example.org", "password": "p"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({}, "homeserver is missing"),
+        ({"homeserver": "matrix.example.org"}, r"homeserver is no http\(s\) URL"),
+        ({"homeserver": 7}, "homeserver is 7"),
+        ({"homeserver": HOME}, "are both missing"),
+        (GOOD | {"access_token": "t"}, "are both set"),
+        (GOOD | {"user": ""}, "user is missing"),
+        (GOOD | {"user": "n n"}, "user is 'n n'"),
+        (GOOD | {"invites": "some"}, "invites is 'some'"),
+        (GOOD | {"backfill_messages": -1}, "backfill_messages is -1"),
+        (GOOD | {"backfill_messages": True}, "backfill_messages is True"),
+    ],
+)
+def test_settings_that_cannot_work_say_so(settings: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^channels\.mx\..*{complaint}"):
+        open_channel("mx", settings)
+
+
+@pytest.mark.parametrize("user", ["@n:example.org", "n", "@n:example.org:8448"])
+def test_settings_that_work_open_a_channel(user: str) -> None:
+    open_channel("mx", GOOD | {"user": user})
