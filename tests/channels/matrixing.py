@@ -71,3 +71,8 @@ def group(server: MatrixServer) -> str:
 
 def answer(text: str, chat: str, **fields: Any) -> OutboundMessage:
     return OutboundMessage(address=Address("matrix", chat), text=text, key="k", **fields)
+
+
+def about(relates: dict[str, Any]) -> dict[str, Any]:
+    """The field of a message that refers to another one."""
+    return {"m.relates_to": relates}

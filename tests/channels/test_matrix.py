@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from nanobot.bus.events import Address
 from nanobot.errors import StoreUnwritable
-from tests.channels.matrixing import BOB, GROUP, channel, ended, group, receiving
+from tests.channels.matrixing import BOB, GROUP, about, channel, ended, group, receiving
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.matrix_rooms import ANN, ME
 from tests.doubles.matrix_server import MatrixServer
@@ -128,7 +130,7 @@ async def test_another_accounts_cursor_is_not_used() -> None:
     ],
 )
 async def test_in_a_group_the_bot_is_meant_when_named(
-    text: str, more: dict[str, object], meant: bool, heard: str
+    text: str, more: dict[str, Any], meant: bool, heard: str
 ) -> None:
     async with MatrixServer() as server:
         group(server)
@@ -167,7 +169,7 @@ async def test_an_answer_brings_what_it_answers() -> None:
             first = server.say(GROUP, "the plan")
             answers = {"m.in_reply_to": {"event_id": first["event_id"]}}
             text = f"> <{ANN}> the plan\n\nis good"
-            server.say(GROUP, text, sender=BOB, **{"m.relates_to": answers})
+            server.say(GROUP, text, sender=BOB, **about(answers))
             _, reply = await intake.received(2)
     assert (reply.text, reply.quote, reply.reply_to) == ("is good", "the plan", first["event_id"])
     assert reply.tainted
@@ -180,7 +182,7 @@ async def test_an_answer_to_the_bot_is_meant_for_it() -> None:
         ours = server.say(GROUP, "mine", sender=ME)
         async with receiving(channel(server), FakeIntake()) as intake:
             answers = {"m.in_reply_to": {"event_id": ours["event_id"]}}
-            server.say(GROUP, "why?", sender=BOB, **{"m.relates_to": answers})
+            server.say(GROUP, "why?", sender=BOB, **about(answers))
             (reply,) = await intake.received(1)
     assert reply.addressed
     assert reply.quote == "mine"
@@ -190,7 +192,7 @@ async def test_an_answer_to_the_bot_is_meant_for_it() -> None:
 async def test_an_answer_to_nothing_is_a_message() -> None:
     async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
         gone = {"m.in_reply_to": {"event_id": "$gone"}}
-        server.say(server.dm, "> <@x:y> was\n> there\n\nso?", **{"m.relates_to": gone})
+        server.say(server.dm, "> <@x:y> was\n> there\n\nso?", **about(gone))
         (reply,) = await intake.received(1)
     assert (reply.text, reply.quote) == ("so?", "was\nthere")
 
@@ -202,7 +204,7 @@ async def test_a_thread_that_began_with_the_bots_name_needs_it_no_more() -> None
             root = server.say(GROUP, "Nano: look")["event_id"]
             thread = {"rel_type": "m.thread", "event_id": root, "is_falling_back": True}
             thread["m.in_reply_to"] = {"event_id": root}
-            server.say(GROUP, "and here", **{"m.relates_to": thread})
+            server.say(GROUP, "and here", **about(thread))
             _, second = await intake.received(2)
     assert second.address.thread_id == root
     assert second.addressed
@@ -213,7 +215,7 @@ async def test_an_edit_replaces_its_original_in_its_thread() -> None:
     async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
         root = server.say(server.dm, "root")["event_id"]
         thread = {"rel_type": "m.thread", "event_id": root}
-        first = server.say(server.dm, "teh", **{"m.relates_to": thread})["event_id"]
+        first = server.say(server.dm, "teh", **about(thread))["event_id"]
         edit = server.edit(server.dm, first, "the")["event_id"]
         _, _, new = await intake.received(3)
     assert (new.text, new.edit_of, new.message_id, new.dedupe_key) == ("the", first, first, edit)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from nanobot.errors import BadCredentials, ChannelDown
@@ -113,7 +115,7 @@ async def test_an_encrypted_room_is_told_once() -> None:
     ],
 )
 async def test_trouble_over_there_is_waited_out_and_costs_nothing(
-    fault: dict[str, object],
+    fault: dict[str, Any],
 ) -> None:
     async with MatrixServer() as server:
         intake = FakeIntake()
