@@ -17,7 +17,7 @@ from nanobot.agent.states import RunKind, RunState
 from nanobot.agent.turn import Turn
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.bus.events import EventKind, OutboundKind
+from nanobot.bus.events import EventKind, Origin, OutboundKind
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
 from nanobot.journal import Claim, Ending
 from nanobot.ports import Clock
@@ -141,8 +141,11 @@ class Driver:
         return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, end.reason)
 
     async def _over(self, turn: Turn, error: OverBudget) -> bool:
-        """With what there is, and the limit's name."""
+        """With what there is (reports as they came, if they are all), and the limit's name."""
+        reports = [message.text for message in turn.asked() if message.origin is Origin.RUN]
         said = step.said(turn.bodies)
+        if not said and turn.run.kind is RunKind.CHAT:
+            said = "\n\n".join(reports)
         text = f"{said}\n\n(I stopped here: {error}.)" if said else f"I cannot answer now: {error}."
         return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, error.reason)
 
