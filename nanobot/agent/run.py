@@ -142,10 +142,8 @@ class Driver:
 
     async def _over(self, turn: Turn, error: OverBudget) -> bool:
         """With what there is (reports as they came, if they are all), and the limit's name."""
-        reports = [message.text for message in turn.asked() if message.origin is Origin.RUN]
-        said = step.said(turn.bodies)
-        if not said and turn.run.kind is RunKind.CHAT:
-            said = "\n\n".join(reports)
+        told = [m.text for m in turn.asked() if m.origin is Origin.RUN and m.inbound_id]
+        said = step.said(turn.bodies) or "\n\n".join(told)
         text = f"{said}\n\n(I stopped here: {error}.)" if said else f"I cannot answer now: {error}."
         return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, error.reason)
 
