@@ -235,7 +235,9 @@ class Gateway:
         self._cron = cron_of(store, self.bus)
         zone = local_zone(self._environ)
         self.book = self._cron.book(zone)
-        self._triggers = triggers_of(self.config, self._cron, zone, self.plugins)
+        self._triggers = triggers_of(
+            self.config, self._cron, zone, self.plugins, store, self.roster
+        )
         self.blobs = Blobs(self.config.home / "blobs")
         self.records: Records = SqlRecords(store.database, store.writer, self.blobs)
         self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)

@@ -4,28 +4,108 @@ from __future__ import annotations
 
 import msgspec
 
+from nanobot.agent.asking import Models
 from nanobot.bus.events import Address, Origin, Role, RunTerms
 from nanobot.config import Config
+from nanobot.cron.hours import hours_of, zone_given
 from nanobot.cron.jobs import Plan
 from nanobot.cron.service import CronService
+from nanobot.errors import ConfigError
+from nanobot.mind.helper import Helpers
 from nanobot.plugins import Plugins
+from nanobot.repositories.chats import SqlChats
+from nanobot.store.opening import Store
+from nanobot.terminal import NAME as TERMINAL
+from nanobot.triggers import heartbeat
 from nanobot.triggers.base import Publisher, Trigger
+from nanobot.triggers.heartbeat import Around, Heartbeat, Rhythm
 from nanobot.triggers.installed import opened
 
 _TERMS = RunTerms(direct=True, unattended=True, history=())
 
 
 def triggers_of(
-    config: Config, cron: CronService, zone: str, plugins: Plugins
+    config: Config,
+    cron: CronService,
+    zone: str,
+    plugins: Plugins,
+    store: Store,
+    models: Models,
 ) -> dict[str, tuple[Trigger, Publisher]]:
     """Those that are switched on, by their names. Raises ConfigError."""
     made: dict[str, tuple[Trigger, Publisher]] = {}
+    if config.heartbeat.enabled:
+        made[heartbeat.NAME] = _heartbeat(config, cron, zone, store, models)
     for name, trigger in opened(config.triggers, plugins).items():
         plan = plan_of(f"trigger:{name}", config.triggers[name].to, Origin.EVENT, zone)
         # Nobody knows where a package has its words from.
         plan = msgspec.structs.replace(plan, tainted=True)
         made[f"trigger:{name}"] = (trigger, cron.publisher(plan))
     return made
+
+
+def check(config: Config, zone: str) -> None:
+    """Raises ConfigError for what is well written and cannot work all the same."""
+    if config.heartbeat.enabled:
+        rhythm_of(config, zone)
+
+
+def rhythm_of(config: Config, zone: str) -> Rhythm:
+    """When there are heartbeats, as configured. Raises ConfigError naming the key."""
+    settings, path = config.heartbeat, "heartbeat"
+    channel, _, chat = settings.to.partition(":")
+    served = [name for name, one in config.channels.items() if one.enabled]
+    if settings.to and not (chat and channel in {*served, TERMINAL}):
+        known = ", ".join(f"{name}:..." for name in (*served, TERMINAL))
+        raise ConfigError(
+            f"heartbeat.to is {settings.to[:60]!r}, which is no chat of a channel that is served: "
+            f"write CHANNEL:ID ({known}), or leave it out for the chat an owner spoke in last."
+        )
+    own = zone_given(settings.zone, zone, path)
+    return Rhythm(
+        interval=settings.interval_seconds,
+        to=Address(channel, chat) if settings.to else None,
+        hours=hours_of(settings.quiet_from, settings.quiet_until, own, path),
+        zone=own,
+        active=settings.active_seconds,
+        greet_after=settings.greet_after_seconds,
+    )
+
+
+def _heartbeat(
+    config: Config, cron: CronService, zone: str, store: Store, models: Models
+) -> tuple[Trigger, Publisher]:
+    settings, rhythm, helpers = config.heartbeat, rhythm_of(config, zone), Helpers(models)
+    served = [name for name, one in config.channels.items() if one.enabled]
+    chats = SqlChats(store.database, store.writer, (served, (TERMINAL,)))
+    terms = msgspec.structs.replace(
+        _TERMS,
+        model=settings.model,
+        max_iterations=settings.max_iterations,
+        max_run_seconds=settings.max_run_seconds,
+    )
+    # Of beats only one is at work at a time, and none waits for it.
+    plan = msgspec.structs.replace(
+        plan_of(heartbeat.NAME, settings.to, Origin.HEARTBEAT, rhythm.zone),
+        schedule=f"every {rhythm.interval:.0f} seconds",
+        terms=terms,
+        overlap="skip",
+        post=True,
+    )
+
+    def into(address: Address, around: Around) -> Publisher:
+        there = msgspec.structs.replace(
+            plan, address=address, session_key=around.session_key, tainted=around.tainted
+        )
+        return cron.publisher(there)
+
+    async def able() -> bool:
+        profile = await helpers.profile(settings.model or None)
+        return profile is not None and helpers.able(profile, "the heartbeat")
+
+    clock = store.writer.clock
+    beats = Heartbeat(config.workspace, rhythm, chats, clock, into, able)
+    return beats, cron.publisher(plan)
 
 
 def plan_of(name: str, to: str, origin: Origin, zone: str) -> Plan:

@@ -29,6 +29,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "memory": settings.MemorySettings,
     "policy": settings.PolicySettings,
     "lifecycle": settings.LifecycleSettings,
+    "heartbeat": settings.HeartbeatSettings,
     "budgets": settings.BudgetSettings,
     "mcp.NAME": settings.McpSettings,
     "triggers.NAME": settings.TriggerSettings,

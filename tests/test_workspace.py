@@ -18,6 +18,7 @@ def test_a_new_workspace_holds_the_template(tmp_path: Path) -> None:
     assert sorted(f.name for f in home.iterdir()) == [
         "AGENTS.md",
         "BOOT.md.example",
+        "HEARTBEAT.md.example",
         "SHUTDOWN.md.example",
         "SOUL.md",
         "TOOLS.md",

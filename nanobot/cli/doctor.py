@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from nanobot import personas, workspace
+from nanobot import personas, triggering, workspace
 from nanobot.adapters import open_channel
 from nanobot.budgets import Budgets
 from nanobot.cli.calling import asked
@@ -29,6 +29,7 @@ from nanobot.repositories.inspecting import inspect
 from nanobot.skills import Skills
 from nanobot.system import local_zone
 from nanobot.tools.sandbox import REMEDY, Sandbox, find_bwrap
+from nanobot.triggers import heartbeat
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
@@ -112,6 +113,8 @@ async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Men
         return
     for thing in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
         yield thing
+    if config.heartbeat.enabled and (wrong := heartbeat.trouble(config.workspace)):
+        yield Finding(about="heartbeat", level="warning", text=wrong)
     for left in broken():
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
@@ -137,7 +140,7 @@ def _configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | 
     found += [Finding(about=about, level="warning", text=one) for one in config.warnings]
     found += [
         Finding(about=about, level="broken", text=f"{config.file}: {one}")
-        for one in _unusable(config, problems)
+        for one in _unusable(config, problems, local_zone(environ))
     ]
     if not found:
         text = str(config.file) if config.file.exists() else "defaults; there is no config.toml"
@@ -146,9 +149,13 @@ def _configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | 
     return found, config
 
 
-def _unusable(config: Config, known: list[str]) -> list[str]:
+def _unusable(config: Config, known: list[str], zone: str) -> list[str]:
     """What is well written and cannot work all the same."""
     wrong: list[str] = []
+    try:
+        triggering.check(config, zone)
+    except ConfigError as error:
+        wrong.append(str(error))
     for name, channel in config.channels.items():
         if channel.enabled and not any(f"channels.{name}." in one for one in known):
             try:

@@ -25,6 +25,7 @@ from nanobot.records import (
 )
 from nanobot.session.entries import GENESIS
 from nanobot.store import log, outbox, runs
+from nanobot.triggers.heartbeat import NAME as HEARTBEAT
 
 _s = schema.sessions
 _e = schema.entries
@@ -33,10 +34,12 @@ _i = schema.inbound
 _o = schema.outbound
 _t = schema.tasks
 
-# The session of a run that somebody hears of elsewhere is nothing to be read.
+# The session of a run that somebody hears of elsewhere is nothing to be read, nor are heartbeats.
 _HEARD = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_CHILD)
 _UNREAD = sa.and_(
-    sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at), sa.not_(_HEARD)
+    sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at),
+    sa.not_(_HEARD),
+    _s.c.key != HEARTBEAT,
 )
 _SESSIONS = sa.select(_s, _UNREAD.label("unread"))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from nanobot.settings.base import Duration, Settings
+from msgspec import Meta
+
+from nanobot.settings.base import Count, Duration, Settings
 
 
 class LifecycleSettings(Settings, frozen=True, kw_only=True):
@@ -18,9 +20,23 @@ class LifecycleSettings(Settings, frozen=True, kw_only=True):
 
 
 class HeartbeatSettings(Settings, frozen=True, kw_only=True):
-    """`[heartbeat]`: looking after things at an interval, unasked."""
+    """`[heartbeat]`: looking after what `HEARTBEAT.md` says at an interval, unasked. `to` is the
+    chat that hears of it, as CHANNEL:ID (empty: where an owner spoke last). Nothing happens in
+    quiet hours ("22:00" to "08:00" by the clocks of `zone`), nor while somebody has spoken in that
+    chat within `active_seconds`. After `greet_after_seconds` of silence there is a greeting (0:
+    never)."""
 
-    enabled: bool = False
+    enabled: bool = True
+    interval_seconds: Annotated[float, Meta(ge=60, le=86_400)] = 1_800.0
+    to: str = ""
+    quiet_from: str = ""
+    quiet_until: str = ""
+    zone: str = ""
+    active_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 300.0
+    model: str = ""
+    max_iterations: Count = 10
+    max_run_seconds: Duration = 120.0
+    greet_after_seconds: Annotated[float, Meta(ge=0, le=2_592_000)] = 0.0
 
 
 class HookSettings(Settings, frozen=True, kw_only=True):

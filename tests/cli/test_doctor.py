@@ -290,3 +290,31 @@ def test_the_schema_names_every_key_and_lets_references_pass() -> None:
     limit = definitions["AgentSettings"]["properties"]["max_tokens"]
     assert {rule["type"] for rule in limit["anyOf"]} == {"integer", "string"}
     assert limit["default"] == 4096
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('to = "nowhere:1"', "heartbeat.to"),
+        ('quiet_from = "25:00"\nquiet_until = "08:00"', "heartbeat.quiet_from"),
+        ('zone = "Europe/Berln"', "did you mean Europe/Berlin"),
+        ("interval_seconds = -5", "from 60 up to 86400"),
+        ("interval_seconds = 1e99", "from 60 up to 86400"),
+    ],
+)
+async def test_a_heartbeat_that_cannot_be_stops_the_start_and_is_found(
+    world: World, line: str, told: str
+) -> None:
+    world.configure(more=f"[heartbeat]\n{line}")
+    checked = await run_in(world, "config", "check")
+    assert checked.code == ConfigError.exit_code
+    assert told in checked.out
+    started = await run_in(world, "gateway")
+    assert started.code == ConfigError.exit_code
+    assert told in started.err
+
+
+async def test_a_folder_in_the_place_of_the_heartbeats_file_is_a_warning(world: World) -> None:
+    (world.workspace / "HEARTBEAT.md").mkdir(parents=True)
+    _, found = await doctor(world)
+    assert found["heartbeat"] == ["warning"]
