@@ -33,13 +33,34 @@ def rows(home: MemoryHome, query: sa.Select[Any]) -> list[Any]:
     return home.do(lambda connection: list(connection.execute(query)))
 
 
-async def life(home: MemoryHome, rng: random.Random, jobs: list[Job] | None) -> list[Job]:
+# The noon before the clocks change, forward and back, wherever they do.
+CHANGES = (
+    ("Europe/Berlin", datetime(2026, 3, 28, 11, tzinfo=UTC)),
+    ("Europe/Berlin", datetime(2026, 10, 24, 10, tzinfo=UTC)),
+    ("Europe/London", datetime(2026, 3, 28, 12, tzinfo=UTC)),
+    ("Europe/Dublin", datetime(2026, 10, 24, 11, tzinfo=UTC)),
+    ("America/New_York", datetime(2026, 3, 7, 17, tzinfo=UTC)),
+    ("America/New_York", datetime(2026, 10, 31, 16, tzinfo=UTC)),
+    ("America/St_Johns", datetime(2026, 3, 7, 15, tzinfo=UTC)),
+    ("America/Santiago", datetime(2026, 9, 5, 16, tzinfo=UTC)),
+    ("America/Havana", datetime(2026, 10, 31, 16, tzinfo=UTC)),
+    ("Australia/Lord_Howe", datetime(2026, 4, 4, 1, tzinfo=UTC)),
+    ("Australia/Sydney", datetime(2026, 10, 3, 2, tzinfo=UTC)),
+    ("Pacific/Auckland", datetime(2026, 4, 4, 23, tzinfo=UTC)),
+    ("Antarctica/Troll", datetime(2026, 3, 28, 12, tzinfo=UTC)),
+    ("Asia/Kathmandu", datetime(2026, 1, 1, tzinfo=UTC)),
+)
+
+
+async def life(
+    home: MemoryHome, rng: random.Random, jobs: list[Job] | None, zone: str
+) -> list[Job]:
     """One process: some minutes in steps, until it is killed somewhere around a verb."""
     left, after = rng.randrange(3, 60), rng.random() < 0.5
     assert isinstance(home.clock, ManualClock)
     async with gateway(ScriptedProvider(), FakeChannel(), home=home) as bot:
         if jobs is None:
-            jobs = [await bot.book.add(OWNER, _wish(schedule, rng)) for schedule in SCHEDULES]
+            jobs = [await bot.book.add(OWNER, _wish(schedule, zone, rng)) for schedule in SCHEDULES]
 
         def reach(_verb: str) -> None:
             nonlocal left
@@ -65,10 +86,10 @@ async def life(home: MemoryHome, rng: random.Random, jobs: list[Job] | None) -> 
     return jobs
 
 
-def _wish(schedule: str, rng: random.Random) -> Wish:
+def _wish(schedule: str, zone: str, rng: random.Random) -> Wish:
     return Wish(
         schedule=schedule,
-        zone="Europe/Berlin",
+        zone=zone,
         text=f"Look: {schedule}",
         misfire=rng.choice(["skip", "run_once", "run_all"]),
         overlap=rng.choice(["skip", "queue", "replace"]),
@@ -80,11 +101,24 @@ def _wish(schedule: str, rng: random.Random) -> Wish:
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 2**32))
 async def test_random_restarts_leave_every_due_time_one_row_with_one_end(seed: int) -> None:
+    await lives(seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32))
+async def test_many_random_restarts_leave_every_due_time_one_row_with_one_end(seed: int) -> None:
+    await lives(seed)
+
+
+async def lives(seed: int) -> None:
+    """Several processes after each other, over the night in which the clocks change somewhere."""
     rng = random.Random(seed)
-    async with MemoryHome(ManualClock(NOON)) as home:
-        jobs = await life(home, rng, None)
+    zone, noon = rng.choice(CHANGES)
+    async with MemoryHome(ManualClock(noon.timestamp())) as home:
+        jobs = await life(home, rng, None, zone)
         for _ in range(rng.randrange(1, 5)):
-            await life(home, rng, jobs)
+            await life(home, rng, jobs, zone)
         async with gateway(ScriptedProvider(), FakeChannel(), home=home) as bot:
             for _ in range(12):
                 await bot.cron.fire()
