@@ -13,7 +13,6 @@ from loguru import logger
 from nanobot import __version__, personas, workspace
 from nanobot.adapters import menu, open_channel
 from nanobot.agent.asking import Asker
-from nanobot.agent.calling import Caller, Retries
 from nanobot.agent.errands import Errands
 from nanobot.agent.lanes import Lanes
 from nanobot.agent.run import Driver
@@ -27,6 +26,7 @@ from nanobot.bus.gate import Gate
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
 from nanobot.equipment import (
+    caller_of,
     cron_of,
     exec_terms,
     gate_of,
@@ -250,8 +250,7 @@ class Gateway:
         seeing = Seeing(self.roster, self.blobs)
         asker = Asker(self.bus, seeing, tools, persona, self._clock, settings)
         self.glimpse = Glimpse(self.bus, asker, seeing, self.records, self._clock)
-        retries = Retries(count=config.tool_retries, delay=config.tool_retry_delay)
-        caller = Caller(store.journal, tools, self._clock, config.max_run_seconds, retries)
+        caller = caller_of(config, store, tools, self.hosts)
         self.tasks: TaskRecords = SqlTasks(store.database, store.writer, settings.zone)
         kinds = builtin_types(store.journal, roots)
         kinds += installed(self.plugins, [one.name for one in kinds])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from loguru import logger
 
+from nanobot.agent.calling import Caller, Retries
 from nanobot.agent.persona import Persona
 from nanobot.blobs import Blobs
 from nanobot.briefing import PRIVATE_FILES, Briefing
@@ -16,17 +17,19 @@ from nanobot.bus.gate import Gate
 from nanobot.config import Config
 from nanobot.cron.service import CronService
 from nanobot.groups import Groups
+from nanobot.host import ChannelHost
 from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, missing
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryTerms
 from nanobot.memory.lasting import Lasting
 from nanobot.mind.assembly import Around, Stages, stages_of
 from nanobot.providers.roster import Indexer, Roster
+from nanobot.receipts import Receipts
 from nanobot.repositories.jobs import SqlJobs
 from nanobot.repositories.memories import SqlMemories
 from nanobot.repositories.records import SqlRecords
 from nanobot.repositories.remembering import SqlRemembering
-from nanobot.settings import ChannelSettings, ExecSettings
+from nanobot.settings import AgentSettings, ChannelSettings, ExecSettings
 from nanobot.skills import Skills
 from nanobot.store.opening import Store
 from nanobot.tasks.port import TaskStarter
@@ -72,6 +75,20 @@ def persona_of(config: Config, skills: Skills, memory: Memory) -> Persona:
     )
     lasting = Lasting(memory, ask=settings.accept == "ask") if settings.enabled else None
     return Persona(config.workspace, briefing, lasting)
+
+
+def caller_of(
+    settings: AgentSettings, store: Store, tools: ToolRegistry, hosts: Sequence[ChannelHost]
+) -> Caller:
+    """Makes the tool calls of runs. Receipts come from the channels that are served here."""
+
+    def served(channel: str) -> bool:
+        return any(host.name == channel and host.state == "up" for host in hosts)
+
+    clock = store.writer.clock
+    retries = Retries(count=settings.tool_retries, delay=settings.tool_retry_delay)
+    receipt = Receipts(store.journal, clock, served).of
+    return Caller(store.journal, tools, clock, settings.max_run_seconds, retries, receipt)
 
 
 def cron_of(store: Store, bus: Bus) -> CronService:

@@ -70,6 +70,10 @@ class Outgoing(Protocol):
         """The oldest unsent message of a chat, with its parts."""
         ...
 
+    async def outbound(self, key: str) -> OutboundRow | None:
+        """The message of that key, whatever became of it."""
+        ...
+
     async def begin_send(
         self, row: OutboundRow, parts: Sequence[OutboundPart], idx: int, *, duplicate: bool
     ) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 import msgspec
 
@@ -18,6 +20,10 @@ from nanobot.tools.asking import Place, approval, nobody
 from nanobot.tools.base import CallContext, Effect, Queued, Write
 from nanobot.tools.policy import Judgement, Verdict
 from nanobot.tools.registry import ToolRegistry
+
+Receipt: TypeAlias = Callable[[OutboundMessage], Awaitable[str]]
+"""What became of a message that is owed, in words; "" if nothing yet. Raises ToolError when it will
+not arrive."""
 
 _AT_ONCE = 8
 _DECIDED = Judgement(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
@@ -62,7 +68,8 @@ class _Done:
 
 
 class Caller:
-    """Makes the tool calls of runs, at most until `max_run_seconds` of a run are spent."""
+    """Makes the tool calls of runs, at most until `max_run_seconds` of a run are spent. Where there
+    is a `receipt`, a call that sends something has it as its result."""
 
     def __init__(
         self,
@@ -71,12 +78,14 @@ class Caller:
         clock: Clock,
         max_run_seconds: float,
         retries: Retries = Retries(),  # noqa: B008 - frozen
+        receipt: Receipt | None = None,
     ) -> None:
         self._journal = journal
         self._tools = tools
         self._clock = clock
         self._max_run_seconds = max_run_seconds
         self._retries = retries
+        self._receipt = receipt
 
     async def call(self, turn: Turn, calls: tuple[step.PendingCall, ...]) -> None:
         """Record the reply that asks, then make its calls in order and record what they gave.
@@ -196,6 +205,8 @@ class Caller:
             spent = sum(result.ms for result in done.results)
             left = seconds - (step.elapsed_ms(turn.bodies) + spent) / 1000
             made, ok = await self._tried(turn, pending, max(left, 0.05))
+            if made.messages and self._receipt is not None:
+                made, ok = await self._sent(turn, made, self._receipt)
         ms, text = done.lap(), self._tools.redact(made.text)
         turn.emit(EventKind.TOOL_RESULT, key=key, name=name, ok=ok, text=text[:500], ms=ms)
         result = ToolResultEntry(
@@ -209,6 +220,21 @@ class Caller:
         )
         done.results.append(result)
         done.effects += (*made.messages, *made.writes)
+
+    async def _sent(self, turn: Turn, made: Queued, receipt: Receipt) -> tuple[Queued, bool]:
+        """Commit what a call sends, and see what becomes of it. Its key is the call's, so a call
+        that a crash cut off here is made again and sends nothing again."""
+        messages, ok = made.messages, True
+        turn.recorded(await self._journal.record_result(turn.lane, turn.run, (), messages))
+        told = []
+        for message in messages:
+            turn.owed(message.address)
+            try:
+                told.append(await receipt(message) or made.text)
+            except ToolError as error:
+                told.append(f"error: {error}")
+                ok = False
+        return msgspec.structs.replace(made, text="\n".join(told), messages=()), ok
 
     async def _tried(
         self, turn: Turn, pending: step.PendingCall, seconds: float

@@ -267,6 +267,10 @@ class SqlJournal:
             "", lambda c: outbox.next_outbound(c, address.channel, address.chat_id)
         )
 
+    async def outbound(self, key: str) -> OutboundRow | None:
+        """The message of that key."""
+        return await self._do("", lambda c: outbox.find(c, key))
+
     async def preview(
         self, run_id: str, message: OutboundMessage, part: OutboundPart
     ) -> OutboundRow | None:

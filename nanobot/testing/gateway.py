@@ -42,6 +42,7 @@ from nanobot.pairing import Pairing, Pairings
 from nanobot.ports import Clock, Fetching, Ids
 from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
+from nanobot.receipts import Receipts
 from nanobot.received import Received
 from nanobot.records import Records
 from nanobot.repositories.jobs import SqlJobs
@@ -161,7 +162,8 @@ class Process:
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How a gateway is made, where it matters to a test. With `received` it fetches the files of a
     channel that has some, in threads and onto the disk. `types` of background runs are there
-    besides `agent`; with `spawn` there is the tool. `accept`: what is said becomes memory in the
+    besides `agent`; with `spawn` there is the tool. With `receipts` a message that a run sends has
+    its receipt as its result. `accept`: what is said becomes memory in the
     workspace, and prompts hold it; empty: neither."""
 
     settings: RunSettings = RunSettings()
@@ -182,6 +184,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_attachment: int = 20_000_000
     types: tuple[AnyRunType, ...] = ()
     spawn: bool = False
+    receipts: bool = True
     before: Callable[[FakeGateway], Before] = lambda _: Mind()
 
 
@@ -222,7 +225,9 @@ class FakeGateway:
             self.fetcher = Fetcher(channel.name, channel, self.bus, clock, received, limit)
         asker = Asker(self.bus, models, registry, persona, clock, settings)
         self.glimpse = Glimpse(self.bus, asker, models, self.records, clock)
-        caller = Caller(self.journal, registry, clock, settings.limits.max_run_seconds)
+        seconds = settings.limits.max_run_seconds
+        receipts = Receipts(self.journal, clock, lambda _: options.receipts)
+        caller = Caller(self.journal, registry, clock, seconds, receipt=receipts.of)
         self.loop = Lanes(
             self.bus,
             Driver(self.bus, asker, caller, clock, types, options.before(self)),

@@ -1,4 +1,4 @@
-"""The tool that sends a message to a chat, committed together with its result."""
+"""The tool that sends a message to a chat, once whatever crashes; its result is the receipt."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class Files:
 
 def message_tool(channels: Collection[str], files: Files | None = None) -> Tool[Message]:
     """message, to the chat of the run or, as far as the policy lets it, to another one of these
-    channels. The message and the result are one transaction, so that neither is there without the
-    other; the chat's own log has it too, for whoever answers there."""
+    channels. It is kept under the call's identity, so that a call made again after a crash sends
+    nothing again; the chat's own log has it too, for whoever answers there."""
 
     async def run(args: Message, context: CallContext) -> Queued:
         to = _address(args, context)

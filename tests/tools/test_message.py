@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.blobs import Blobs
+from nanobot.errors import ChatGone, NotSent
 from nanobot.host import Hosting
 from nanobot.session.entries import PostEntry, ToolResultEntry
 from nanobot.testing import (
@@ -36,7 +37,7 @@ async def test_it_reaches_its_own_chat_before_the_answer() -> None:
     async with gateway(model, tools=TOOLS) as bot:
         await bot.channel.push("go", sender=MEMBER)
         assert [(await bot.channel.pop()).text for _ in range(2)] == ["one moment", "here it is"]
-        assert results(bot)[0].startswith("queued for this chat")
+        assert results(bot) == ["delivered as message m2"]
         assert bodies(bot, PostEntry) == []
 
 
@@ -83,6 +84,49 @@ async def test_what_cannot_be_sent_is_told(arguments: dict[str, str], told: str)
         assert len(bot.channel.sent) == 1
 
 
+async def test_what_the_platform_refuses_for_good_is_told_as_a_failure() -> None:
+    model = ScriptedProvider(asks_for("message", content="dinner!", chat_id="2"), "they are gone")
+    async with gateway(model, tools=TOOLS) as bot:
+        bot.channel.fail(ChatGone("the bot was blocked"), chat="2")
+        await bot.channel.push("tell the others")
+        assert (await bot.channel.pop("1")).text == "they are gone"
+        (result,) = bodies(bot, ToolResultEntry)
+        assert not result.ok
+        assert result.text == "error: it could not be delivered: the bot was blocked"
+
+
+async def test_what_takes_long_is_told_to_wait() -> None:
+    model = ScriptedProvider(asks_for("message", content="dinner!", chat_id="2"), "it will be told")
+    async with gateway(model, tools=TOOLS) as bot:
+        bot.channel.fail(NotSent("429", retry_after=60), chat="2")
+        await bot.channel.push("tell the others")
+        assert (await bot.channel.pop("1")).text == "it will be told"
+        assert results(bot)[0].startswith("queued for fake:2; should it not arrive, you are told")
+        assert (await bot.channel.pop("2")).text == "dinner!"
+
+
+async def test_a_crash_before_its_receipt_is_known_sends_it_once() -> None:
+    model = ScriptedProvider(
+        asks_for("message", content="once", chat_id="2"), otherwise=lambda _: "done"
+    )
+    async with MemoryHome() as home:
+        async with gateway(model, tools=TOOLS, home=home) as bot:
+
+            def crash(verb: str) -> None:
+                if verb == "receipt":
+                    bot.crash()
+
+            bot.process.after = crash
+            await bot.channel.push("go")
+            await bot.settle()
+            assert [one.text for one in bot.channel.sent] == ["once"]
+        async with gateway(model, tools=TOOLS, home=home) as bot:
+            assert (await bot.channel.pop("1")).text == "done"
+            await bot.settle()
+            assert [one.text for one in bot.channel.sent] == ["done"]
+            assert results(bot) == ["delivered as message m2"]
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_crash_at_its_result_sends_it_exactly_once(when: str) -> None:
     model = ScriptedProvider(
@@ -113,7 +157,7 @@ async def test_files_of_the_workspace_go_with_it(tmp_path: Path) -> None:
     tools = [message_tool({"fake"}, Files(Roots(tmp_path), blobs))]
     files = ["report.pdf", "chart.png"]
     model = ScriptedProvider(asks_for("message", content="here", files=files), "done")
-    platform, options = FakePlatform(), Options(hosting=Hosting(blobs=blobs))
+    platform, options = FakePlatform(), Options(hosting=Hosting(blobs=blobs), receipts=False)
     async with (
         MemoryHome(ManualClock(instant=False)) as home,
         gateway(model, platform, tools=tools, options=options, home=home) as bot,
