@@ -15,8 +15,8 @@ class Effect(StrEnum):
     """What a call leaves behind, and so what a crash in it means.
 
     none: nothing, it is run again freely. store: rows only, committed with the result or, for
-    messages, under the call's key before it, so never unknown. world: anything else; a started call without a result becomes "interrupted, outcome
-    unknown" and the model decides.
+    messages, under the call's key before it, so never unknown. world: anything else; a started
+    call without a result becomes "interrupted, outcome unknown" and the model decides.
     """
 
     NONE = "none"
