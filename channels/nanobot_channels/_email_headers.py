@@ -68,8 +68,8 @@ def raw_headers(headers: Message, name: str) -> list[str]:
 
 
 def _all(headers: Message, name: str) -> list[str]:
-    nothing: list[str] = []
-    return odd(nothing, lambda: [str(one) for one in headers.get_all(name) or []])
+    """As they came: the package's own values have lost what is not ASCII."""
+    return [str(value) for key, value in headers.raw_items() if key.lower() == name.lower()]
 
 
 def _readable(raw: str) -> str:
@@ -87,10 +87,11 @@ def words(text: str) -> str:
         pieces = decode_header(text)
     except ODD:
         return text
-    return "".join(
+    found = "".join(
         piece if isinstance(piece, str) else text_of(piece, charset or "")
         for piece, charset in pieces
     )
+    return found if found.strip() else text
 
 
 def file_name_of(headers: Message) -> str:

@@ -59,6 +59,15 @@ class _Protocol(IMAP4ClientProtocol):  # type: ignore[misc]
     not get lost."""
 
     news = False
+    greeting = b""
+
+    async def welcome(self, command: bytes) -> None:
+        """What is raised in here nobody hears."""
+        self.greeting = command
+        if b"OK" in command or b"PREAUTH" in command:
+            await super().welcome(command)
+        else:
+            self.transport.abort()
 
     def _untagged_response(self, line: bytes) -> Any:
         if line.endswith((b" EXISTS", b" RECENT")):
@@ -252,7 +261,9 @@ class Mailbox:
 
     def _silent(self, seconds: float) -> ChannelDown:
         how = "has closed the connection" if self._lost else f"said nothing for {seconds:.0f} s"
-        return ChannelDown(f"{self._server.host} {how}")
+        greeting = bytes(self._client.protocol.greeting).decode("utf-8", "replace")
+        bye = f" ({greeting[:200]})" if greeting.startswith("* BYE") else ""
+        return ChannelDown(f"{self._server.host} {how}{bye}")
 
     async def _within(
         self, work: Callable[[], Awaitable[T]], seconds: float = _COMMAND_SECONDS

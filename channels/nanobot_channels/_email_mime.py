@@ -56,7 +56,9 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     def attached(self) -> bool:
         """Whether it is a file, rather than something to read on the spot."""
         kind = odd(None, self.headers.get_content_disposition)
-        return kind == "attachment" or bool(self.name) or self.type not in _READ_ON_THE_SPOT
+        # A multipart without parts is text.
+        readable = self.type in _READ_ON_THE_SPOT or self.type.startswith("multipart/")
+        return kind == "attachment" or bool(self.name) or not readable
 
     @property
     def cut(self) -> bool:

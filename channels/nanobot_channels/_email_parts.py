@@ -11,6 +11,7 @@ from email.utils import format_datetime
 
 import msgspec
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
@@ -62,6 +63,8 @@ class _Renderer(RendererHTML):
         token = tokens[idx]
         shown = token.content or "picture"
         target = str(token.attrs.get("src", ""))
+        if not target.startswith(("https://", "http://")):
+            return escapeHtml(shown)
         link = Token("link_open", "a", 1, attrs={"href": target})
         text = Token("text", "", 0, content=shown)
         return self.renderInline([link, text, Token("link_close", "a", -1)], options, env)

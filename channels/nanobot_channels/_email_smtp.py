@@ -63,7 +63,9 @@ async def connected(outbox: Outbox) -> AsyncIterator[SMTP]:
     where = f"{outbox.host}:{outbox.port}"
     try:
         await client.connect()
-        if outbox.password and client.supports_extension("auth"):
+        if client.is_ehlo_or_helo_needed:
+            await client.ehlo()
+        if client.server_auth_methods:  # a relay of this machine may know us without
             await client.login(outbox.user, outbox.password)
     except SMTPAuthenticationError as error:
         client.close()

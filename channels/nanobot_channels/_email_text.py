@@ -59,6 +59,9 @@ _UNREAD = _names(
     script style head title template noscript object svg math
     """
 )
+_UNSEEN = re.compile(
+    r"<(style|script|head)\b.*?(?:</\1>|$)|<!--.*?(?:-->|$)", re.IGNORECASE | re.DOTALL
+)
 _TAG = re.compile(r"<[^>]{0,2000}>")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(px|;|$)")
 _LINK = re.compile(r"(?:https?|mailto|tel):[^\s<>]{1,2000}", re.IGNORECASE)
@@ -116,7 +119,7 @@ def _before_blank(lines: list[str], end: int) -> int:
 def _above_attribution(lines: list[str], end: int) -> int:
     """The line that introduces the quote goes with it; mail programs break it into up to three."""
     end = _before_blank(lines, end)
-    for size in (1, 2, 3):
+    for size in (3, 2, 1):
         if size <= end and _ATTRIBUTION.match(" ".join(lines[end - size : end])):
             whole = lines[end - size : end]
             if all(one.strip() for one in whole) and (size == 1 or _begins_one(whole[0])):
@@ -166,9 +169,11 @@ def plain(markup: str) -> str:
     """HTML as text: paragraphs apart, the targets of links behind them, quotes behind ">"."""
     try:
         tree = html.document_fromstring(_without_declaration(markup))
-        return _tidy(_Plain().read(tree))
-    except (etree.LxmlError, ValueError, AssertionError, RecursionError):
-        return _tidy(unescape(_TAG.sub(" ", markup)))
+        text = _tidy(_Plain().read(tree))
+    except (etree.LxmlError, ValueError, AssertionError):
+        text = ""
+    # Of what is nested too deep, the parser gives nothing.
+    return text or _tidy(unescape(_TAG.sub(" ", _UNSEEN.sub(" ", markup))))
 
 
 def _without_declaration(markup: str) -> str:
@@ -179,7 +184,7 @@ def _without_declaration(markup: str) -> str:
 def _tidy(text: str) -> str:
     text = re.sub(r"[ \t\xa0\u200b\u200c\u034f]+", " ", text)
     text = re.sub(r" ?\n ?", "\n", text)
-    return re.sub(r"\n(> ?)*\n((> ?)*\n)+", "\n\n", text).strip()
+    return re.sub(r"\n(> ?)*\n((> ?)*\n)+", "\n\n", text).strip().replace("\0", " ")
 
 
 class _Plain:
@@ -242,7 +247,8 @@ class _Plain:
         if not text:
             return
         if self._pre:
-            self._say(text.replace("\n", f"\n{self._margin()}"))
+            # The parser lets no zero byte through: here it is a space that counts.
+            self._say(text.replace(" ", "\0").replace("\n", f"\n{self._margin()}"))
         else:
             self._say(re.sub(r"\s+", " ", text))
 

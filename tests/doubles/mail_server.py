@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -283,7 +284,8 @@ class _Smtp(SMTP):
 class MailServer:
     """One account. `faults`: how the next IMAP command of a name ends ("drop": by a cut), and
     `smtp_faults` the next MAIL, RCPT, DATA, or "." (which may be "drop after": taken, and then
-    cut). `keeps_copies`: what is sent lies in the folder Sent."""
+    cut). `keeps_copies`: what is sent lies in the folder Sent. `tls`: mails are taken after
+    STARTTLS only."""
 
     def __init__(self) -> None:
         self.folders = {"INBOX": Folder(), "Sent": Folder()}
@@ -291,6 +293,7 @@ class MailServer:
         self.faults: dict[str, str] = {}
         self.smtp_faults: dict[str, str] = {}
         self.password = PASSWORD
+        self.tls: ssl.SSLContext | None = None
         self.greeting = "* OK ready"
         self.has_idle = True
         self.says_next = True
@@ -329,9 +332,12 @@ class MailServer:
             self,
             hostname="loopback",
             authenticator=lambda _server, _session, _envelope, _mechanism, given: AuthResult(
-                success=(given.login, given.password) == (USER.encode(), self.password.encode())
+                success=(given.login, given.password) == (USER.encode(), self.password.encode()),
+                handled=False,
             ),
             auth_require_tls=False,
+            tls_context=self.tls,
+            require_starttls=self.tls is not None,
             data_size_limit=50_000_000,
             loop=asyncio.get_running_loop(),
         )
