@@ -28,8 +28,8 @@ protocols = imap
 listen = 127.0.0.1
 mail_location = maildir:{root}/mail
 passdb {{
-  driver = static
-  args = password={password}
+  driver = passwd-file
+  args = scheme=plain {root}/people
 }}
 userdb {{
   driver = static
@@ -42,7 +42,7 @@ ssl = yes
 ssl_cert = <{root}/cert.pem
 ssl_key = <{root}/key.pem
 default_internal_user = {user}
-default_login_user = {user}
+default_login_user = {login}
 default_internal_group = {group}
 service imap-login {{
   chroot =
@@ -74,6 +74,11 @@ class Dovecot:
         self.tls_port = tls_port
         self._count = 0
 
+    def _give(self, path: Path) -> None:
+        """To whom the server reads as."""
+        owner = self.root.stat()
+        os.chown(path, owner.st_uid, owner.st_gid)
+
     @property
     def settings(self) -> dict[str, object]:
         return {"imap_host": "127.0.0.1", "imap_port": self.port, "user": USER}
@@ -85,7 +90,10 @@ class Dovecot:
         place = self.root / "mail" / folder
         for sub in ("tmp", "new", "cur"):
             (place / sub).mkdir(parents=True, exist_ok=True)
+            for one in (self.root / "mail", place, place / sub):
+                self._give(one)
         (place / "tmp" / name).write_bytes(raw)
+        self._give(place / "tmp" / name)
         return (place / "tmp" / name).rename(place / "new" / name)
 
     def seen(self) -> int:
@@ -104,9 +112,13 @@ class Dovecot:
         return context
 
     def renumber(self) -> None:
-        """Its memory of the folder's numbers is lost."""
+        """Its memory of the folder's numbers is lost, as when it was restored from a backup."""
+        numbers = self.root / "mail" / "dovecot-uidlist"
+        validity = int(numbers.read_text().split()[1].removeprefix("V"))
         for file in (self.root / "mail").glob("dovecot*"):
             file.unlink()
+        numbers.write_text(f"3 V{validity + 10} N100\n")
+        self._give(numbers)
 
 
 def _free_ports(count: int) -> list[int]:
@@ -120,9 +132,8 @@ def _free_ports(count: int) -> list[int]:
 def _certify(root: Path) -> None:
     names = "subjectAltName=IP:127.0.0.1,DNS:localhost"
     subprocess.run(
-        [str(OPENSSL), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-        + ["-subj", "/CN=localhost", "-addext", names]
-        + ["-keyout", str(root / "key.pem"), "-out", str(root / "cert.pem")],
+        f"{OPENSSL} req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
+        f"-addext {names} -keyout {root}/key.pem -out {root}/cert.pem".split(),
         check=True,
         capture_output=True,
     )
@@ -133,40 +144,46 @@ def dovecot() -> Iterator[Dovecot]:
     """A server for a while. Its sockets need a short path."""
     root = Path(tempfile.mkdtemp(prefix="nb-dovecot-"))
     port, tls_port = _free_ports(2)
-    user = pwd.getpwuid(os.getuid())
+    # As root it changes to users of its own, as anybody else it stays what it is.
+    is_root = os.getuid() == 0
+    user = pwd.getpwnam("dovecot") if is_root else pwd.getpwuid(os.getuid())
+    root.chmod(0o755)
+    os.chown(root, user.pw_uid, user.pw_gid)
     _certify(root)
     configuration = _CONFIGURATION.format(
         root=root,
-        password=PASSWORD.replace(" ", "\\ "),
         uid=user.pw_uid,
         gid=user.pw_gid,
         user=user.pw_name,
+        login="dovenull" if is_root else user.pw_name,
         group=grp.getgrgid(user.pw_gid).gr_name,
         port=port,
         tls_port=tls_port,
     )
     (root / "dovecot.conf").write_text(configuration)
-    process = subprocess.Popen(
-        [str(DOVECOT), "-F", "-c", str(root / "dovecot.conf")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    (root / "people").write_text(f"{USER}:{PASSWORD}::::::\n")
+    with (root / "said").open("wb") as said:
+        process = subprocess.Popen(
+            [str(DOVECOT), "-F", "-c", str(root / "dovecot.conf")], stdout=said, stderr=said
+        )
     try:
         _wait_for(port, process, root)
         yield Dovecot(root, port, tls_port)
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
         shutil.rmtree(root, ignore_errors=True)
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], root: Path) -> None:
     for _ in range(500):
         if process.poll() is not None:
-            assert process.stderr is not None
-            said = process.stderr.read().decode()
-            log = root / "log"
-            raise AssertionError(said + (log.read_text() if log.exists() else ""))
+            said = [(root / name) for name in ("said", "log")]
+            raise AssertionError("".join(one.read_text() for one in said if one.exists()))
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except ConnectionRefusedError:
