@@ -330,7 +330,7 @@ class Gateway:
             except PluginBroken:
                 self._broken.append(name)
                 continue
-            gate = gate_of(settings, discreet=channel.capabilities.discreet)
+            gate = gate_of(settings, channel.capabilities)
             if isinstance(channel, Fetching):
                 limit = settings.max_attachment_mb * 1_000_000
                 fetcher = Fetcher(name, channel, self.bus, self._clock, self.received, limit)

@@ -23,6 +23,7 @@ from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryTerms
 from nanobot.memory.lasting import Lasting
 from nanobot.mind.assembly import Around, Stages, stages_of
+from nanobot.ports import Capabilities
 from nanobot.providers.roster import Indexer, Roster
 from nanobot.receipts import Receipts
 from nanobot.repositories.jobs import SqlJobs
@@ -120,8 +121,8 @@ def workspace_tools(roots: Roots, blobs: Blobs, chats: Collection[str]) -> list[
     return kept_apart(made, roots, private_paths(roots.workspace))
 
 
-def gate_of(settings: ChannelSettings, *, discreet: bool) -> Gate:
-    """Who is heard in a channel, as configured; see Gate for `discreet`."""
+def gate_of(settings: ChannelSettings, able: Capabilities) -> Gate:
+    """Who is heard in a channel, as configured, and as what it is wants it."""
     groups = Groups(usual=settings.groups, prefix=settings.prefix, chats=settings.chats)
     return Gate(
         settings.owners,
@@ -129,7 +130,7 @@ def gate_of(settings: ChannelSettings, *, discreet: bool) -> Gate:
         settings.guests,
         groups,
         pairing=settings.pairing,
-        discreet=discreet,
+        able=able,
     )
 
 

@@ -40,7 +40,7 @@ class ChannelIntake:
         self._gate = gate
         self._bus = bus
         self.operations = operations
-        self._policy: SessionPolicy = policy
+        self._policy: SessionPolicy = "thread" if gate.threads and policy == "chat" else policy
         self.alive = alive_hook
         self.on_admitted: Callable[[InboundMessage, Admitted], None] = lambda _message, _done: None
 

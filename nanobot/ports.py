@@ -91,7 +91,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     `render` writes them out. The rates are the platform's documented ones, for a chat and for the
     whole bot: sends are slowed down to them once it has complained. `heartbeat`: seconds between
     two calls of Intake.alive as long as all is well; after twice that the channel is started again.
-    `discreet`: a stranger who cannot be paired gets no answer at all.
+    `discreet`: a stranger who cannot be paired gets no answer at all. `threads`: each thread is a
+    conversation, also where a chat is one by the session policy.
 
     More of it is said by what else an adapter is: Editing, Fetching, Filing, Reacting, Commanding.
     """
@@ -104,6 +105,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     bot_rate: Rate | None = None
     heartbeat: float | None = None
     discreet: bool = False
+    threads: bool = False
 
 
 class Intake(Protocol):

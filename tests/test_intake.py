@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+import sqlalchemy as sa
 
-from nanobot.bus.events import Attachment, InboundMessage, Role
-from nanobot.bus.gate import MAX_TEXT
+from nanobot.bus.events import Address, Attachment, InboundMessage, Role, Sender
+from nanobot.bus.gate import MAX_TEXT, Gate
 from nanobot.database import schema
+from nanobot.intake import ChannelIntake
+from nanobot.operations import Operations
+from nanobot.ports import Capabilities
 from nanobot.session.entries import UserEntry
 from nanobot.testing import MEMBER, OWNER, FakeGateway, Options, gateway
 from tests.agent.tooling import bodies
@@ -115,3 +119,27 @@ async def test_a_message_can_be_taken_into_another_session() -> None:
         await bot.channel.pop()
         await bot.channel.pop()
         assert len(bodies(bot, UserEntry, "cli:direct")) == 1
+
+
+async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_conversations() -> (
+    None
+):
+    able = Capabilities(discreet=True, threads=True)
+    async with gateway() as bot:
+        gate = Gate((OWNER,), (), pairing=False, able=able)
+        intake = ChannelIntake("fake", gate, bot.bus, Operations(bot), "chat", lambda: None)
+        for sender in (STRANGER, OWNER):
+            said = InboundMessage(
+                address=Address("fake", sender, "thread"),
+                message_id="1",
+                dedupe_key="1",
+                sender=Sender(sender),
+                text="hello",
+                sent_at=1.0,
+            )
+            done = await intake.take([said])
+            assert len(done) == (sender == OWNER)
+        assert [one.text for one in kept(bot)] == ["hello"]
+        assert len(await bot.bus.journal.owed_chats("fake")) == 0
+        keys = bot.home.do(lambda on: on.execute(sa.select(schema.inbound.c.session_key)).all())
+        assert [key for (key,) in keys] == [f"fake:{OWNER}:thread"]

@@ -47,7 +47,10 @@ class EmailChannel:
         context = (tls or ssl.create_default_context()) if settings.tls else None
         # Whether a mail was taken can be told only where the provider itself keeps a copy.
         self.capabilities = Capabilities(
-            reconciles=bool(settings.sent_folder), heartbeat=1.25 * IDLE_SECONDS, discreet=True
+            reconciles=bool(settings.sent_folder),
+            heartbeat=1.25 * IDLE_SECONDS,
+            discreet=True,
+            threads=True,
         )
         self._name = name
         self._settings = settings

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from nanobot.bus.events import Address, Role
 from nanobot.groups import Groups
+from nanobot.ports import Capabilities
 
 SessionPolicy: TypeAlias = Literal["chat", "thread", "sender"]
 
@@ -23,7 +24,8 @@ _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 class Gate:
     """Who may speak on one channel. "*" among `members` or `guests` lets everyone in as that.
-    `pairing`: strangers may ask to be let in; where not, they are told so, unless `discreet`."""
+    `pairing`: strangers may ask to be let in; where not, they are told so, unless the
+    channel is discreet. `able`: what the channel is."""
 
     def __init__(
         self,
@@ -33,11 +35,12 @@ class Gate:
         groups: Groups = Groups(),  # noqa: B008 - frozen
         *,
         pairing: bool = True,
-        discreet: bool = False,
+        able: Capabilities = Capabilities(),  # noqa: B008 - frozen
     ) -> None:
         self.groups = groups
         self.pairing = pairing
-        self.discreet = discreet
+        self.discreet = able.discreet
+        self.threads = able.threads
         self._owners = frozenset(owners)
         self._members = frozenset(members)
         self._guests = frozenset(guests)

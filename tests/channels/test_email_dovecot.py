@@ -32,7 +32,7 @@ def box() -> Iterator[Dovecot]:
 @pytest.fixture
 async def smtp(box: Dovecot) -> AsyncIterator[MailServer]:
     async with MailServer() as server:
-        server.on_sent = lambda raw: box.deliver(raw, ".Sent") and None
+        server.on_sent = box.keep_copy
         yield server
 
 

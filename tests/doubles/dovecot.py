@@ -96,6 +96,10 @@ class Dovecot:
         self._give(place / "tmp" / name)
         return (place / "tmp" / name).rename(place / "new" / name)
 
+    def keep_copy(self, raw: bytes) -> None:
+        """As a provider does with what is sent."""
+        self.deliver(raw, ".Sent")
+
     def seen(self) -> int:
         """How many mails are marked as read."""
         return sum("S" in one.name.partition(":2,")[2] for one in self.mails())
