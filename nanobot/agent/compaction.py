@@ -12,7 +12,7 @@ from functools import partial
 from loguru import logger
 
 from nanobot.agent.turn import Turn
-from nanobot.asides import ask
+from nanobot.beside import ask
 from nanobot.journal import Journal
 from nanobot.memory.lasting import Lasting, whose
 from nanobot.memory.port import Provenance

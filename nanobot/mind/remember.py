@@ -13,7 +13,8 @@ from typing import Protocol
 import msgspec
 from loguru import logger
 
-from nanobot.asides import AsideCall, Reserved, ask
+from nanobot.asides import AsideCall, Reserved
+from nanobot.beside import ask
 from nanobot.boundary import boundary
 from nanobot.bus.events import Origin
 from nanobot.errors import NanobotError, OverBudget, StoreError

@@ -14,7 +14,7 @@ from loguru import logger
 from nanobot.agent.states import RunKind
 from nanobot.agent.step import elapsed_ms
 from nanobot.agent.turn import Turn
-from nanobot.asides import Said, ask
+from nanobot.beside import Said, ask
 from nanobot.bus.events import EventKind, Origin, Role
 from nanobot.errors import (
     ConfigError,
