@@ -47,7 +47,8 @@ class Verdict(StrEnum):
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     """A call as the policy sees it. `elsewhere`: it says something in another chat than its run's.
     `contained`: what it does stays within a sandbox. `risky`: nothing is known that makes it
-    harmless. `danger`: what is dangerous about this very call, if anything."""
+    harmless. `foreign`: the tool is an MCP server's or a package's. `danger`: what is dangerous
+    about this very call, if anything."""
 
     tool: str
     arguments: Mapping[str, Any] = {}
@@ -59,6 +60,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     contained: bool = True
     danger: str = ""
     risky: bool = False
+    foreign: bool = False
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +87,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     contained: bool | None = None
     dangerous: bool | None = None
     risky: bool | None = None
+    foreign: bool | None = None
 
     def matches(self, call: Circumstances) -> bool:
         told = (
@@ -93,6 +96,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
             (self.contained, call.contained),
             (self.dangerous, bool(call.danger)),
             (self.risky, call.risky),
+            (self.foreign, call.foreign),
         )
         return (
             any(fnmatchcase(call.tool, tool) for tool in self.tools)
@@ -134,6 +138,14 @@ DEFAULTS: tuple[_Rule, ...] = (
         tainted=True,
         verdict=_ASK,
         why=f"it has effects beyond this answer, and {_SEEN}",
+    ),
+    _Rule(
+        name="tainted: tools of others",
+        foreign=True,
+        risky=True,
+        tainted=True,
+        verdict=_ASK,
+        why=f"it may have effects outside, and {_SEEN}",
     ),
     _Rule(
         name="no sandbox",

@@ -170,6 +170,7 @@ class ToolRegistry:
             contained=contained,
             danger="" if tool.danger is None else tool.danger(args),
             risky=risk == "high",
+            foreign=self._sources[name] != BUILT_IN,
         )
         judged = self.policy.judge(call)
         if judged.verdict is Verdict.ALLOW and tool.question is not None:

@@ -1,0 +1,1 @@
+"""One of each kind that a package can add to nanobot."""

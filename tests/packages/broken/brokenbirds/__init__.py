@@ -1,0 +1,1 @@
+"""What a package can do wrong."""
