@@ -94,10 +94,12 @@ async def test_all_that_the_package_adds_is_found_and_opened_as_configured(
     home.mkdir()
     agent = [text for text in blocks("toml")[1:] if "[agent]" in text]
     rest = [text for text in blocks("toml")[1:] if "[agent]" not in text]
+    loaded = []
     for text in agent:  # both have a table of that name
         (home / "config.toml").write_text("\n".join([text, *rest]))
-        found = config.load({"NANOBOT_HOME": str(home)})
-        assert found.warnings == ()
+        loaded.append(config.load({"NANOBOT_HOME": str(home)}))
+        assert loaded[-1].warnings == ()
+    found = loaded[-1]
     plugins, tools = Plugins(), ToolRegistry()
     assert [one for one in broken(plugins) if one.package == "nanobot-birds"] == []
     register_installed(tools, plugins)
