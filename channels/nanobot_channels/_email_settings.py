@@ -14,6 +14,10 @@ from nanobot_channels._net import is_loopback
 ADDRESS = re.compile(r"[^\s@<>\"]+@[A-Za-z0-9.-]+")
 
 
+# Told to every channel; in this one the gate decides all of it.
+_PEOPLE = frozenset({"owners", "members", "guests", "pairing"})
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of `[channels.NAME]` that are this channel's own."""
 
@@ -36,7 +40,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def settings_of(name: str, settings: Mapping[str, object]) -> Settings:
     """The table, checked. Raises ConfigError for settings that cannot work."""
     try:
-        made = msgspec.convert(settings, Settings, strict=False)
+        own = {key: value for key, value in settings.items() if key not in _PEOPLE}
+        made = msgspec.convert(own, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(
             f"channels.{name}: {error}. It needs imap_host, smtp_host, user, password and "

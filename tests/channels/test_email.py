@@ -328,6 +328,11 @@ def test_settings_that_cannot_work_are_refused(change: dict[str, object], why: s
         email.open_channel("email", settings | change)
 
 
+async def test_who_may_speak_is_no_setting_of_its_own(mail: MailServer) -> None:
+    people = {"owners": ["a@b.c"], "members": [], "guests": [], "pairing": True}
+    assert settings_of("email", mail.settings | people) == settings_of("email", mail.settings)
+
+
 def test_nothing_secret_is_shown() -> None:
     settings = settings_of(
         "email",
