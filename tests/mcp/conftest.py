@@ -49,7 +49,8 @@ def script(text: str, *, timeout: float = 20.0) -> McpSettings:
 class Bench:
     """Servers at work over a registry of their own."""
 
-    def __init__(self, servers: Servers, registry: ToolRegistry) -> None:
+    def __init__(self, servers: Servers, registry: ToolRegistry, folder: Path) -> None:
+        self.folder = folder
         self.servers = servers
         self.registry = registry
 
@@ -77,7 +78,7 @@ async def working(
     registry = ToolRegistry()
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "sk-not-for-you"}
     made = Servers(servers, registry, SystemClock(), environ, folder)
-    bench = Bench(made, registry)
+    bench = Bench(made, registry, folder)
     async with asyncio.timeout(100), made.serving():
         await bench.until(lambda: all(view.state in wait for view in made.views()))
         yield bench
