@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from loguru import logger
 
@@ -18,13 +19,13 @@ from nanobot.agent.lanes import Lanes
 from nanobot.agent.run import Driver
 from nanobot.background import Background
 from nanobot.blobs import Blobs
-from nanobot.boundary import boundary
 from nanobot.budgets import Budgets, Spending
 from nanobot.bus.core import Bus
 from nanobot.bus.events import Role
 from nanobot.bus.gate import Gate
 from nanobot.config import ChannelSettings, Config
 from nanobot.control import Control
+from nanobot.door import Door
 from nanobot.equipment import (
     caller_of,
     cron_of,
@@ -34,12 +35,13 @@ from nanobot.equipment import (
     mind_of,
     persona_of,
     sandbox_of,
+    warm_up,
     workspace_tools,
 )
-from nanobot.errors import NanobotError, PluginBroken
+from nanobot.errors import PluginBroken
 from nanobot.fetching import Fetcher
 from nanobot.glimpse import Glimpse
-from nanobot.host import ChannelHost, Hosting
+from nanobot.host import ChannelHost, Hosting, all_settled
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Busy, Journal, Run
 from nanobot.lifecycle import Lifecycle
@@ -81,7 +83,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.web import web_tools
-from nanobot.triggering import triggers_of
+from nanobot.triggering import hooks_of, triggers_of
 from nanobot.triggers.supervising import supervise
 
 _CHANNELS_READY_SECONDS = 10.0
@@ -152,6 +154,7 @@ class Gateway:
             pid=os.getpid(),
             serving=bool(self.hosts),
             channels=states,
+            web=self.door.url,
         )
 
     def _states(self) -> dict[str, str]:
@@ -201,6 +204,8 @@ class Gateway:
         """
         async with AsyncExitStack() as stack:
             await self._open(stack, command)
+            if self._with_channels:
+                await stack.enter_async_context(self.door.serving())
             await self.lifecycle.tidy(self._ids)
             await self.loop.recover()
             control, terminal = self._terminal()
@@ -215,7 +220,7 @@ class Gateway:
                 starting = [
                     tasks.create_task(self._cron.run(), name="cron"),
                     tasks.create_task(supervise(self._triggers, self._clock), name="triggers"),
-                    tasks.create_task(self._warm_up(), name="model"),
+                    tasks.create_task(warm_up(self.roster), name="model"),
                     tasks.create_task(self._begin(tasks, hosting, ready), name="start"),
                     tasks.create_task(self._stages.remember(), name="remembering"),
                 ]
@@ -238,6 +243,8 @@ class Gateway:
         self._triggers = triggers_of(
             self.config, self._cron, zone, self.plugins, store, self.roster
         )
+        made = partial(hooks_of, self.config, self._cron, zone, self._clock)
+        self.door = Door(self.config, self._clock, self._redact, made)
         self.blobs = Blobs(self.config.home / "blobs")
         self.records: Records = SqlRecords(store.database, store.writer, self.blobs)
         self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)
@@ -360,23 +367,12 @@ class Gateway:
             hosting += self._channels(tasks)
         await self._announce(ready)
 
-    async def _warm_up(self) -> None:
-        """Have the model ready before the first message; what is wrong is told with the message."""
-        with boundary("the model"):
-            try:
-                await self.roster.warm_up()
-            except NanobotError as error:
-                logger.warning("no model yet: {}", error)
-
     async def _announce(self, ready: Callable[[str], None]) -> None:
-        try:
-            async with asyncio.timeout(_CHANNELS_READY_SECONDS):
-                for host in self.hosts:
-                    await host.settled.wait()
-        except TimeoutError:
-            logger.warning("some channels have not answered yet")
+        await all_settled(self.hosts, _CHANNELS_READY_SECONDS)
+        self.door.ready = True
         states = ",".join(f"{name}:{state}" for name, state in self._states().items())
-        ready(f"ready pid={os.getpid()} web=off channels={states or 'none'}")
+        web = self.door.url or "off"
+        ready(f"ready pid={os.getpid()} web={web} channels={states or 'none'}")
 
     async def _drain(self, agent: asyncio.Task[None], hosting: list[asyncio.Task[None]]) -> None:
         """In this order: intake stops first, so that nothing new is taken on; the runs get
@@ -386,6 +382,7 @@ class Gateway:
             host.stop_intake()
         seconds = self.config.drain_seconds
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.door.drain(), name="web")
             drained = tasks.create_task(self.loop.drain(seconds), name="drain")
             tasks.create_task(self.lifecycle.shut_down(self._ids, seconds), name="SHUTDOWN.md")
         if not drained.result():

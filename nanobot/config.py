@@ -46,6 +46,7 @@ from nanobot.settings import (
     TriggerSettings,
     WebSettings,
     WebToolSettings,
+    hook_trouble,
     rules_of,
     server_trouble,
     web_trouble,
@@ -197,7 +198,16 @@ class _Reader(Reader):
         return server
 
     def _hook(self, found: Any, name: str) -> HookSettings:
-        return self._table(HookSettings, found, f"hooks.{name}")
+        path = f"hooks.{name}"
+        switch = {key: value for key, value in self._items(found, path) if key == "enabled"}
+        if not self._table(HookSettings, switch, path).enabled:
+            # One that is off must not stop the start for a secret that is not there.
+            return HookSettings(enabled=False)
+        hook = self._table(HookSettings, found, path)
+        key, wanted = hook_trouble(hook)
+        if wanted:
+            raise self._wrong(f"{path}.{key}", getattr(hook, key), wanted)
+        return hook
 
     def _trigger(self, found: Any, name: str) -> TriggerSettings:
         path = f"triggers.{name}"

@@ -11,11 +11,13 @@ from loguru import logger
 from nanobot.agent.calling import Caller, Retries
 from nanobot.agent.persona import Persona
 from nanobot.blobs import Blobs
+from nanobot.boundary import boundary
 from nanobot.briefing import PRIVATE_FILES, Briefing
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate
 from nanobot.config import Config
 from nanobot.cron.service import CronService
+from nanobot.errors import NanobotError
 from nanobot.groups import Groups
 from nanobot.host import ChannelHost
 from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, missing
@@ -90,6 +92,15 @@ def caller_of(
     retries = Retries(count=settings.tool_retries, delay=settings.tool_retry_delay)
     receipt = Receipts(store.journal, clock, served).of
     return Caller(store.journal, tools, clock, settings.max_run_seconds, retries, receipt)
+
+
+async def warm_up(roster: Roster) -> None:
+    """Have the model ready before the first message; what is wrong is told with the message."""
+    with boundary("the model"):
+        try:
+            await roster.warm_up()
+        except NanobotError as error:
+            logger.warning("no model yet: {}", error)
 
 
 def cron_of(store: Store, bus: Bus) -> CronService:

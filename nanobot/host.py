@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -229,3 +229,13 @@ class ChannelHost:
                 await self._channel.typing(address)
         except (ChannelError, TimeoutError) as error:
             logger.debug("{}: typing could not be shown: {}", address, error)
+
+
+async def all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:
+    """Wait until each has succeeded or failed for the first time, so long at most."""
+    try:
+        async with asyncio.timeout(seconds):
+            for host in hosts:
+                await host.settled.wait()
+    except TimeoutError:
+        logger.warning("some channels have not answered yet")

@@ -11,9 +11,13 @@ from nanobot.cron.hours import hours_of, zone_given
 from nanobot.cron.jobs import Plan
 from nanobot.cron.service import CronService
 from nanobot.errors import ConfigError
+from nanobot.hooks.checks import wrong
+from nanobot.hooks.hook import Hook, Hooks
 from nanobot.mind.helper import Helpers
 from nanobot.plugins import Plugins
+from nanobot.ports import Clock
 from nanobot.repositories.chats import SqlChats
+from nanobot.settings import HookSettings
 from nanobot.store.opening import Store
 from nanobot.terminal import NAME as TERMINAL
 from nanobot.triggers import heartbeat
@@ -21,6 +25,8 @@ from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.heartbeat import Around, Heartbeat, Rhythm
 from nanobot.triggers.installed import opened
 
+HOOKS_WAITING = 1_000
+"""Deliveries of one hook that may wait to be acted upon."""
 _TERMS = RunTerms(direct=True, unattended=True, history=())
 
 
@@ -106,6 +112,40 @@ def _heartbeat(
     clock = store.writer.clock
     beats = Heartbeat(config.workspace, rhythm, chats, clock, into, able)
     return beats, cron.publisher(plan)
+
+
+def hooks_of(config: Config, cron: CronService, zone: str, clock: Clock) -> Hooks:
+    """The webhooks that are switched on. Raises ConfigError."""
+    for sentence in wrong(config):
+        raise ConfigError(f"{config.file}: {sentence}. Correct it.")
+    return Hooks(
+        {
+            name: Hook(name, one, cron.publisher(_hook_plan(name, one, zone)), clock)
+            for name, one in config.hooks.items()
+            if one.enabled
+        }
+    )
+
+
+def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
+    plan = plan_of(f"hook:{name}", hook.to, Origin.WEBHOOK, zone)
+    own, tools = hook.session == "own", hook.tools or None
+    terms = RunTerms(
+        direct=own,
+        unattended=own,
+        history=() if own else None,
+        model=hook.model,
+        tools=() if tools == ("none",) else tools,
+        max_iterations=hook.max_iterations or None,
+    )
+    return msgspec.structs.replace(
+        plan,
+        role=Role(hook.role),
+        session=hook.session,
+        terms=terms,
+        waiting=HOOKS_WAITING,
+        tainted=True,  # whoever can make the sender send decides what it says
+    )
 
 
 def plan_of(name: str, to: str, origin: Origin, zone: str) -> Plan:

@@ -24,6 +24,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "channels.NAME": settings.ChannelSettings,
     "channels.NAME.chats.ID": settings.ChatSettings,
     "web": settings.WebSettings,
+    "hooks.NAME": settings.HookSettings,
     "tools.exec": settings.ExecSettings,
     "tools.web": settings.WebToolSettings,
     "memory": settings.MemorySettings,

@@ -15,6 +15,7 @@ from nanobot.cli.commands import app
 from nanobot.cron import jobs
 from nanobot.errors import NanobotError
 from nanobot.features import spending
+from nanobot.hooks.view import HookTried, HookView
 from nanobot.mcp.view import ServerView
 from nanobot.memory import port
 
@@ -33,6 +34,8 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "skill": skills.SkillView,
     "context": exhibit.ContextView,
     "mcp server": ServerView,
+    "hook": HookView,
+    "tried hook": HookTried,
     "approval": approvals.Approval,
     "job": jobs.JobView,
     "occurrence": jobs.OccurrenceView,

@@ -24,6 +24,7 @@ from nanobot.cli.plugins import broken
 from nanobot.cli.trials import try_channel, try_model
 from nanobot.config import Config, survey
 from nanobot.errors import ChannelError, ConfigError, ModelError, NanobotError, PluginBroken
+from nanobot.hooks.checks import wrong as hooks_wrong
 from nanobot.providers.models import KNOWN_PROVIDERS
 from nanobot.repositories.inspecting import inspect
 from nanobot.skills import Skills
@@ -164,6 +165,7 @@ def _unusable(config: Config, known: list[str], zone: str) -> list[str]:
                 wrong.append(str(error))
             except PluginBroken:
                 continue  # said with the channel itself
+    wrong += hooks_wrong(config)
     try:
         personas.check(config.agent.persona, config.workspace)
     except ConfigError as error:

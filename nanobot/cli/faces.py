@@ -25,6 +25,7 @@ _GROUPS = {
     "tools": "What the model may do, and what it did.",
     "pair": "People: who asks to be let in, and who was.",
     "cron": "Jobs: what is done by the clock.",
+    "hooks": "Webhooks: what other services tell by HTTP.",
     "approvals": "What waits for somebody's word.",
     "policy": "What the model may do, and why.",
     "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",

@@ -29,6 +29,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     uptime: float
     channels: dict[str, str]
+    web: str
     model: str
     session_key: str
     entries: int
@@ -56,6 +57,7 @@ async def _status(operations: Operations, _: Caller, asked: _InSession) -> Statu
         pid=facts.pid,
         uptime=engine.uptime() if facts.serving else 0.0,
         channels=dict(facts.channels),
+        web=facts.web,
         model=model,
         session_key=asked.session,
         entries=row.entries if row else 0,
@@ -85,6 +87,9 @@ def _status_text(status: Status, _: float) -> str:
     if status.channels:
         states = ", ".join(f"{name} {state}" for name, state in status.channels.items())
         lines.append(f"Channels: {states}")
+    if status.web:
+        where = f"{status.home}/web.token unless web.token is set"
+        lines.append(f"Web: {status.web} (its token: {where})")
     if status.dead:
         lines.append(f"Undelivered: {status.dead} (`outbox list` shows them)")
     return "\n".join(lines)

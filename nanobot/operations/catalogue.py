@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nanobot.features.approving import APPROVING
 from nanobot.features.context import CONTEXT
+from nanobot.features.hooks import HOOKS
 from nanobot.features.jobs import JOBS
 from nanobot.features.mcp import MCP
 from nanobot.features.memory import MEMORY
@@ -31,4 +32,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *MCP,
     *MEMORY,
     *JOBS,
+    *HOOKS,
 )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nanobot.bus.core import Bus
     from nanobot.cron.book import Book
     from nanobot.glimpse import Glimpse
+    from nanobot.hooks.view import HookDesk
     from nanobot.journal import Journal, Run
     from nanobot.mcp.servers import Servers
     from nanobot.memory.port import MemoryPort
@@ -79,6 +80,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     serving: bool
     channels: Mapping[str, str]
+    web: str = ""
 
 
 class Engine(Protocol):
@@ -141,6 +143,11 @@ class Engine(Protocol):
     @property
     def mcp(self) -> Servers:
         """The MCP servers."""
+        ...
+
+    @property
+    def door(self) -> HookDesk:
+        """The webhooks."""
         ...
 
     def running(self) -> list[Run]:

@@ -65,6 +65,7 @@ _OPEN = (
     .where(schema.OCCURRENCE_OPEN)
     .order_by(_o.c.job_id, _o.c.scheduled_at)
 )
+_OPEN_OF = _OPEN.where(_o.c.job_id == sa.bindparam("i"))
 _JOB = sa.select(_j).where(_j.c.id == sa.bindparam("i"))
 _MOVE = (
     sa.update(_j)
@@ -81,7 +82,7 @@ _AWAITED = (
     .where(_o.c.job_id == sa.bindparam("i"), _o.c.scheduled_at == sa.bindparam("at"))
     .values(inbound_id=sa.bindparam("m"), session_key=sa.bindparam("k"))
 )
-hot(_DUE, _NEXT_DUE, _OPEN, _JOB, _MOVE, _AWAITED)
+hot(_DUE, _NEXT_DUE, _OPEN, _OPEN_OF, _JOB, _MOVE, _AWAITED)
 
 
 def plan_of(body: bytes) -> Plan:
@@ -129,13 +130,17 @@ class _Firing:
             else:
                 self._ended(row)
 
+    def look(self, job: Job) -> None:
+        """See what of a job is open, and settle nothing: whoever only triggers has nobody to tell
+        of what that would make."""
+        rows = self.connection.execute(_OPEN_OF, {"i": job.id}).all()
+        again = [one for one in rows if _end(one) == "failed" and one.attempt <= job.plan.retries]
+        self.open[job.id] = [
+            one for one in rows if one.status == "waiting" or one in again or _end(one) is None
+        ]
+
     def _ended(self, row: Any) -> None:
-        if row.run_state is not None:
-            status = _ENDED.get(RunState(row.run_state))
-        elif row.inbound_state in (None, "settled"):
-            status = "cancelled"  # dropped before there was a run
-        else:
-            status = None
+        status = _end(row)
         if status is None:
             if row.inbound_state == "pending":
                 self.wakes.append(row.session_key)
@@ -305,6 +310,14 @@ class _Firing:
         )
 
 
+def _end(row: Any) -> str | None:
+    """The status of a time whose run has ended; None as long as it has not."""
+    if row.run_state is not None:
+        return _ENDED.get(RunState(row.run_state))
+    # Dropped before there was a run.
+    return "cancelled" if row.inbound_state in (None, "settled") else None
+
+
 class _Awaited(msgspec.Struct, frozen=True):
     """A time that was begun in this very transaction."""
 
@@ -351,7 +364,7 @@ def trigger(
     job = firing.job(job_id)
     if job.state == "removed":
         raise UsageError(f"the job {job.plan.name} was removed.")
-    firing.settle()
+    firing.look(job)
     text = text or job.plan.text
     if at is not None:
         return "taken" if firing.do(job, at, text, key) else "known"

@@ -50,6 +50,7 @@ from nanobot.settings.triggers import (
     LifecycleSettings,
     QuietSettings,
     TriggerSettings,
+    hook_trouble,
 )
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "WebSettings",
     "WebToolSettings",
     "every_key",
+    "hook_trouble",
     "rules_of",
     "server_trouble",
     "web_trouble",

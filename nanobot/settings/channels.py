@@ -52,9 +52,11 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
 
 
 class WebSettings(Settings, frozen=True, kw_only=True):
-    """`[web]`: accepted, not served yet."""
+    """`[web]`: what is served over HTTP. `hosts` are the names it is reached by, besides addresses
+    and localhost. An empty token is made at the first start."""
 
     enabled: bool = False
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8765
     token: str = ""
+    hosts: tuple[str, ...] = ()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from nanobot.settings.base import Count, Duration, Settings
+from nanobot.settings.base import Count, Duration, LargeCount, Settings
 
 
 class LifecycleSettings(Settings, frozen=True, kw_only=True):
@@ -40,9 +40,40 @@ class HeartbeatSettings(Settings, frozen=True, kw_only=True):
 
 
 class HookSettings(Settings, frozen=True, kw_only=True):
-    """`[hooks.NAME]`: what other services tell by HTTP."""
+    """`[hooks.NAME]`: what other services tell by HTTP. `secret` is what they sign with, or show.
+    The answers go to the chat `to` (CHANNEL:ID; "": they stay in the log)."""
 
     enabled: bool = True
+    style: Literal["auto", "github", "stripe", "standard", "generic", "bearer"] = "auto"
+    secret: str = ""
+    to: str = ""
+    prompt: str = ""
+    events: tuple[str, ...] = ()
+    session: Literal["own", "chat"] = "own"
+    role: Literal["owner", "member", "guest"] = "member"
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    max_iterations: Annotated[int, Meta(ge=0, le=1000)] = 0
+    max_body: Annotated[int, Meta(ge=1, le=25_000_000)] = 1_000_000
+    per_minute: LargeCount = 600
+    signature_header: Annotated[str, Meta(max_length=100)] = "X-Signature-256"
+    timestamp_header: Annotated[str, Meta(max_length=100)] = "X-Timestamp"
+
+
+def hook_trouble(hook: HookSettings) -> tuple[str, str]:
+    """The key that keeps a hook from working and what it must be; empty if it can."""
+    if not hook.enabled:
+        return "", ""
+    if not hook.secret:
+        return "secret", 'the secret that the sender signs with, best as "${NAME}" or "file:PATH"'
+    channel, _, chat = hook.to.partition(":")
+    if hook.to and not (channel and chat):
+        return "to", 'a chat as "CHANNEL:ID", like "telegram:1001"'
+    if hook.session == "chat" and not hook.to:
+        return "session", '"own" as long as `to` names no chat'
+    if not hook.signature_header:
+        return "signature_header", "the name of a header"
+    return "", ""
 
 
 class EventsSettings(Settings, frozen=True, kw_only=True):

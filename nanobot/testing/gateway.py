@@ -28,6 +28,7 @@ from nanobot.errors import StoreError
 from nanobot.fetching import Fetcher
 from nanobot.glimpse import Glimpse
 from nanobot.groups import Groups
+from nanobot.hooks.view import HookDesk, Shut
 from nanobot.host import ChannelHost, Hosting
 from nanobot.intake import ChannelIntake
 from nanobot.journal import Journal, Run
@@ -214,6 +215,7 @@ class FakeGateway:
         self.tools = registry = ToolRegistry()
         for tool in tools:
             registry.register(tool)
+        self.door: HookDesk = Shut()
         self.mcp = Servers({}, registry, home.clock, {}, Path())
         types = self._background(options, registry)
         settings, clock = options.settings, home.clock

@@ -23,7 +23,14 @@ class Redactor:
     """Replaces secrets wherever they stand in a text."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = sorted({one for one in secrets if len(one) >= SHORTEST}, key=len, reverse=True)
+        self._known: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self.also(*secrets)
+
+    def also(self, *secrets: str) -> None:
+        """Replace these, too."""
+        self._known |= {one for one in secrets if len(one) >= SHORTEST}
+        known = sorted(self._known, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
 
     def __call__(self, text: str) -> str:
@@ -47,6 +54,7 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
     configuration, and of the environment by their names."""
     found = {value for name, value in environ.items() if is_secret(name)}
     found |= {one.api_key for one in config.providers.values()} | {config.web.token}
+    found |= {one.secret for one in config.hooks.values()}
     found |= _secrets_in(msgspec.to_builtins(config.tools))
     for channel in config.channels.values():
         found |= _secrets_in(channel.settings)

@@ -324,7 +324,25 @@ async def test_past_its_limit_a_trigger_hears_that_nothing_was_kept(home: Home) 
     job = await home.jobs().found("hook:ci")
     await home.journal().finish(*(await claimed(home, "hook:ci")), FAILED)
     assert await publisher.publish("Once more.", key="3") == "taken"
+    await home.jobs().fire()
     assert await statuses(home, job) == ["failed", "running", "running"]
+
+
+async def test_what_a_trigger_makes_is_woken_by_the_next_firing_and_what_ended_is_told(
+    home: Home,
+) -> None:
+    job, jobs = await add(home, plan(home, overlap="queue")), home.jobs()
+    session = f"cron:{job.id}"
+    assert await jobs.trigger(job.id, at=None, key="1", text="Build 1 failed.") == "taken"
+    assert (await jobs.fire()).wakes == (session,)
+    lane, run = await claimed(home, session)
+    said = OutboundMessage(address=CHAT, text="The net.", key=f"{run.id}:0", direct=True)
+    await home.journal().finish(
+        lane, run, Ending(state=RunState.FAILED, outbound=(said,), error="x")
+    )
+    assert await jobs.trigger(job.id, at=None, key="2", text="Build 2 failed.") == "taken"
+    fired = await jobs.fire()
+    assert (fired.wakes, fired.owes) == ((session,), (CHAT,))
 
 
 async def test_what_is_not_to_be_posted_stays_in_the_log(home: Home) -> None:

@@ -1,0 +1,1 @@
+"""Webhooks: what other services tell by HTTP, checked, worded, and published once."""

@@ -1,0 +1,77 @@
+"""Who may ask by HTTP at all, by the request's head. Pure functions.
+
+A page of a stranger can make a browser ask this machine, by a name of its own that it points here
+(DNS rebinding), or simply by its address. The first shows in Host, the second in Origin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+from collections.abc import Collection, Mapping
+from urllib.parse import urlsplit
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::([0-9]{1,5}))?")
+
+
+def host_allowed(shown: str, hosts: Collection[str]) -> bool:
+    """Whether this server is meant by a Host header: an address (which no stranger's page can be
+    served from), localhost, or one of `hosts`; `*.example.org` there means every name below it."""
+    found = _HOST.fullmatch(shown)
+    return found is not None and _named(found[1], hosts)
+
+
+def origin_allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
+    """Whether a browser's request, if it is one, comes from a page of this server or of `hosts`.
+    `headers` have names in small letters."""
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+    try:
+        parts = urlsplit(origin)
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    if parts.scheme not in {"http", "https"} or not name or parts.path not in {"", "/"}:
+        return False
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    found = _HOST.fullmatch(headers.get("host", ""))
+    if found is None:
+        return False
+    same = found[1].strip("[]").lower() == name
+    # Behind a proxy Host may be without the port that the browser sees, or with the usual one.
+    ports = {int(found[2])} if found[2] else {80, 443}
+    if same and (port or usual) in ports:
+        return True
+    return any(_matches(name, one) for one in hosts)
+
+
+def token_shown(headers: Mapping[str, str], token: str) -> bool:
+    """Whether `Authorization: Bearer` holds the token; takes the same time however wrong it is."""
+    scheme, _, shown = headers.get("authorization", "").partition(" ")
+    right = hmac.compare_digest(_digest(shown.strip()), _digest(token))
+    return bool(token) and scheme.lower() == "bearer" and right
+
+
+def _named(host: str, hosts: Collection[str]) -> bool:
+    name = host.strip("[]").lower().rstrip(".")
+    if name == "localhost" or any(_matches(name, one) for one in hosts):
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _matches(name: str, allowed: str) -> bool:
+    allowed = allowed.lower().rstrip(".")
+    if allowed.startswith("*."):
+        return name.endswith(allowed[1:]) and len(name) > len(allowed) - 1
+    return name == allowed
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
