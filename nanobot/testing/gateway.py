@@ -192,6 +192,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 class FakeGateway:
     """Bus, agent and one hosted channel over one process; also the Engine of its operations."""
 
+    door: HookDesk = Shut()
+
     def __init__(
         self,
         process: Process,
@@ -215,7 +217,6 @@ class FakeGateway:
         self.tools = registry = ToolRegistry()
         for tool in tools:
             registry.register(tool)
-        self.door: HookDesk = Shut()
         self.mcp = Servers({}, registry, home.clock, {}, Path())
         types = self._background(options, registry)
         settings, clock = options.settings, home.clock
