@@ -4,6 +4,7 @@
 #   make test     install what developing needs, then run the quick tests
 #   make check    everything a change must pass: format, lint, imports, types, quick tests
 #   make prove    check, and the long proofs (crashes, simulations)
+#   make servers  install the real servers that `make prove` tries channels with (once)
 #   make bench    measure
 #   make lock     renew requirements/*.txt from pyproject.toml
 
@@ -13,8 +14,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALLED_RUN := $(VENV)/.installed-run
 INSTALLED_DEV := $(VENV)/.installed-dev
+SYNAPSE := $(VENV)-synapse
 
-.PHONY: start test check prove bench lock clean
+.PHONY: start test check prove servers bench lock clean
 
 # Somebody at a terminal, or a pipe, talks; started as a service (no input) it serves.
 start: $(INSTALLED_RUN)
@@ -63,6 +65,16 @@ $(INSTALLED_DEV): requirements/dev.txt requirements/embedded-model.txt pyproject
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
+# Servers have environments of their own: what they need must not hinder what nanobot needs.
+servers: $(SYNAPSE)/.installed
+
+$(SYNAPSE)/.installed: | $(BIN)/python
+	@echo "Installing Synapse into $(SYNAPSE), about 280 MB (once) ..."
+	@if $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; \
+	  then $(PYTHON) -m venv $(SYNAPSE); else $(PYTHON) -m virtualenv --quiet $(SYNAPSE); fi
+	@$(SYNAPSE)/bin/python -m pip --disable-pip-version-check --quiet install 'matrix-synapse==1.163.2'
+	@touch $@
+
 # Resolve with the oldest Python supported, so that nothing only it needs is missing. The index and
 # its address are whoever-runs-it's business and stay out of the files.
 COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --build-deps-for editable \
@@ -74,4 +86,4 @@ lock: $(INSTALLED_DEV)
 	$(COMPILE) --extra embedded --extra sandbox -c requirements/dev.txt -o requirements/run.txt pyproject.toml
 
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(SYNAPSE) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
