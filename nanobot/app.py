@@ -83,7 +83,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.roots import Roots
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.web import web_tools
-from nanobot.triggering import hooks_of, triggers_of
+from nanobot.triggering import hooks_of, seen_by, triggers_of
 from nanobot.triggers.supervising import supervise
 
 _CHANNELS_READY_SECONDS = 10.0
@@ -155,6 +155,7 @@ class Gateway:
             serving=bool(self.hosts),
             channels=states,
             web=self.door.url,
+            watches=seen_by(self._triggers),
         )
 
     def _states(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from nanobot.config_source import (
 from nanobot.errors import ConfigError
 from nanobot.settings import (
     CLIENTS,
+    NAMED_WATCHES,
+    WATCHES,
     AgentSettings,
     BudgetSettings,
     ChannelSettings,
@@ -44,11 +47,13 @@ from nanobot.settings import (
     ToolsSettings,
     Top,
     TriggerSettings,
+    WatchSettings,
     WebSettings,
     WebToolSettings,
     hook_trouble,
     rules_of,
     server_trouble,
+    watch_trouble,
     web_trouble,
 )
 
@@ -76,11 +81,10 @@ _PLAIN: Mapping[str, type[Settings]] = {
     "memory": MemorySettings,
     "budgets": BudgetSettings,
     "heartbeat": HeartbeatSettings,
-    "events": EventsSettings,
     "quiet": QuietSettings,
 }
 _NAMED = ("providers", "channels", "tools", "mcp", "hooks", "triggers")
-_TABLES = (*_PLAIN, *_NAMED, "policy")
+_TABLES = (*_PLAIN, *_NAMED, "policy", "events")
 # How many parts a variable's name has below each table (1 for the keys above all tables).
 _DEPTH = dict.fromkeys(_NAMED, 3) | dict.fromkeys(_TOP, 1)
 _CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key != "settings")
@@ -148,6 +152,7 @@ class _Reader(Reader):
             tools=self._or(ToolsSettings(), lambda: self._tools(tables["tools"])),
             policy=self._or(PolicySettings(), lambda: self._policy(tables["policy"])),
             mcp=self._each(tables["mcp"], "mcp", self._server),
+            events=self._or(EventsSettings(), lambda: self._events(tables["events"])),
             hooks=self._each(tables["hooks"], "hooks", self._hook),
             triggers=self._each(tables["triggers"], "triggers", self._trigger),
             **plain,
@@ -208,6 +213,33 @@ class _Reader(Reader):
         if wanted:
             raise self._wrong(f"{path}.{key}", getattr(hook, key), wanted)
         return hook
+
+    def _events(self, found: Any) -> EventsSettings:
+        tables = dict(self._items(found, "events"))
+        watches: dict[str, Any] = {}
+        for name, kind in WATCHES.items():
+            read = partial(self._watch, kind, tables.pop(name, {}))
+            watches[name] = self._or(kind(), partial(read, f"events.{name}"))
+        for name, kind in NAMED_WATCHES.items():
+            each = partial(self._watch_of, kind, f"events.{name}")
+            watches[name] = self._each(tables.pop(name, {}), f"events.{name}", each)
+        events = self._table(EventsSettings, tables, "events")
+        channel, colon, chat = events.to.partition(":")
+        if events.to and not (channel and colon and chat):
+            raise self._wrong("events.to", tables["to"], 'a chat as "CHANNEL:ID", or ""')
+        return msgspec.structs.replace(events, **watches)
+
+    def _watch_of(
+        self, kind: type[WatchSettings], above: str, found: Any, name: str
+    ) -> WatchSettings:
+        return self._watch(kind, found, f"{above}.{name}")
+
+    def _watch(self, kind: type[WatchSettings], found: Any, path: str) -> WatchSettings:
+        watch = self._table(kind, found, path)
+        key, wanted = watch_trouble(watch)
+        if wanted:
+            raise self._wrong(f"{path}.{key}", getattr(watch, key), wanted)
+        return watch
 
     def _trigger(self, found: Any, name: str) -> TriggerSettings:
         path = f"triggers.{name}"

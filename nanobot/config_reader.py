@@ -169,7 +169,9 @@ class Reader:
     def _unknown(self, key: str, known: list[str], found: Any) -> None:
         last = key.rpartition(".")[2]
         same = [other for other in every_key() if other.rpartition(".")[2] == last]
-        near = get_close_matches(key, known, n=1) or (same if len(same) == 1 else [])
+        # Several tables have a key of that name: most likely the agent's is meant.
+        same = same if len(same) == 1 else [other for other in same if other == f"agent.{last}"]
+        near = get_close_matches(key, known, n=1) or same
         hint = f"; did you mean {near[0]}?" if near else "."
         self._warnings.append(
             f"{self._place(found)}: {quoted(key)} is not a known key and is ignored{hint}"

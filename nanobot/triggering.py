@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Mapping
+
 import msgspec
+from loguru import logger
 
 from nanobot.agent.asking import Models
 from nanobot.bus.events import Address, Origin, Role, RunTerms
@@ -17,11 +21,15 @@ from nanobot.mind.helper import Helpers
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock
 from nanobot.repositories.chats import SqlChats
-from nanobot.settings import HookSettings
+from nanobot.repositories.keeping import SqlKeeping
+from nanobot.settings import EventsSettings, HookSettings
 from nanobot.store.opening import Store
 from nanobot.terminal import NAME as TERMINAL
 from nanobot.triggers import heartbeat
 from nanobot.triggers.base import Publisher, Trigger
+from nanobot.triggers.events.ledger import Terms
+from nanobot.triggers.events.sensors import prompts_of, sensors_of
+from nanobot.triggers.events.trigger import Events
 from nanobot.triggers.heartbeat import Around, Heartbeat, Rhythm
 from nanobot.triggers.installed import opened
 
@@ -42,6 +50,8 @@ def triggers_of(
     made: dict[str, tuple[Trigger, Publisher]] = {}
     if config.heartbeat.enabled:
         made[heartbeat.NAME] = _heartbeat(config, cron, zone, store, models)
+    if config.events.enabled:
+        made["events"] = _events(config.events, cron, zone, store)
     for name, trigger in opened(config.triggers, plugins).items():
         plan = plan_of(f"trigger:{name}", config.triggers[name].to, Origin.EVENT, zone)
         # Nobody knows where a package has its words from.
@@ -146,6 +156,37 @@ def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
         waiting=HOOKS_WAITING,
         tainted=True,  # whoever can make the sender send decides what it says
     )
+
+
+def _events(
+    settings: EventsSettings, cron: CronService, zone: str, store: Store
+) -> tuple[Events, Publisher]:
+    """What happens on this machine. What holds others' words has a plan and a session apart."""
+    sensors, lacking = sensors_of(settings)
+    for sentence in lacking:
+        logger.warning("{}", sentence)
+    terms = Terms(
+        host=socket.gethostname(),
+        zone=zone,
+        prompts=prompts_of(settings),
+        prompt=settings.prompt,
+        per_hour=settings.prompts_per_hour,
+    )
+    plan = plan_of("events", settings.to, Origin.EVENT, zone)
+    outside = plan_of("events:outside", settings.to, Origin.EVENT, zone)
+    told = cron.publisher(msgspec.structs.replace(outside, tainted=True))
+    keeping = SqlKeeping(store.database, store.writer)
+    return Events(sensors, terms, keeping, store.writer.clock, told), cron.publisher(plan)
+
+
+def seen_by(triggers: Mapping[str, tuple[Trigger, Publisher]]) -> dict[str, str]:
+    """What the watches of the machine saw last, by their names."""
+    return {
+        f"{name}.{watch}": seen
+        for name, (trigger, _) in triggers.items()
+        if isinstance(trigger, Events)
+        for watch, seen in trigger.seen().items()
+    }
 
 
 def plan_of(name: str, to: str, origin: Origin, zone: str) -> Plan:

@@ -33,6 +33,15 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "heartbeat": settings.HeartbeatSettings,
     "budgets": settings.BudgetSettings,
     "mcp.NAME": settings.McpSettings,
+    "events": settings.EventsSettings,
+    "events.disk": settings.DiskSettings,
+    "events.memory": settings.MemoryWatchSettings,
+    "events.swap": settings.SwapSettings,
+    "events.load": settings.LoadSettings,
+    "events.units": settings.UnitsSettings,
+    "events.processes.NAME": settings.ProcessSettings,
+    "events.files.NAME": settings.FilesSettings,
+    "events.logs.NAME": settings.LogSettings,
     "triggers.NAME": settings.TriggerSettings,
     "Top level": config.Top,
 }
@@ -66,6 +75,9 @@ def test_every_key_is_documented_with_its_default(heading: str) -> None:
         fields.pop("settings")  # a package's own keys
     if heading == "agent":
         fields.pop("decision")  # a table of its own
+    if heading == "events":
+        for table in (*settings.WATCHES, *settings.NAMED_WATCHES):  # tables of their own
+            fields.pop(table)
     if heading == "budgets":
         # Its tables share a row; without any, there is no limit.
         tables = {"person", "chat", "job", "people", "chats", "jobs", "model"}

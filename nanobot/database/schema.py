@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.database.fulltext import MEMORIES_FTS, MEMORIES_TSV
+
 MIN_READER = 1
 """Older programs that know a smaller number must not open the store."""
 
@@ -18,20 +20,6 @@ OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
 OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
 JOB_ACTIVE = sa.text("jobs.state = 'active'")
 OCCURRENCE_OPEN = sa.text("occurrences.status IN ('running', 'waiting')")
-
-# The full text of memories, kept in step by the database itself. A memory's text never changes.
-MEMORIES_FTS = (
-    "CREATE VIRTUAL TABLE memories_fts USING fts5(terms, content='memories', content_rowid='id', "
-    "tokenize='unicode61 remove_diacritics 0 categories ''L* N* Co M*''')",
-    "CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN "
-    "INSERT INTO memories_fts (rowid, terms) VALUES (new.id, new.terms); END",
-    "CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN "
-    "INSERT INTO memories_fts (memories_fts, rowid, terms) VALUES ('delete', old.id, old.terms); "
-    "END",
-)
-MEMORIES_TSV = (
-    "CREATE INDEX memories_terms ON memories USING gin (to_tsvector('simple'::regconfig, terms))"
-)
 
 _Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -395,4 +383,13 @@ sa.Index(
     occurrences.c.job_id,
     sqlite_where=OCCURRENCE_OPEN,
     postgresql_where=OCCURRENCE_OPEN,
+)
+
+# What triggers have to know after a restart: one text each, theirs to read.
+kept = sa.Table(
+    "kept",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("changed_at", sa.Double, nullable=False),
 )

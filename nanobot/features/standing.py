@@ -21,7 +21,8 @@ class _InSession(Arguments, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """How things stand. `serving` False: no nanobot runs in this home; `run` is the session's."""
+    """How things stand. `serving` False: no nanobot runs in this home; `run` is the session's.
+    `watches` are for owners alone."""
 
     version: str
     home: str
@@ -30,6 +31,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     uptime: float
     channels: dict[str, str]
     web: str
+    watches: dict[str, str] = {}
     model: str
     session_key: str
     entries: int
@@ -41,7 +43,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     dead: int
 
 
-async def _status(operations: Operations, _: Caller, asked: _InSession) -> Status:
+async def _status(operations: Operations, caller: Caller, asked: _InSession) -> Status:
     engine = operations.engine
     row = await engine.journal.session(asked.session)
     facts, counts = engine.facts(), await engine.records.counts()
@@ -50,6 +52,7 @@ async def _status(operations: Operations, _: Caller, asked: _InSession) -> Statu
     except NanobotError as error:
         model = f"none: {error}"
     live = row.run if row else None
+    shown = facts.serving and caller.role is Role.OWNER and caller.private
     return Status(
         version=facts.version,
         home=facts.home,
@@ -58,6 +61,7 @@ async def _status(operations: Operations, _: Caller, asked: _InSession) -> Statu
         uptime=engine.uptime() if facts.serving else 0.0,
         channels=dict(facts.channels),
         web=facts.web,
+        watches=dict(facts.watches) if shown else {},
         model=model,
         session_key=asked.session,
         entries=row.entries if row else 0,
@@ -90,6 +94,8 @@ def _status_text(status: Status, _: float) -> str:
     if status.web:
         where = f"{status.home}/web.token unless web.token is set"
         lines.append(f"Web: {status.web} (its token: {where})")
+    if status.watches:
+        lines += ["Watched:", *(f"- {name}: {seen}" for name, seen in status.watches.items())]
     if status.dead:
         lines.append(f"Undelivered: {status.dead} (`outbox list` shows them)")
     return "\n".join(lines)

@@ -73,7 +73,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway says of itself. `serving` False: the store is open, but nothing runs."""
+    """What a gateway says of itself. `serving` False: the store is open, but nothing runs.
+    `watches`: what those of the machine saw last."""
 
     version: str
     home: str
@@ -81,6 +82,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     serving: bool
     channels: Mapping[str, str]
     web: str = ""
+    watches: Mapping[str, str] = {}
 
 
 class Engine(Protocol):

@@ -76,12 +76,6 @@ def hook_trouble(hook: HookSettings) -> tuple[str, str]:
     return "", ""
 
 
-class EventsSettings(Settings, frozen=True, kw_only=True):
-    """`[events]`: what happens on this machine."""
-
-    enabled: bool = False
-
-
 class QuietSettings(Settings, frozen=True, kw_only=True):
     """`[quiet]`: how much may be said unasked."""
 

@@ -328,6 +328,12 @@ def _by_the_clock(big: sa.types.TypeEngine[int]) -> None:
         ["job_id"],
         "occurrences.status IN ('running', 'waiting')",
     )
+    op.create_table(
+        "kept",
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Column("changed_at", sa.Double, nullable=False),
+    )
 
 
 def _partial(name: str, table: str, columns: list[str], condition: str) -> None:

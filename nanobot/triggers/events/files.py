@@ -1,0 +1,142 @@
+"""Changes of files and folders, a burst of them as one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+
+import msgspec
+from loguru import logger
+
+from nanobot.settings import FilesSettings
+from nanobot.triggers.events.aside import aside
+from nanobot.triggers.events.burst import MOST, Burst, grown, over
+from nanobot.triggers.events.globs import Globs
+from nanobot.triggers.events.plain import plain
+from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.watching import Found, WatchedPath
+
+_EVERY = 2.0
+_NAMED = 20
+_WORDS = {"new": "new", "changed": "changed", "gone": "gone"}
+
+
+class FilesState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which paths were there, and the changes that were not told yet."""
+
+    there: Mapping[str, bool] = {}
+    burst: Burst | None = None
+
+
+class FilesSensor:
+    """The watched paths of one table."""
+
+    kind = FilesState
+    every = _EVERY
+
+    def __init__(self, name: str, settings: FilesSettings, fold_seconds: float) -> None:
+        self.name = f"files.{name}"
+        globs = Globs(settings.include, settings.ignore)
+        self._fold = fold_seconds
+        self._paths = [
+            WatchedPath(path, globs, recursive=settings.recursive) for path in settings.paths
+        ]
+        self._troubles: set[str] = set()
+
+    async def read(self, state: FilesState | None) -> dict[str, Found]:
+        """What changed since, by the watched path."""
+        found = await aside(lambda: {one.path: one.take() for one in self._paths}, self.name)
+        troubles = {one.trouble for one in found.values() if one.trouble}
+        for trouble in troubles - self._troubles:
+            logger.warning("events.{}: {}", self.name, trouble)
+        self._troubles = troubles
+        return found
+
+    def judge(
+        self, reading: Mapping[str, Found], state: FilesState | None, now: float
+    ) -> tuple[Event | None, FilesState]:
+        """A sentence for the burst that is over, and one for a watched path that came or went."""
+        before = state or FilesState()
+        there = {
+            path: before.there.get(path, found.there) if found.trouble else found.there
+            for path, found in reading.items()
+        }
+        burst = before.burst
+        for found in reading.values():
+            if found.total:
+                burst = grown(burst, found.changes, found.total, now)
+        said = [
+            f"{path} is there {'again' if is_there else 'no longer'}."
+            for path, is_there in there.items()
+            if before.there.get(path, is_there) is not is_there
+        ]
+        outside: tuple[str, ...] = ()
+        if burst is not None and (said or over(burst, self._fold, now)):
+            said.insert(0, _counted(burst, ", ".join(reading)))
+            outside = tuple(map(plain, _named(burst, list(reading))))
+            burst = None
+        event = Event(at=now, text=" ".join(said), outside=outside) if said else None
+        return event, FilesState(there, burst)
+
+    def seen(self, reading: Mapping[str, Found]) -> str:
+        """Whether each path is watched."""
+        return "; ".join(
+            found.trouble or f"{path}: {'watched' if found.there else 'not there'}"
+            for path, found in reading.items()
+        )
+
+    async def close(self) -> None:
+        """Watch no more."""
+        for one in self._paths:
+            one.close()
+
+
+def _counted(burst: Burst, where: str) -> str:
+    files = list(burst.things.values())
+    if not burst.whole:
+        return f"More than {MOST:,} files changed in {where} ({burst.total:,} changes)."
+    count = {what: files.count(what) for what in _WORDS}
+    each = ", ".join(f"{count[what]} {word}" for what, word in _WORDS.items() if count[what])
+    return f"{len(files)} file{'s' * (len(files) != 1)} changed in {where} ({each})."
+
+
+def _named(burst: Burst, roots: Iterable[str]) -> list[str]:
+    """The first of them, a move as one."""
+    moves = moved(burst.things)
+    lines = [f"moved: {_below(old, roots)} -> {_below(new, roots)}" for old, new in moves.items()]
+    told = {*moves, *moves.values()}
+    lines += [
+        f"{_WORDS.get(what, what)}: {_below(path, roots)}"
+        for path, what in burst.things.items()
+        if path not in told
+    ]
+    more = len(lines) - _NAMED
+    if more > 1:
+        lines[_NAMED:] = [f"and {more:,} others"]
+    return lines
+
+
+def moved(things: Mapping[str, str]) -> dict[str, str]:
+    """Which files seem to have been moved, from where to where: what went in one place and came in
+    another under the same name, or one alone that went as one alone came, with the same ending."""
+    gone = [path for path, what in things.items() if what == "gone"]
+    new = [path for path, what in things.items() if what == "new"]
+    if len(gone) == len(new) == 1 and PurePath(gone[0]).suffix == PurePath(new[0]).suffix:
+        return {gone[0]: new[0]}
+    by_name: dict[str, list[str]] = {}
+    for path in new:
+        by_name.setdefault(PurePath(path).name, []).append(path)
+    pairs: dict[str, str] = {}
+    for path in gone:
+        same = by_name.get(PurePath(path).name, [])
+        if len(same) == 1 and same[0] not in pairs.values():
+            pairs[path] = same[0]
+    return pairs
+
+
+def _below(path: str, roots: Iterable[str]) -> str:
+    for root in roots:
+        expanded = str(PurePath(root))
+        if path.startswith(f"{expanded}/"):
+            return path.removeprefix(f"{expanded}/")
+    return path

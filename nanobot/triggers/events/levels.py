@@ -1,0 +1,119 @@
+"""Levels: how full something is, and the two moments that are worth a word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from nanobot.triggers.events.aside import aside
+from nanobot.triggers.events.sensor import Event
+
+Crossing: TypeAlias = Literal["rose", "fell"]
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """An episode begins when a level was `over` or more for so many seconds, and ends when it is
+    `under` or less. Percent."""
+
+    over: float
+    under: float
+    for_seconds: float
+
+
+class Level(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Whether an episode is going on, and since when one is about to begin."""
+
+    high: bool = False
+    since: float | None = None
+
+
+class Measure(msgspec.Struct, frozen=True):
+    """A level in percent, and the same in numbers that say more."""
+
+    percent: float
+    detail: str
+
+
+def crossed(
+    percent: float, level: Level, limits: Limits, now: float
+) -> tuple[Crossing | None, Level]:
+    """What one more reading means. In any sequence of readings, "rose" and "fell" alternate."""
+    if level.high:
+        return ("fell", Level()) if percent <= limits.under else (None, level)
+    if percent < limits.over:
+        return None, Level()
+    # A clock that was set back must not make it wait for ever.
+    since = now if level.since is None else min(level.since, now)
+    if now - since >= limits.for_seconds:
+        return "rose", Level(high=True)
+    return None, Level(since=since)
+
+
+class Wording(msgspec.Struct, frozen=True):
+    """How levels of a kind are told: "{of}" is what is measured, as "Disk {of}"."""
+
+    subject: str
+    of_what: str
+
+
+class LevelSensor:
+    """Measures some levels of one kind together; those that appear and vanish are their own."""
+
+    kind = dict[str, Level]
+
+    def __init__(
+        self,
+        name: str,
+        every: float,
+        measure: Callable[[], Mapping[str, Measure]],
+        limits: Limits,
+        wording: Wording,
+    ) -> None:
+        self.name = name
+        self.every = every
+        self._measure = measure
+        self._limits = limits
+        self._wording = wording
+
+    async def read(self, state: dict[str, Level] | None) -> Mapping[str, Measure]:
+        """Each level by the name of what is measured."""
+        return await aside(self._measure, self.name)
+
+    def judge(
+        self, reading: Mapping[str, Measure], state: dict[str, Level] | None, now: float
+    ) -> tuple[Event | None, dict[str, Level]]:
+        """One sentence for each that crossed a limit."""
+        before, after, said = state or {}, {}, []
+        for of, measure in reading.items():
+            crossing, after[of] = crossed(
+                measure.percent, before.get(of, Level()), self._limits, now
+            )
+            if crossing is not None:
+                said.append(self._sentence(crossing, of, measure))
+        said += [
+            f"{self._subject(of)} is not there any more; it was over its limit."
+            for of, level in before.items()
+            if level.high and of not in reading
+        ]
+        return (Event(at=now, text=" ".join(said)) if said else None), after
+
+    def seen(self, reading: Mapping[str, Measure]) -> str:
+        """Every level."""
+        each = (f"{of} {one.percent:.0f} %".strip() for of, one in reading.items())
+        return ", ".join(each) or "nothing to measure"
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _subject(self, of: str) -> str:
+        return self._wording.subject.format(of=of)
+
+    def _sentence(self, crossing: Crossing, of: str, measure: Measure) -> str:
+        level = f"{measure.percent:.1f} % {self._wording.of_what}, {measure.detail}"
+        limits = self._limits
+        if crossing == "fell":
+            return f"{self._subject(of)} is down again, under {limits.under:g} %: {level}."
+        lasting = f" for {limits.for_seconds:g} s" if limits.for_seconds else ""
+        return f"{self._subject(of)} has been over {limits.over:g} %{lasting}: {level}."

@@ -1,0 +1,115 @@
+"""New lines of a log that hold a pattern."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from nanobot.settings import LogSettings
+from nanobot.triggers.events.aside import aside
+from nanobot.triggers.events.burst import Burst, grown, over
+from nanobot.triggers.events.machine import amount
+from nanobot.triggers.events.matching import Matcher
+from nanobot.triggers.events.plain import plain
+from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.tail import Cursor, new_lines
+
+_SHOWN_LINES = 20
+_SHOWN_CHARS = 400
+
+
+class Read(msgspec.Struct, frozen=True, kw_only=True):
+    """What one reading gave: the matching lines, and the cursor after all of them."""
+
+    cursor: Cursor
+    matching: tuple[str, ...] = ()
+    passed_over: int = 0
+    slow: int = 0
+    there: bool = True
+    size: int = 0
+
+
+class LogState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far the log was read, and what was not told yet."""
+
+    cursor: Cursor = Cursor()
+    burst: Burst | None = None
+    passed_over: int = 0
+    slow: int = 0
+
+
+class LogSensor:
+    """One log."""
+
+    kind = LogState
+
+    def __init__(self, name: str, settings: LogSettings, fold_seconds: float) -> None:
+        self.name = f"logs.{name}"
+        self.every = settings.every_seconds
+        self._fold = fold_seconds
+        self._settings = settings
+        self._path = Path(settings.path).expanduser()
+        self._matcher = Matcher(settings.pattern, ignore_case=settings.ignore_case)
+
+    async def read(self, state: LogState | None) -> Read:
+        """The lines since."""
+        cursor = state.cursor if state else None
+        chunk = await aside(lambda: new_lines(self._path, cursor), self.name)
+        lines = [plain(line.decode("utf-8", "replace")) for line in chunk.lines]
+        found = await self._matcher.look(lines)
+        return Read(
+            cursor=chunk.cursor,
+            matching=tuple(lines[number][:_SHOWN_CHARS] for number in found.hits),
+            passed_over=chunk.passed_over,
+            slow=found.slow,
+            there=chunk.there,
+            size=chunk.size,
+        )
+
+    def judge(
+        self, reading: Read, state: LogState | None, now: float
+    ) -> tuple[Event | None, LogState]:
+        """A sentence for the burst of lines that is over."""
+        before = state or LogState()
+        burst = before.burst
+        if reading.matching:
+            first = burst.total if burst else 0
+            kept = reading.matching[:_SHOWN_LINES]
+            lines = {str(first + number): line for number, line in enumerate(kept)}
+            burst = grown(burst, lines, len(reading.matching), now)
+        elif reading.passed_over or reading.slow:
+            burst = burst or Burst(now, {}, 0)
+        passed_over = before.passed_over + reading.passed_over
+        slow = before.slow + reading.slow
+        if burst is None or not over(burst, self._fold, now):
+            return None, LogState(reading.cursor, burst, passed_over, slow)
+        outside = list(burst.things.values())[:_SHOWN_LINES]
+        if burst.total > len(outside) > 0:
+            outside.append(f"and {burst.total - len(outside):,} more")
+        text = self._told(burst.total, passed_over, slow)
+        return Event(at=now, text=text, outside=tuple(outside)), LogState(reading.cursor)
+
+    def _told(self, total: int, passed_over: int, slow: int) -> str:
+        text = (
+            f"{total:,} new line{'s' * (total != 1)} in {self._settings.path} "
+            f"match{'es' * (total == 1)} {self._settings.pattern!r}."
+        )
+        if passed_over:
+            text += f" It grew so fast that {amount(passed_over)} were passed over unread."
+        if slow:
+            text += (
+                f" {slow:,} line{'s' * (slow != 1)} could not be looked at: the pattern takes too "
+                "long there."
+            )
+        return text
+
+    def seen(self, reading: Read) -> str:
+        """How large it is."""
+        if not reading.there:
+            return f"{self._settings.path} is not there"
+        return f"{self._settings.path}, {amount(reading.size)}"
+
+    async def close(self) -> None:
+        """End the process that looks for the pattern."""
+        await self._matcher.close()

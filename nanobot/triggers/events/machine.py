@@ -1,0 +1,104 @@
+"""What is measured of this machine, with psutil. Every function may block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from nanobot.settings import EventsSettings
+from nanobot.triggers.events.levels import LevelSensor, Limits, Measure, Wording
+from nanobot.triggers.events.sensor import Unreadable
+
+
+def level_sensors(settings: EventsSettings) -> list[LevelSensor]:
+    """Those that are switched on."""
+    disk = settings.disk
+    kinds: list[tuple[str, Callable[[], Mapping[str, Measure]], Wording]] = [
+        ("disk", partial(disks, disk.mounts), Wording("The disk at {of}", "is used")),
+        ("memory", memory, Wording("Memory", "is used")),
+        ("swap", swap, Wording("Swap space", "is used")),
+        ("load", load, Wording("The load of each core", "in the last minute")),
+    ]
+    return [
+        LevelSensor(
+            name,
+            settings.sample_seconds,
+            measure,
+            Limits(over=watch.over, under=watch.under, for_seconds=watch.for_seconds),
+            wording,
+        )
+        for name, measure, wording in kinds
+        if (watch := getattr(settings, name)).enabled
+    ]
+
+
+def disks(mounts: Sequence[str]) -> Mapping[str, Measure]:
+    """What is used of each mount, as `df` counts; of all disks if none is named. One that is not
+    there (any more), or may not be looked at, is left out."""
+    import psutil  # noqa: PLC0415 - of an extra
+
+    places = mounts or _local_disks()
+    measured = {}
+    for place in places:
+        path = os.path.expanduser(place)  # noqa: PTH111 - a mount, as it is written
+        try:
+            usage = psutil.disk_usage(path)
+        except OSError:
+            continue
+        detail = f"{amount(usage.free)} of {amount(usage.total)} are free"
+        measured[place] = Measure(usage.percent, detail)
+    if mounts and not measured:
+        raise Unreadable(f"none of the mounts is there: {', '.join(mounts)}")
+    return measured
+
+
+def _local_disks() -> list[str]:
+    """A mount of every disk; images that are always full (squashfs, iso9660) are none."""
+    import psutil  # noqa: PLC0415
+
+    found: dict[str, str] = {}
+    for part in psutil.disk_partitions(all=False):
+        if part.fstype not in {"squashfs", "iso9660"} and "ro" not in part.opts.split(","):
+            found.setdefault(part.device, part.mountpoint)
+    # In a container the disk of / is no device of its own.
+    return list(found.values()) if "/" in found.values() else ["/", *found.values()]
+
+
+def memory() -> Mapping[str, Measure]:
+    """What is used of the memory."""
+    import psutil  # noqa: PLC0415
+
+    found = psutil.virtual_memory()
+    detail = f"{amount(found.available)} of {amount(found.total)} are available"
+    return {"": Measure(found.percent, detail)}
+
+
+def swap() -> Mapping[str, Measure]:
+    """What is used of the swap space; nothing where there is none."""
+    import psutil  # noqa: PLC0415
+
+    found = psutil.swap_memory()
+    if not found.total:
+        return {}
+    return {"": Measure(found.percent, f"{amount(found.free)} of {amount(found.total)} are free")}
+
+
+def load() -> Mapping[str, Measure]:
+    """The load of the last minute for each core, 100 being all of it."""
+    last = os.getloadavg()
+    cores = os.cpu_count() or 1
+    percent = round(100 * last[0] / cores, 1)
+    return {
+        "": Measure(percent, f"{last[0]:.1f} in all on {cores} cores ({last[2]:.1f} in 15 min)")
+    }
+
+
+def amount(count: int) -> str:
+    """Bytes for people."""
+    size = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if size >= 100 or unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

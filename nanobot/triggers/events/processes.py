@@ -1,0 +1,154 @@
+"""Programs that should run: their end, their restart, their return."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+
+from nanobot.settings import ProcessSettings
+from nanobot.triggers.events.aside import aside
+from nanobot.triggers.events.sensor import Event, Unreadable
+
+_SAME_SECONDS = 2.0
+"""Two readings of when a process began may differ by as much."""
+
+
+class Alive(msgspec.Struct, frozen=True, order=True):
+    """A process: its number and when it began, which together are nobody else's."""
+
+    pid: int
+    began: float
+
+
+class Known(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The processes of a program that were there, and since when there are none any more."""
+
+    alive: tuple[Alive, ...] = ()
+    gone_at: float | None = None
+
+
+class ProcessSensor:
+    """One program, by the name of its processes or by the file that holds its number."""
+
+    kind = Known
+
+    def __init__(self, name: str, settings: ProcessSettings) -> None:
+        self.name = f"processes.{name}"
+        self.every = settings.every_seconds
+        self._called = settings.process or name
+        self._pid_file = Path(settings.pid_file).expanduser() if settings.pid_file else None
+        self._program = f'The program "{self._called}"'
+        if self._pid_file is not None:
+            self._program += f" (of {self._pid_file})"
+
+    async def read(self, state: Known | None) -> tuple[Alive, ...]:
+        """The processes there are now. Those known are looked at first; all of the machine only
+        where none of them is left."""
+        known = state.alive if state else ()
+        return await aside(lambda: self._look(known), self.name)
+
+    def _look(self, known: Collection[Alive]) -> tuple[Alive, ...]:
+        if self._pid_file is not None:
+            return self._from_file(self._pid_file)
+        left = tuple(one for one in known if process(one.pid, self._called))
+        return left or named(self._called)
+
+    @staticmethod
+    def _from_file(file: Path) -> tuple[Alive, ...]:
+        try:
+            text = file.read_bytes()[:100].split()
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise Unreadable(f"{file} cannot be read: {error.strerror}") from None
+        if not text:
+            return ()  # being written
+        if not text[0].isdigit() or not 0 < int(text[0]) < 1 << 31:
+            raise Unreadable(f"{file} does not hold the number of a process")
+        found = process(int(text[0]))
+        return (found,) if found else ()
+
+    def judge(
+        self, reading: tuple[Alive, ...], state: Known | None, now: float
+    ) -> tuple[Event | None, Known]:
+        """Its end, once; its restart, when all that run now began since; its return."""
+        before = state or Known()
+        text = ""
+        if reading and before.alive and not self._common(reading, before.alive):
+            text = f"{self._program} was restarted: {_ids(before.alive)} became {_ids(reading)}."
+        elif reading and before.gone_at is not None:
+            away = span(now - before.gone_at)
+            text = f"{self._program} runs again ({_ids(reading)}), after {away}."
+        elif not reading and before.alive:
+            ran = span(now - min(one.began for one in before.alive))
+            text = f"{self._program} has ended ({_ids(before.alive)}); it had run for {ran}."
+        gone_at = None
+        if not reading:
+            gone_at = now if before.alive else before.gone_at
+        # What a restarted nanobot must still know are those that were there, not each worker.
+        return (Event(at=now, text=text) if text else None), Known(reading, gone_at)
+
+    def _common(self, some: Collection[Alive], others: Collection[Alive]) -> bool:
+        if self._pid_file is not None:
+            return any(same(one, other) for one in some for other in others)
+        # They have the same name too. When they began shifts with a clock that is set.
+        return bool({one.pid for one in some} & {one.pid for one in others})
+
+    def seen(self, reading: tuple[Alive, ...]) -> str:
+        """Whether it runs."""
+        return f"runs ({_ids(reading)})" if reading else "does not run"
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def process(pid: int, called: str = "") -> Alive | None:
+    """The process with that number (if it is `called` so), unless it has ended and only waits to be
+    noticed."""
+    import psutil  # noqa: PLC0415 - of an extra
+
+    try:
+        found = psutil.Process(pid)
+        if found.status() == psutil.STATUS_ZOMBIE:
+            return None
+        if called and found.name() != called:
+            return None
+        return Alive(pid, found.create_time())
+    except psutil.AccessDenied:
+        return Alive(pid, 0.0)
+    except psutil.Error:
+        return None
+
+
+def named(name: str) -> tuple[Alive, ...]:
+    """The processes that are called so."""
+    import psutil  # noqa: PLC0415
+
+    found = [
+        Alive(one.pid, one.info["create_time"] or 0.0)
+        for one in psutil.process_iter(["name", "status", "create_time"])
+        if one.info["name"] == name and one.info["status"] != psutil.STATUS_ZOMBIE
+    ]
+    return tuple(sorted(found))
+
+
+def same(one: Alive, other: Alive) -> bool:
+    """Whether both are the same process."""
+    return one.pid == other.pid and abs(one.began - other.began) <= _SAME_SECONDS
+
+
+def _ids(processes: Collection[Alive]) -> str:
+    numbers = [str(one.pid) for one in sorted(processes)]
+    more = len(numbers) - 5
+    word = "process" if len(numbers) == 1 else "processes"
+    return f"{word} {', '.join(numbers[:5])}" + (f" and {more} more" if more > 0 else "")
+
+
+def span(seconds: float) -> str:
+    """A time that passed, for people."""
+    for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} seconds"

@@ -1,0 +1,56 @@
+"""The sensors that are configured, and what they lack."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from nanobot.settings import EventsSettings
+from nanobot.triggers.events.files import FilesSensor
+from nanobot.triggers.events.logs import LogSensor
+from nanobot.triggers.events.machine import level_sensors
+from nanobot.triggers.events.processes import ProcessSensor
+from nanobot.triggers.events.sensor import Sensor
+from nanobot.triggers.events.units import UnitsSensor
+
+INSTALL = 'pip install "nanobot[events]"'
+
+
+def sensors_of(settings: EventsSettings) -> tuple[list[Sensor[Any, Any]], list[str]]:
+    """Those that are switched on and can work, and a sentence for each package that others lack."""
+    processes = [
+        ProcessSensor(name, one) for name, one in settings.processes.items() if one.enabled
+    ]
+    files = [
+        FilesSensor(name, one, settings.fold_seconds)
+        for name, one in settings.files.items()
+        if one.enabled
+    ]
+    logs = [
+        LogSensor(name, one, settings.fold_seconds)
+        for name, one in settings.logs.items()
+        if one.enabled
+    ]
+    usable: list[Sensor[Any, Any]] = [*logs]
+    if settings.units.enabled:
+        usable.append(UnitsSensor(settings.units))
+    lacking = []
+    groups: tuple[tuple[str, list[Sensor[Any, Any]]], ...] = (
+        ("psutil", [*level_sensors(settings), *processes]),
+        ("watchfiles", [*files]),
+    )
+    for package, group in groups:
+        if find_spec(package) is not None:
+            usable += group
+        elif group:
+            names = ", ".join(f"events.{sensor.name}" for sensor in group)
+            lacking.append(f"{names}: off, because {package} is not installed: {INSTALL}")
+    return usable, lacking
+
+
+def prompts_of(settings: EventsSettings) -> dict[str, str]:
+    """What is to be done about what each watch tells, by the sensor's name."""
+    single = {name: getattr(settings, name) for name in ("disk", "memory", "swap", "load", "units")}
+    for group in ("processes", "files", "logs"):
+        single |= {f"{group}.{name}": one for name, one in getattr(settings, group).items()}
+    return {name: one.prompt for name, one in single.items() if one.prompt}

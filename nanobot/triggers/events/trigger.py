@@ -1,0 +1,173 @@
+"""The trigger that runs the sensors, and tells what they noticed exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.cron.schedule import zone_of
+from nanobot.ports import Clock
+from nanobot.triggers.base import Publisher
+from nanobot.triggers.events.keeping import Keeping
+from nanobot.triggers.events.ledger import Ledger, Terms, begun, due_in, ended, noted
+from nanobot.triggers.events.sensor import Off, Sensor, Unreadable
+
+_LAZY_SECONDS = 30.0
+"""What has changed, and tells nobody anything, is kept so much later at the most."""
+_FULL_SECONDS = 30.0
+_LONGEST_PAUSE = 300.0
+
+
+class Events:
+    """Runs sensors. What they notice is kept with their states before it is told, and told with one
+    key until it is taken: so no crash loses it or has it told twice.
+
+    What holds others' words goes to `outside`, everything else to the publisher of `run`."""
+
+    def __init__(
+        self,
+        sensors: Sequence[Sensor[Any, Any]],
+        terms: Terms,
+        keeping: Keeping,
+        clock: Clock,
+        outside: Publisher,
+    ) -> None:
+        self._sensors = sensors
+        self._terms = terms
+        self._keeping = keeping
+        self._clock = clock
+        self._outside = outside
+        self._ledger = Ledger()
+        self._kept: Ledger | None = None
+        self._news = asyncio.Event()
+        self._writing = asyncio.Lock()
+        self._seen: dict[str, str] = {sensor.name: "not looked at yet" for sensor in sensors}
+
+    def seen(self) -> Mapping[str, str]:
+        """What each watch saw last, in a few words."""
+        return self._seen
+
+    async def run(self, publisher: Publisher) -> None:
+        """See triggers.base.Trigger."""
+        await self._recall()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for sensor in self._sensors:
+                    tasks.create_task(self._watch(sensor), name=f"events: {sensor.name}")
+                tasks.create_task(self._tell(publisher), name="events: telling")
+        finally:
+            for sensor in self._sensors:
+                await sensor.close()
+
+    async def _recall(self) -> None:
+        if self._kept is not None:
+            return  # started again: what is in memory is later
+        body = await self._keeping.kept(self._terms.host)
+        if body is not None:
+            try:
+                self._ledger = msgspec.json.decode(body, type=Ledger)
+            except msgspec.DecodeError as error:
+                logger.warning("what was kept of events cannot be read; it begins anew: {}", error)
+        self._kept = self._ledger
+
+    # Noticing
+
+    async def _watch(self, sensor: Sensor[Any, Any]) -> None:
+        pause, trouble = sensor.every, ""
+        while True:
+            why = ""
+            with boundary(f"the watch events.{sensor.name}") as caught:
+                try:
+                    await self._look(sensor)
+                except Off as error:
+                    self._seen[sensor.name] = f"off: {error}"
+                    logger.info("events.{} is off: {}", sensor.name, error)
+                    return
+                except Unreadable as error:
+                    why = str(error)
+                    self._seen[sensor.name] = why
+                    if why != trouble:
+                        logger.warning("events.{}: {}", sensor.name, why)
+            trouble = why
+            if caught.error is not None:
+                self._seen[sensor.name] = f"failed: {caught.error}"
+                pause = min(pause * 2, max(_LONGEST_PAUSE, sensor.every))
+            else:
+                pause = sensor.every
+            await self._clock.sleep(pause)
+
+    async def _look(self, sensor: Sensor[Any, Any]) -> None:
+        state = self._state(sensor)
+        reading = await sensor.read(state)
+        now = self._clock.now()
+        event, after = sensor.judge(reading, state, now)
+        at = datetime.fromtimestamp(now, zone_of(self._terms.zone)).strftime("%H:%M:%S")
+        self._seen[sensor.name] = f"{sensor.seen(reading)} ({at})"
+        kept = msgspec.Raw(msgspec.json.encode(after))
+        ledger = self._ledger
+        if event is None and ledger.states.get(sensor.name) == kept:
+            return
+        if event is not None:
+            logger.info("events.{}: {}", sensor.name, event.text)
+            ledger = noted(ledger, sensor.name, event)
+        states = {**ledger.states, sensor.name: kept}
+        self._ledger = msgspec.structs.replace(ledger, states=states)
+        if event is not None:
+            await self._keep()
+            self._news.set()
+
+    def _state(self, sensor: Sensor[Any, Any]) -> Any:
+        kept = self._ledger.states.get(sensor.name)
+        if kept is None:
+            return None
+        try:
+            return msgspec.json.decode(kept, type=sensor.kind)
+        except msgspec.DecodeError:
+            return None  # of another version
+
+    # Telling
+
+    async def _tell(self, publisher: Publisher) -> None:
+        while True:
+            self._news.clear()
+            wait = due_in(self._ledger, self._terms, self._clock.now())
+            if wait == 0.0:
+                await self._tell_now(publisher)
+                continue
+            await self._wait(min(_LAZY_SECONDS, wait or _LAZY_SECONDS))
+            await self._keep()
+
+    async def _tell_now(self, publisher: Publisher) -> None:
+        self._ledger = begun(self._ledger, self._terms, self._clock.now())
+        prompt = self._ledger.telling
+        if prompt is None:
+            return
+        await self._keep()
+        to = self._outside if prompt.outside else publisher
+        while await to.publish(prompt.text, key=prompt.key) == "full":
+            await self._clock.sleep(_FULL_SECONDS)
+        self._ledger = ended(self._ledger)
+        await self._keep()
+
+    async def _keep(self) -> None:
+        # One after the other, or the older could be the one that stays.
+        async with self._writing:
+            ledger = self._ledger
+            if ledger is not self._kept:
+                await self._keeping.keep(self._terms.host, msgspec.json.encode(ledger))
+                self._kept = ledger
+
+    async def _wait(self, seconds: float) -> None:
+        """So long, or until there is news."""
+        async with asyncio.TaskGroup() as tasks:
+            timer = tasks.create_task(self._clock.sleep(seconds), name="events: wait")
+            news = tasks.create_task(self._news.wait(), name="events: news")
+            await asyncio.wait((timer, news), return_when=asyncio.FIRST_COMPLETED)
+            timer.cancel()
+            news.cancel()

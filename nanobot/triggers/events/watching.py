@@ -1,0 +1,173 @@
+"""One watched path: a thread collects what the system tells of it until that is asked for."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from nanobot.triggers.events.burst import MOST
+from nanobot.triggers.events.globs import Globs
+
+Change: TypeAlias = Literal["new", "changed", "gone"]
+_GATHER_MS = 400
+_STEP_MS = 200
+_WAKE_MS = 5_000
+_CHANGES: Mapping[int, Change] = {1: "new", 2: "changed", 3: "gone"}
+_KEPT = 4 * MOST
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What changed since the last time: path and how, and of how many changes all in all. `there`:
+    whether the path is. `trouble`: why it cannot be watched."""
+
+    changes: Mapping[str, str] = {}
+    total: int = 0
+    there: bool = True
+    trouble: str = ""
+
+
+class WatchedPath:
+    """Watches a folder (with all below it where `recursive`) or one file. It may come and go: what
+    is there is looked at whenever it is asked."""
+
+    def __init__(self, path: str, globs: Globs, *, recursive: bool) -> None:
+        self.path = path
+        self._place = Path(path).expanduser().absolute()
+        self._globs = globs
+        self._recursive = recursive
+        self._watcher: _Watcher | None = None
+
+    def take(self) -> Found:
+        """What happened since it was asked last. Blocks shortly."""
+        try:
+            status = self._place.stat()
+            is_folder = self._place.is_dir()
+            folder = self._place if is_folder else self._place.parent
+            status = status if is_folder else folder.stat()
+        except FileNotFoundError:
+            if self._watcher is not None and not self._watcher.whole and self._parent_stays():
+                return self._watcher.taken(there=False)  # a file that may be replaced
+            return self._gone()
+        except OSError as error:
+            self.close()
+            return Found(trouble=f"{self.path} cannot be looked at: {error.strerror}")
+        identity = (status.st_dev, status.st_ino)
+        before = self._watcher
+        if before is not None and before.identity == identity and before.trouble == "":
+            return before.taken(there=True)
+        self.close()
+        only = None if is_folder else self._place
+        self._watcher = _Watcher(folder, identity, self._globs, only, recursive=self._recursive)
+        left = before.taken(there=True) if before is not None else Found()
+        return msgspec.structs.replace(left, trouble=self._watcher.trouble)
+
+    def _parent_stays(self) -> bool:
+        return self._watcher is not None and self._place.parent.is_dir()
+
+    def _gone(self) -> Found:
+        left = self._watcher.taken(there=False) if self._watcher else Found(there=False)
+        self.close()
+        return msgspec.structs.replace(left, trouble="")
+
+    def close(self) -> None:
+        """Watch no more; `take` begins again."""
+        if self._watcher is not None:
+            self._watcher.stop.set()
+            self._watcher = None
+
+
+class _Watcher:
+    """A thread over one folder. `only`: the one file in it that is meant."""
+
+    def __init__(
+        self,
+        folder: Path,
+        identity: tuple[int, int],
+        globs: Globs,
+        only: Path | None,
+        *,
+        recursive: bool,
+    ) -> None:
+        self.identity = identity
+        self.whole = only is None
+        self.trouble = ""
+        self.stop = threading.Event()
+        self._folder = str(folder)
+        self._globs = globs
+        self._only = None if only is None else str(only)
+        self._recursive = recursive and only is None
+        self._lock = threading.Lock()
+        self._changes: dict[str, str] = {}
+        self._total = 0
+        self._begun = threading.Event()
+        name = f"watching {self._folder}"
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+        # What happens after this must not be missed; large trees take their time.
+        self._begun.wait(30)
+
+    def taken(self, *, there: bool) -> Found:
+        with self._lock:
+            found = Found(self._changes, self._total, there, self.trouble)
+            self._changes, self._total = {}, 0
+        return found
+
+    def _work(self) -> None:
+        from watchfiles._rust_notify import RustNotify  # noqa: PLC0415 - of an extra
+
+        try:
+            # Below the public generators, because those give no word once watching has begun.
+            notify = RustNotify(
+                [self._folder],
+                debug=False,
+                force_polling=False,
+                poll_delay_ms=300,
+                recursive=self._recursive,
+                ignore_permission_denied=True,
+            )
+            self._begun.set()
+            with notify:
+                while not self.stop.is_set():
+                    told = notify.watch(_GATHER_MS, _STEP_MS, _WAKE_MS, self.stop)
+                    if isinstance(told, set):
+                        self._note(told)
+        except (OSError, RuntimeError) as error:
+            self.trouble = _why(self._folder, error)
+        finally:
+            self._begun.set()
+
+    def _note(self, told: set[tuple[int, str]]) -> None:
+        for number, path in told:
+            if not self._meant(path):
+                continue
+            with self._lock:
+                self._total += 1
+                if path in self._changes or len(self._changes) < _KEPT:
+                    before = self._changes.get(path)
+                    self._changes[path] = then(before, _CHANGES.get(number, "changed"))
+
+    def _meant(self, path: str) -> bool:
+        if self._only is not None:
+            return path == self._only
+        below = path.removeprefix(self._folder).lstrip("/")
+        return bool(below) and self._globs.fit(below)
+
+
+def then(before: str | None, change: Change) -> str:
+    """What two changes of a file after one another are together."""
+    if before == "new" and change == "changed":
+        return "new"
+    if before == "gone" and change == "new":
+        return "changed"
+    return change
+
+
+def _why(folder: str, error: OSError | RuntimeError) -> str:
+    text = f"{folder} cannot be watched: {getattr(error, 'strerror', '') or error}"
+    if "watch limit" in str(error) or getattr(error, "errno", 0) == errno.ENOSPC:
+        text += ". Raise the limit: sysctl fs.inotify.max_user_watches=524288"
+    return text
