@@ -159,7 +159,7 @@ class Delivery:
         if unsure is not None:
             return await self._reconcile(row, unsure)
         parts = [part.part for part in row.parts]
-        fresh = [] if parts else self._sender.render(row.message)
+        fresh = [] if parts else await self._sender.render(row.message)
         parts = parts or fresh
         sent = sum(part.state == "sent" for part in row.parts)
         await self._journal.begin_send(row, fresh, sent, duplicate=False)
@@ -179,7 +179,7 @@ class Delivery:
         elif doubtful:
             text = f"{message.text}\n\n{REPEAT_LINE}"
             message = msgspec.structs.replace(message, text=text)
-        parts = self._sender.render(message)
+        parts = await self._sender.render(message)
         duplicate = message is not row.message
         await self._journal.begin_send(row, parts, 0, duplicate=duplicate)
         return await self._parts(_standing(row, row.standing), parts, 0)
@@ -267,7 +267,7 @@ class Delivery:
         it is sent ahead on its own."""
         if len(parts) == 1 and parts[0].file is None:
             text = f"{message.text}\n\n{REPEAT_LINE}"
-            rendered = self._sender.render(msgspec.structs.replace(message, text=text))
+            rendered = await self._sender.render(msgspec.structs.replace(message, text=text))
             if len(rendered) == 1:
                 return msgspec.structs.replace(rendered[0], key=parts[idx].key)
         line = OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r")

@@ -120,7 +120,7 @@ class Previews:
         if said is None or preview.over or self._resting:
             return False
         preview.said = said or preview.said
-        part = self._part(run, preview.said)
+        part = await self._part(run, preview.said)
         unchanged = (part.text, part.payload) == (preview.shown.text, preview.shown.payload)
         if unchanged or not self._sender.pacing.calm(run.address.chat_id):
             return False
@@ -134,7 +134,7 @@ class Previews:
         preview.shown = part
         return True
 
-    def _part(self, run: Working, said: str) -> OutboundPart:
+    async def _part(self, run: Working, said: str) -> OutboundPart:
         """What is to be seen, within one part; empty while there is nothing to see."""
         lines = [f"{said} {CURSOR}"] if said.strip() else []
         if self._show_tools and run.tool:
@@ -142,7 +142,8 @@ class Previews:
         if not lines:
             return OutboundPart(text="")
         message = _message(run, "\n\n".join(lines))
-        return msgspec.structs.replace(self._sender.render(message)[0], key=f"{message.key}:p")
+        rendered = await self._sender.render(message)
+        return msgspec.structs.replace(rendered[0], key=f"{message.key}:p")
 
     async def _show(self, run: Working, preview: _Preview, part: OutboundPart) -> bool:
         """Make the preview that part. False: there is nothing to be shown for this run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -12,6 +13,8 @@ from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import DeliveryError, NanobotError, NotSent, OutcomeUnknown, Refused
 from nanobot.pacing import Pacing
 from nanobot.ports import BlobReader, Channel, Clock, Editing, Filing, OutboundPart
+
+_LONG = 4_000
 
 
 class Sender:
@@ -28,9 +31,12 @@ class Sender:
 
     # Rendering
 
-    def render(self, message: OutboundMessage) -> list[OutboundPart]:
+    async def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The adapter's parts for the text, then one for each file, each with a key that is unique
-        for ever. A rendering that fails must not eat the message: it goes out as plain text."""
+        for ever. A rendering that fails must not eat the message: it goes out as plain text.
+
+        A long text is rendered on a thread: Markdown can be made to cost its length squared, and
+        no chat waits for another one's."""
         files: list[OutboundPart] = []
         if isinstance(self._channel, Filing):
             files = [OutboundPart(text="", file=file) for file in message.attachments]
@@ -40,7 +46,10 @@ class Sender:
         rendered: list[OutboundPart] = []
         if message.text.strip() or message.choices or not files:
             with boundary(f"rendering {message.key}"):
-                rendered = self._channel.render(message)
+                if len(message.text) > _LONG:
+                    rendered = await asyncio.to_thread(self._channel.render, message)
+                else:
+                    rendered = self._channel.render(message)
             rendered = rendered or [OutboundPart(text=message.text or "(empty message)")]
         return [
             msgspec.structs.replace(part, key=f"{message.key}:{number}")

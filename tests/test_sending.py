@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
 
 from nanobot.bus.events import Address, Attachment, OutboundKind, OutboundMessage
@@ -9,8 +12,17 @@ from nanobot.delivery import REPEAT_LINE
 from nanobot.errors import BlobMissing, NotSent, OutcomeUnknown, Refused
 from nanobot.host import Hosting
 from nanobot.ports import OutboundPart
+from nanobot.sending import Sender
 from nanobot.store import outbox
-from nanobot.testing import FakeChannel, FakeGateway, FakePlatform, MemoryHome, Options, gateway
+from nanobot.testing import (
+    FakeChannel,
+    FakeGateway,
+    FakePlatform,
+    ManualClock,
+    MemoryHome,
+    Options,
+    gateway,
+)
 
 CHAT = Address("fake", "1")
 REPORT = Attachment(kind="document", name="report.pdf", blob="ab12", path="out/report.pdf")
@@ -160,3 +172,20 @@ async def test_a_bug_in_sending_a_file_leaves_the_outcome_unknown() -> None:
         await owe(bot, "", REPORT)
         assert platform.tried == 2
         assert texts(bot)[0] == REPEAT_LINE
+
+
+async def test_a_long_text_is_rendered_beside_what_goes_on() -> None:
+    class Slow(FakeChannel):
+        def render(self, message: OutboundMessage) -> list[OutboundPart]:
+            rendering.set()
+            assert going_on.wait(10)
+            return super().render(message)
+
+    rendering, going_on = threading.Event(), threading.Event()
+    sender = Sender(Slow(), ManualClock())
+    message = OutboundMessage(address=Address("fake", "1"), text="long " * 1_000, key="k")
+    async with asyncio.TaskGroup() as tasks:
+        parts = tasks.create_task(sender.render(message))
+        await asyncio.to_thread(rendering.wait, 10)
+        going_on.set()
+    assert "".join(part.text for part in parts.result()) == message.text

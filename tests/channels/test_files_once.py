@@ -21,11 +21,11 @@ FILE = Attachment(kind="document", name="a.pdf")
     [telegram.open_channel, discord.open_channel],
     ids=["telegram", "discord"],
 )
-def test_a_file_is_sent_once(
+async def test_a_file_is_sent_once(
     opened: Callable[[str, Mapping[str, object]], Channel], text: str
 ) -> None:
     sender = Sender(opened("x", {"token": "1:abc"}), ManualClock())
     message = OutboundMessage(address=Address("x", "1"), text=text, key="k", attachments=(FILE,))
-    parts = sender.render(message)
+    parts = await sender.render(message)
     assert [part.file for part in parts if part.file] == [FILE]
     assert [part.text for part in parts if not part.file] == ([text] if text else [])
