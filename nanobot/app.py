@@ -238,8 +238,8 @@ class Gateway:
         self.bus = Bus(store.journal, config.lane_limit, busy)
         store.writer.ledger = SqlLedger(self.budgets, self._clock)
         self.spending: Spending = SqlSpending(store.database)
-        self._cron = cron_of(store, self.bus)
         zone = local_zone(self._environ)
+        self._cron = cron_of(store, self.bus, self.config.quiet, zone)
         self.book = self._cron.book(zone)
         self._triggers = triggers_of(
             self.config, self._cron, zone, self.plugins, store, self.roster

@@ -27,12 +27,14 @@ from nanobot.memory.lasting import Lasting
 from nanobot.mind.assembly import Around, Stages, stages_of
 from nanobot.ports import Capabilities
 from nanobot.providers.roster import Indexer, Roster
+from nanobot.quiet import Quietness
 from nanobot.receipts import Receipts
 from nanobot.repositories.jobs import SqlJobs
 from nanobot.repositories.memories import SqlMemories
+from nanobot.repositories.quiet import SqlQuiet
 from nanobot.repositories.records import SqlRecords
 from nanobot.repositories.remembering import SqlRemembering
-from nanobot.settings import AgentSettings, ChannelSettings, ExecSettings
+from nanobot.settings import AgentSettings, ChannelSettings, ExecSettings, QuietSettings
 from nanobot.skills import Skills
 from nanobot.store.opening import Store
 from nanobot.tasks.port import TaskStarter
@@ -103,8 +105,10 @@ async def warm_up(roster: Roster) -> None:
             logger.warning("no model yet: {}", error)
 
 
-def cron_of(store: Store, bus: Bus) -> CronService:
-    """What is done by the clock."""
+def cron_of(store: Store, bus: Bus, quiet: QuietSettings, zone: str) -> CronService:
+    """What is done by the clock, and held back till then of what is said unasked. Raises
+    ConfigError."""
+    store.writer.quiet = SqlQuiet(store.writer, Quietness(quiet, zone))
     return CronService(SqlJobs(store.database, store.writer), bus, store.writer.clock)
 
 

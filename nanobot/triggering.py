@@ -20,6 +20,7 @@ from nanobot.hooks.hook import Hook, Hooks
 from nanobot.mind.helper import Helpers
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock
+from nanobot.quiet import Quietness
 from nanobot.repositories.chats import SqlChats
 from nanobot.repositories.keeping import SqlKeeping
 from nanobot.settings import EventsSettings, HookSettings
@@ -64,6 +65,7 @@ def check(config: Config, zone: str) -> None:
     """Raises ConfigError for what is well written and cannot work all the same."""
     if config.heartbeat.enabled:
         rhythm_of(config, zone)
+    Quietness(config.quiet, zone)
 
 
 def rhythm_of(config: Config, zone: str) -> Rhythm:

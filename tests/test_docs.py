@@ -31,6 +31,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "policy": settings.PolicySettings,
     "lifecycle": settings.LifecycleSettings,
     "heartbeat": settings.HeartbeatSettings,
+    "quiet": settings.QuietSettings,
     "budgets": settings.BudgetSettings,
     "mcp.NAME": settings.McpSettings,
     "events": settings.EventsSettings,

@@ -160,7 +160,8 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
     caller waits for it and has it with the run's end, so that nothing is left to deliver.
-    `tainted`: there is content from outside in it."""
+    `tainted`: there is content from outside in it. `asked`: a post that its chat asked for, so that
+    no limit of what is said unasked holds it back."""
 
     address: Address
     text: str
@@ -171,6 +172,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     choices: tuple[Choice, ...] = ()
     direct: bool = False
     tainted: bool = False
+    asked: bool = False
 
 
 class EventKind(StrEnum):

@@ -109,6 +109,7 @@ class Book:
             sender_id=asker.sender_id,
             role=asker.role,
             by=asker.who,
+            here=address == asker.address,
             tainted=asker.tainted,
             depth=depth,
         )
@@ -137,7 +138,10 @@ class Book:
             plan = msgspec.structs.replace(plan, name=_named(wish.name))
         if wish.to is not None:
             address = _address(wish.to)
-            plan = msgspec.structs.replace(plan, address=address, session_key=str(address))
+            here = address == asker.address
+            plan = msgspec.structs.replace(
+                plan, address=address, session_key=str(address), here=here
+            )
         plan = self._wished(plan, wish, now)
         state = "active" if job.state == "done" else job.state
         next_at = self._next(plan, now) if state == "active" else None

@@ -44,7 +44,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     that come while the one before is not done. `jitter` delays each by up to so many seconds,
     `waiting` is how many may wait where they are queued, `retries` repeat a failed run. `post`:
     what a run of its own answers goes into the chat. `depth` counts the jobs that made it; `by` is
-    who asked for it, as CHANNEL:ID.
+    who asked for it, as CHANNEL:ID; `here`: in the chat that it speaks in.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sender_id: str
     role: Role
     by: str = ""
+    here: bool = False
     send: bool = False
     session: Literal["own", "chat"] = "own"
     terms: RunTerms = RunTerms()

@@ -17,6 +17,7 @@ CALL_OPEN = sa.text("spending.state = 'open'")
 RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
 RUN_CHILD = sa.text("runs.parent_session IS NOT NULL")
 OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
+OUTBOUND_HELD = sa.text("outbound.state = 'held'")
 OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
 JOB_ACTIVE = sa.text("jobs.state = 'active'")
 OCCURRENCE_OPEN = sa.text("occurrences.status IN ('running', 'waiting')")
@@ -185,6 +186,7 @@ sa.Index(
     sqlite_where=OUTBOUND_OPEN,
     postgresql_where=OUTBOUND_OPEN,
 )
+sa.Index("outbound_held", outbound.c.id, sqlite_where=OUTBOUND_HELD, postgresql_where=OUTBOUND_HELD)
 
 parts = sa.Table(
     "parts",
@@ -290,6 +292,18 @@ for _sql in MEMORIES_FTS:
     _also("sqlite", _sql)
 _also("sqlite", "DROP TABLE IF EXISTS memories_fts", "before_drop")
 _also("postgresql", MEMORIES_TSV)
+
+# What was said unasked, to whom and when, as far as limits look back.
+unasked = sa.Table(
+    "unasked",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("person", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False, index=True),
+    sqlite_with_rowid=False,
+)
 
 # Every model call: reserved before it is made (`open`), settled with the entry that ends it.
 # `root` is the run that nobody asked of another; prices are dollars a token, as they were then.

@@ -99,8 +99,11 @@ async def _cancel(operations: Operations, caller: Caller, asked: _Run) -> RunVie
 
 class _ListOutbox(Arguments, frozen=True, kw_only=True):
     state: Annotated[
-        Literal["", "preview", "pending", "sending", "sent", "dead", "dropped"],
-        Meta(description="Only in this state: preview, pending, sending, sent, dead, dropped."),
+        Literal["", "preview", "held", "digested", "pending", "sending", "sent", "dead", "dropped"],
+        Meta(
+            description="Only in this state: preview, held, digested, pending, sending, sent, "
+            "dead, dropped."
+        ),
     ] = ""
     limit: Limit = 20
 

@@ -12,6 +12,7 @@ from nanobot.agent.states import RunState
 from nanobot.bus.events import Address, InboundMessage, Origin, OutboundKind, OutboundMessage, Role
 from nanobot.database import schema
 from nanobot.database.sqlite import Database
+from nanobot.quiet import DIGEST
 from nanobot.store.unit import Writer
 from nanobot.triggers.heartbeat import NAME, SAID_CHARS, Around, Said
 
@@ -25,7 +26,7 @@ _LOOKED_AT = 500
 _GONE_SECONDS = 86_400.0
 """After so long it is tried again whether a chat can be reached."""
 _SPOKEN = (OutboundKind.REPLY, OutboundKind.POST)
-_THERE = ("sent", "sending", "pending")
+_THERE = ("sent", "sending", "pending", "held", "digested")
 
 
 class SqlChats:
@@ -137,7 +138,7 @@ def _said(
     """What the assistant said, the oldest first."""
     query = (
         sa.select(_o.c.created_at, _o.c.body)
-        .where(_in(_o, address), _o.c.state.in_(_THERE))
+        .where(_in(_o, address), _o.c.state.in_(_THERE), ~_o.c.key.startswith(DIGEST))
         .order_by(_o.c.id.desc())
         .limit(3 * most)
     )

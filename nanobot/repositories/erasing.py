@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from nanobot.bus.events import InboundMessage, OutboundMessage
 from nanobot.database import schema
 from nanobot.errors import UsageError
+from nanobot.quiet import DIGEST, begun
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import NoteEntry, PostEntry, ReplyEntry, UserEntry
 from nanobot.store import log
@@ -37,7 +38,8 @@ def erase(connection: sa.Connection, writer: Writer, key: str, seq: int, by: str
     if isinstance(body, UserEntry):
         _empty_inbound(connection, body.inbound_id)
     elif isinstance(body, PostEntry):
-        _empty_outbound(connection, writer, _o.c.key == body.key, body.text)
+        digests = sa.and_(_o.c.session_key == key, _o.c.key.startswith(DIGEST))
+        _empty_outbound(connection, writer, sa.or_(_o.c.key == body.key, digests), body.text)
     elif isinstance(body, ReplyEntry | NoteEntry) and found.run_id:
         _empty_outbound(connection, writer, _o.c.run_id == found.run_id, body.text)
     if isinstance(body, UserEntry | PostEntry):
@@ -62,11 +64,14 @@ def _empty_outbound(
     rows = connection.execute(sa.select(_o.c.id, _o.c.body).where(which)).all()
     for identity, body in rows:
         message = msgspec.json.decode(body, type=OutboundMessage)
-        if not said.strip() or not (said.strip() in message.text or message.text[:200] in said):
+        quoted = said.strip() in message.text or message.text[:200] in said
+        if message.key.startswith(DIGEST):
+            quoted = begun(said) in message.text
+        if not said.strip() or not quoted:
             continue
         bare = msgspec.structs.replace(message, text="", attachments=(), choices=())
         emptied = sa.update(_o).where(_o.c.id == identity)
         connection.execute(emptied.values(body=msgspec.json.encode(bare)))
-        dropped = emptied.where(schema.OUTBOUND_OPEN)
+        dropped = emptied.where(sa.or_(schema.OUTBOUND_OPEN, schema.OUTBOUND_HELD))
         connection.execute(dropped.values(state="dropped", settled_at=writer.clock.now()))
         connection.execute(sa.delete(_p).where(_p.c.outbound_id == identity))

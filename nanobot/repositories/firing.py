@@ -180,15 +180,24 @@ class _Firing:
     def _tell(self, job: Job, row: Any, status: str) -> None:
         """What a run in a session of its own has said goes into the chat and its history."""
         body = self.connection.scalar(sa.select(_out.c.body).where(_out.c.key == f"{row.run_id}:0"))
-        text = "" if body is None else msgspec.json.decode(body, type=OutboundMessage).text
+        said = None if body is None else msgspec.json.decode(body, type=OutboundMessage)
+        text = "" if said is None else said.text
         if silent(text) or (status == "failed" and job.state == "system"):
             return
-        self._post(job, row.scheduled_at, text)
+        tainted = job.plan.tainted or (said is not None and said.tainted)
+        self._post(job, row.scheduled_at, text, tainted=tainted)
 
-    def _post(self, job: Job, at: float, text: str) -> None:
+    def _post(self, job: Job, at: float, text: str, *, tainted: bool) -> None:
         plan = job.plan
         key = f"cron:{job.id}:{at:.3f}"
-        message = OutboundMessage(address=plan.address, text=text, kind=OutboundKind.POST, key=key)
+        message = OutboundMessage(
+            address=plan.address,
+            text=text,
+            kind=OutboundKind.POST,
+            key=key,
+            tainted=tainted,
+            asked=plan.here or plan.once,
+        )
         outbox.post(self.connection, self.writer, plan.session_key, message)
         self.owes.append(plan.address)
 
@@ -226,7 +235,7 @@ class _Firing:
         if plan.send:
             fresh = self._row(job, at, "done", text, key=key)
             if fresh:
-                self._post(job, at, text)
+                self._post(job, at, text, tainted=plan.tainted)
             return fresh
         if before and (plan.overlap == "skip" or len(before) >= plan.waiting):
             return self._row(job, at, "skipped", text, "the one before was not done", key)
@@ -333,10 +342,12 @@ def session_of(job: Job) -> str:
 
 
 def fire(connection: sa.Connection, writer: Writer) -> Fired:
-    """See Jobs.fire."""
+    """See Jobs.fire. What was held back of what is said unasked is due by the clock, too."""
     alone(connection, "cron")
     firing = _Firing(connection, writer)
     firing.settle()
+    if writer.quiet is not None:
+        firing.owes += writer.quiet.release(connection)
     due = connection.execute(_DUE, {"now": firing.now, "n": _JOBS_AT_ONCE}).all()
     for row in due:
         firing.due(row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
@@ -76,8 +76,28 @@ def hook_trouble(hook: HookSettings) -> tuple[str, str]:
     return "", ""
 
 
+Messages: TypeAlias = Annotated[int, Meta(ge=0, le=100_000)]
+
+
+class QuietLimitSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much one of them may hear unasked; 0 is no limit, None as all others have it."""
+
+    max_per_hour: Messages | None = None
+    max_per_day: Messages | None = None
+
+
 class QuietSettings(Settings, frozen=True, kw_only=True):
-    """`[quiet]`: how much may be said unasked."""
+    """`[quiet]`: how many messages a chat, and a person in all chats of a channel, may get unasked
+    within an hour and a day (0: no limit); `chats` and `people`: those named. In quiet hours there
+    are none. What is held back comes as one message later."""
+
+    max_per_hour: Messages = 6
+    max_per_day: Messages = 30
+    quiet_from: str = ""
+    quiet_until: str = ""
+    zone: str = ""
+    chats: Mapping[str, QuietLimitSettings] = {}
+    people: Mapping[str, QuietLimitSettings] = {}
 
 
 class TriggerSettings(Settings, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.bus.events import Address, Attachment, OutboundMessage
+from nanobot.bus.events import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.database import schema
 from nanobot.database.dialect import insert_or_turn
 from nanobot.database.hot import hot
@@ -144,6 +144,8 @@ def post(
     entry = PostEntry(text=message.text, key=message.key, tainted=message.tainted)
     log.append(connection, writer, lane, "", [entry])
     owe(connection, writer, session_key, "", [message])
+    if writer.quiet is not None and message.kind is OutboundKind.POST and not message.asked:
+        writer.quiet.posted(connection, message)
 
 
 def owed_chats(connection: sa.Connection, channel: str) -> list[Address]:
@@ -339,6 +341,6 @@ def retry(connection: sa.Connection, writer: Writer, identity: int) -> bool:
 
 def drop(connection: sa.Connection, writer: Writer, identity: int) -> bool:
     """Give an unsent or dead message up; False when it is neither."""
-    gone = sa.update(_o).where(_o.c.id == identity, _o.c.state.in_(("pending", "dead")))
+    gone = sa.update(_o).where(_o.c.id == identity, _o.c.state.in_(("held", "pending", "dead")))
     now = writer.clock.now()
     return connection.execute(gone.values(state="dropped", settled_at=now)).rowcount == 1

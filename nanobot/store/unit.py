@@ -8,6 +8,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from nanobot.asides import AsideCall, Free, Reserved
+from nanobot.bus.events import Address, OutboundMessage
 from nanobot.journal import Ending, Lane, Run
 from nanobot.ports import Clock, Ids
 from nanobot.session.entries import Body, ModelCallEntry
@@ -34,12 +35,25 @@ class Ledger(Protocol):
         ...
 
 
+class Quiet(Protocol):
+    """Holds back what is said unasked beyond its limits, in the transactions that say it."""
+
+    def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
+        """This was just put into the outbox, and nobody asked for it."""
+        ...
+
+    def release(self, connection: sa.Connection) -> list[Address]:
+        """Send what was held back, as far as it may be sent now; returns where to."""
+        ...
+
+
 class Writer:
     """Who writes: one process (or one worker) with its clock and its source of ids.
 
     `lease` None means that the process lock is the lease: a lane of ours never expires, a lane of
     anybody else is dead. Otherwise leases last that many seconds by the database's clock.
-    Without a `ledger` nothing is counted and nothing limited, without `tasks` none of them begins.
+    Without a `ledger` nothing is counted and nothing limited, without `tasks` none of them begins,
+    without `quiet` nothing is held back.
     """
 
     def __init__(self, clock: Clock, ids: Ids, owner: str, lease: float | None = None) -> None:
@@ -49,6 +63,7 @@ class Writer:
         self.lease = lease
         self.ledger: Ledger | None = None
         self.tasks: TaskEnds | None = None
+        self.quiet: Quiet | None = None
 
     def aside(self, connection: sa.Connection, lane: Lane, run: Run, call: AsideCall) -> Reserved:
         """See Ledger.aside."""

@@ -144,6 +144,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     )
     waiting = "outbound.state IN ('pending', 'sending')"
     _partial("outbound_open", "outbound", ["channel", "chat_id", "id"], waiting)
+    _partial("outbound_held", "outbound", ["id"], "outbound.state = 'held'")
     op.create_table(
         "parts",
         sa.Column("outbound_id", big, primary_key=True, autoincrement=False),
@@ -292,6 +293,15 @@ def _spending(big: sa.types.TypeEngine[int]) -> None:
 
 
 def _by_the_clock(big: sa.types.TypeEngine[int]) -> None:
+    op.create_table(
+        "unasked",
+        sa.Column("key", sa.Text, primary_key=True),
+        sa.Column("channel", sa.Text, nullable=False),
+        sa.Column("chat_id", sa.Text, nullable=False),
+        sa.Column("person", sa.Text, nullable=False),
+        sa.Column("at", sa.Double, nullable=False, index=True),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "jobs",
         sa.Column("id", big, primary_key=True, autoincrement=True),
