@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from nanobot.database.fulltext import MEMORIES_FTS, MEMORIES_TSV
@@ -21,6 +23,11 @@ OUTBOUND_HELD = sa.text("outbound.state = 'held'")
 OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
 JOB_ACTIVE = sa.text("jobs.state = 'active'")
 OCCURRENCE_OPEN = sa.text("occurrences.status IN ('running', 'waiting')")
+
+
+def _partial(name: str, where: sa.TextClause, *columns: sa.Column[Any]) -> None:
+    sa.Index(name, *columns, sqlite_where=where, postgresql_where=where)
+
 
 _Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -103,13 +110,7 @@ inbound = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
 )
-sa.Index(
-    "inbound_open",
-    inbound.c.session_key,
-    inbound.c.id,
-    sqlite_where=INBOUND_OPEN,
-    postgresql_where=INBOUND_OPEN,
-)
+_partial("inbound_open", INBOUND_OPEN, inbound.c.session_key, inbound.c.id)
 
 runs = sa.Table(
     "runs",
@@ -138,9 +139,9 @@ runs = sa.Table(
     sa.Column("ended_at", sa.Double),
     sqlite_with_rowid=False,
 )
-sa.Index("runs_live", runs.c.session_key, sqlite_where=RUN_LIVE, postgresql_where=RUN_LIVE)
-sa.Index("runs_children", runs.c.session_key, sqlite_where=RUN_CHILD, postgresql_where=RUN_CHILD)
-sa.Index("runs_below", runs.c.parent_session, sqlite_where=RUN_CHILD, postgresql_where=RUN_CHILD)
+_partial("runs_live", RUN_LIVE, runs.c.session_key)
+_partial("runs_children", RUN_CHILD, runs.c.session_key)
+_partial("runs_below", RUN_CHILD, runs.c.parent_session)
 
 # What a background run is to do; `key` is the same when it is asked for again.
 tasks = sa.Table(
@@ -178,15 +179,8 @@ outbound = sa.Table(
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("settled_at", sa.Double),
 )
-sa.Index(
-    "outbound_open",
-    outbound.c.channel,
-    outbound.c.chat_id,
-    outbound.c.id,
-    sqlite_where=OUTBOUND_OPEN,
-    postgresql_where=OUTBOUND_OPEN,
-)
-sa.Index("outbound_held", outbound.c.id, sqlite_where=OUTBOUND_HELD, postgresql_where=OUTBOUND_HELD)
+_partial("outbound_open", OUTBOUND_OPEN, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
+_partial("outbound_held", OUTBOUND_HELD, outbound.c.id)
 
 parts = sa.Table(
     "parts",
@@ -330,7 +324,7 @@ spending = sa.Table(
     sa.Column("price_out", sa.Double),
     sa.Column("price_cached", sa.Double),
 )
-sa.Index("calls_open", spending.c.session_key, sqlite_where=CALL_OPEN, postgresql_where=CALL_OPEN)
+_partial("calls_open", CALL_OPEN, spending.c.session_key)
 
 # What was settled, by day and level; an empty name is everybody's.
 spent = sa.Table(
@@ -372,7 +366,7 @@ jobs = sa.Table(
     sa.Column("changed_at", sa.Double, nullable=False),
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
-sa.Index("jobs_due", jobs.c.next_due, sqlite_where=JOB_ACTIVE, postgresql_where=JOB_ACTIVE)
+_partial("jobs_due", JOB_ACTIVE, jobs.c.next_due)
 
 # Every time a job was due, with what became of it.
 occurrences = sa.Table(
@@ -392,12 +386,7 @@ occurrences = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
-sa.Index(
-    "occurrences_open",
-    occurrences.c.job_id,
-    sqlite_where=OCCURRENCE_OPEN,
-    postgresql_where=OCCURRENCE_OPEN,
-)
+_partial("occurrences_open", OCCURRENCE_OPEN, occurrences.c.job_id)
 
 # What triggers have to know after a restart: one text each, theirs to read.
 kept = sa.Table(
