@@ -217,10 +217,10 @@ async def test_chats_have_limits_of_their_own_and_people_one_over_all_theirs(hom
             await told.post(to=Address("fake", chat))
         assert len(await told.look()) == hears
     first, second = Address("fake", "a1"), Address("fake", "a2")
-    for chat in (first, second):
-        await told.hears("anna", chat)
+    for address in (first, second):
+        await told.hears("anna", address)
         for _ in range(3):
-            await told.post(to=chat)
+            await told.post(to=address)
     assert len(await told.look()) == 4
     group = Address("fake", "g")
     await told.hears("anna", group, group=True)
