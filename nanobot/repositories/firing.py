@@ -383,7 +383,8 @@ def trigger(
         return "full"
     at = round(firing.now, 3)
     while not firing.do(job, at, text, key):
-        at += 0.001
+        # Rounded each time: two times less than a millisecond apart would share a message's key.
+        at = round(at + 0.001, 3)
     return "taken"
 
 

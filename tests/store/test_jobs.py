@@ -316,6 +316,18 @@ async def test_what_a_trigger_publishes_is_kept_once_and_in_order(home: Home) ->
         await home.journal().finish(claim.lane, claim.run, FAILED)
 
 
+async def test_what_is_published_in_the_same_moment_is_each_done(home: Home) -> None:
+    made = plan(home, name="hook:ci", overlap="queue", waiting=100)
+    home.clock.set_by(0.1234)
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    for number in range(60):
+        home.clock.advance(0.001 * (number % 3 == 0))
+        assert await publisher.publish(f"Build {number}.", key=str(number)) == "taken"
+    await home.jobs().fire()
+    job = await home.jobs().found("hook:ci")
+    assert await statuses(home, job) == ["running"] * 60
+
+
 async def test_past_its_limit_a_trigger_hears_that_nothing_was_kept(home: Home) -> None:
     made = plan(home, name="hook:ci", overlap="queue", waiting=2)
     publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
