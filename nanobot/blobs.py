@@ -77,6 +77,25 @@ class Blobs:
         return removed
 
 
+class MemoryBlobs:
+    """Blobs that are gone with this object."""
+
+    def __init__(self) -> None:
+        self._content: dict[str, bytes] = {}
+
+    async def write(self, content: bytes) -> str:
+        """Keep the content; returns its digest."""
+        digest = hashlib.sha256(content).hexdigest()
+        self._content[digest] = content
+        return digest
+
+    async def read(self, digest: str) -> bytes:
+        """The content of that digest. Raises BlobMissing when it is not here."""
+        if digest not in self._content:
+            raise BlobMissing(f"the file {digest[:12]} is not here any more")
+        return self._content[digest]
+
+
 def _holds(path: Path, content: bytes) -> bool:
     """Whether the file is there and whole: one that was damaged is written anew."""
     with suppress(OSError):

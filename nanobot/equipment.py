@@ -171,5 +171,6 @@ def mind_of(
         clock=store.writer.clock,
         starter=starter,
         memory=memory if config.memory.enabled else None,
+        propose=config.memory.accept == "ask",
     )
     return stages_of(config.agent, around, tools)

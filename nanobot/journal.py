@@ -173,13 +173,12 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as people list it."""
+    """A session with its live run."""
 
     key: str
     title: str
     model: str | None
     updated_at: float
-    has_unread: bool
     entries: int
     waiting: int
     run: Run | None

@@ -9,18 +9,20 @@ import re
 import stat
 import unicodedata
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 import msgspec
 
-from nanobot.blobs import Blobs
+from nanobot.blobs import Blobs, MemoryBlobs
 from nanobot.bus.events import Attachment
 from nanobot.errors import NanobotError, StoreUnwritable, ToolError, UsageError
 from nanobot.images import MAX_BYTES, look, too_large
 from nanobot.tools.roots import Roots
 
 FOLDER = "received"
+MAX_GIVEN = 20_000_000
+"""Bytes of one file that a program gives with a message."""
 
 _MAX_NAME_BYTES = 120
 _MAX_SUFFIX = 16
@@ -44,7 +46,9 @@ class Received:
     """Where files that came with messages are put: `blobs`, and the workspace within `roots`.
     What is said in recordings, `transcriber` writes down."""
 
-    def __init__(self, blobs: Blobs, roots: Roots, transcriber: Transcriber | None = None) -> None:
+    def __init__(
+        self, blobs: Blobs | MemoryBlobs, roots: Roots, transcriber: Transcriber | None = None
+    ) -> None:
         self.blobs = blobs
         self._roots = roots
         self._transcriber = transcriber
@@ -71,7 +75,9 @@ class Received:
         """A picture of this machine, by its absolute path, kept like one that was sent.
 
         Raises UsageError naming the file and the remedy."""
-        content = await asyncio.to_thread(_read, path)
+        if not path.startswith("/"):
+            raise UsageError("which picture? Write /image PATH, and what you want to say of it")
+        content = await asyncio.to_thread(_read, path, 4 * MAX_BYTES)
         found = look(content)
         if found is None:
             raise UsageError(
@@ -81,6 +87,25 @@ class Received:
         if why := too_large(found, len(content)):
             raise UsageError(f"{path} is too large: {why}; send a smaller copy")
         return await self.keep(Attachment("image", name=PurePosixPath(path).name), content, at)
+
+    async def given(self, file: str | Path | bytes, at: float) -> Attachment:
+        """A file that a program sends, by its path or as its content, kept like one that a chat
+        sent. Raises UsageError naming the file and the remedy."""
+        if isinstance(file, bytes):
+            name, content = "", file
+        else:
+            name, path = PurePosixPath(file).name, str(file)
+            content = await asyncio.to_thread(_read, path, MAX_GIVEN + 1)
+        told = name or f"a file of {len(content):,} bytes"
+        if not 0 < len(content) <= MAX_GIVEN:
+            raise UsageError(f"{told}: a file has 1 byte to {MAX_GIVEN // 1_000_000} MB")
+        mime = mimetypes.guess_type(name)[0] or ""
+        kind = mime.partition("/")[0]
+        sent = Attachment(kind if kind in ("audio", "video") else "document", name=name, mime=mime)
+        kept = await self.keep(sent, content, at)
+        if not kept.path:
+            raise UsageError(f"{told}: {kept.error}")
+        return kept
 
     async def _with_words(self, file: Attachment, content: bytes) -> Attachment:
         """With what is said in it, where that is wanted and can be found out."""
@@ -114,17 +139,16 @@ class Received:
                 return file.read() == content
 
 
-def _read(path: str) -> bytes:
-    if not path.startswith("/"):
-        raise UsageError("which picture? Write /image PATH, and what you want to say of it")
+def _read(path: str, limit: int) -> bytes:
+    """The beginning of a file."""
     try:
         # Not waiting for a writer, should it be a pipe.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise UsageError(f"{path} is not a file; name a picture")
+                raise UsageError(f"{path} is not a file: name one")
             with open(descriptor, "rb", closefd=False) as file:
-                return file.read(4 * MAX_BYTES)
+                return file.read(limit)
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:

@@ -158,7 +158,8 @@ class Records(Protocol):
         ...
 
     async def mark_read(self, key: str) -> bool:
-        """Everything in the session so far was seen; False when there is no such session."""
+        """Everything in the session so far was seen, so that what is said there need not wait for
+        a terminal any more (questions do); False when there is no such session."""
         ...
 
     async def delete(self, key: str) -> int:

@@ -66,7 +66,7 @@ class Terminal:
         """Show a part to the client attached last. Raises NobodyThere or OutcomeUnknown."""
         clients = self._clients.get(address.chat_id)
         if not clients:
-            raise NobodyThere(f"nobody is attached to {address}")
+            raise NobodyThere(f"waits for `nanobot agent --session {address.chat_id}`")
         shown = Shown(part.key, OutboundKind.NOTICE, part.text)
         if part.payload and not plain:
             shown = msgspec.json.decode(part.payload, type=Shown)

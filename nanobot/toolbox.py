@@ -1,11 +1,13 @@
-"""The tools that an agent of the library has unless it is given others."""
+"""What an agent of the library has unless it is given others: tools, and a place for files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from nanobot.blobs import Blobs, MemoryBlobs
 from nanobot.config import home_of
 from nanobot.cron.service import CronService
+from nanobot.received import Received
 from nanobot.settings import ExecSettings, WebToolSettings
 from nanobot.skills import Skills
 from nanobot.system import environment, local_zone
@@ -17,6 +19,13 @@ from nanobot.tools.roots import Roots
 from nanobot.tools.sandbox import Sandbox, find_bwrap
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.web import web_tools
+
+
+def keeper(workspace: Path, blobs: Path | None) -> Received:
+    """Keeps the files that come with a program's messages: in the workspace, and what pictures are
+    shown from in `blobs` (None: in memory)."""
+    roots = Roots(workspace, hidden=(home_of(environment()),))
+    return Received(MemoryBlobs() if blobs is None else Blobs(blobs), roots)
 
 
 def default_tools(

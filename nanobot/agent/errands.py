@@ -80,7 +80,7 @@ class Errands:
 
     async def _admit(self, message: InboundMessage, session_key: str) -> None:
         text = clean(message.text)
-        if not text.strip() or len(text) > MAX_TEXT:
+        if not (text.strip() or message.attachments) or len(text) > MAX_TEXT:
             raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
         asked = msgspec.structs.replace(message, text=text)
         admission = Admission(message=asked, session_key=session_key, role=Role.OWNER)

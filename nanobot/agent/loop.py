@@ -20,6 +20,7 @@ from nanobot.agent.step import Limits
 from nanobot.bus.core import Bus
 from nanobot.bus.events import (
     Address,
+    Attachment,
     EventKind,
     InboundMessage,
     Origin,
@@ -31,10 +32,11 @@ from nanobot.bus.events import (
 from nanobot.cron.service import CronService
 from nanobot.errors import UsageError
 from nanobot.providers.base import LLMProvider, ModelProfile
+from nanobot.seeing import Seeing
 from nanobot.session.manager import SessionManager
 from nanobot.settings import ExecSettings
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
-from nanobot.toolbox import default_tools
+from nanobot.toolbox import default_tools, keeper
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
 
@@ -77,7 +79,8 @@ class AgentLoop:
     or not at all. `max_retries` and `retry_delay` are for calls without effect that failed inside
     their tool. With a `cron_service` the model may have things done by the clock, which `run` does.
     `brave_api_key`, `exec_config`, `cron_service` and `restrict_to_workspace` are about the default
-    tools: with `tools` of one's own the first three raise UsageError.
+    tools: with `tools` of one's own the first three raise UsageError. `blobs` is a folder that
+    keeps the pictures of messages for later runs; without it they are there while this object is.
     """
 
     def __init__(  # noqa: PLR0913 - the promised signature
@@ -98,6 +101,7 @@ class AgentLoop:
         retry_delay: float = 1.0,
         temperature: float = 0.7,
         max_tokens: int = 4096,
+        blobs: Path | None = None,
     ) -> None:
         of_tools = {
             "brave_api_key": brave_api_key,
@@ -122,6 +126,7 @@ class AgentLoop:
             cron=cron_service,
         )
         self._cron = cron_service
+        self._received = keeper(self.workspace, blobs)
         self._models = _OneProvider(provider, model)
         self._clock, self._ids = SystemClock(), RandomIds()
         self._retries = Retries(count=max_retries, delay=retry_delay)
@@ -181,7 +186,7 @@ class AgentLoop:
         session_key: str,
         *,
         context: Sequence[Mapping[str, Any]] | None = None,
-        media: Sequence[str] | None = None,
+        media: Sequence[str | Path | bytes] | None = None,
         channel: str = "cli",
         chat_id: str = "direct",
         cancel_token: CancelToken | None = None,
@@ -191,13 +196,17 @@ class AgentLoop:
         `context` is what the model sees instead of the session's past. After `cancel_token` was
         cancelled nothing is yielded and the run is aborted in the log. A caller who leaves early
         leaves the run to whoever serves its lane next.
+
+        `media` are files that come with the message, as paths or as what is in them: pictures are
+        shown to models that see, and all of them are put into the workspace. Raises UsageError,
+        before anything is asked, for one that cannot be read, is empty or has more than 20 MB.
         """
-        if media:
-            raise UsageError("media: runs of this version take no files; name them in the text")
         token = cancel_token or CancelToken()
         if token.cancelled:
             return
         asked = self._message(message, Address(channel, chat_id), RunTerms(history=_past(context)))
+        files = await self._files(media or (), asked.sent_at)
+        asked = msgspec.structs.replace(asked, attachments=files)
         errands, spoken = self._engine().errands, Spoken()
         async with (
             errands.followed(asked, session_key) as events,
@@ -220,11 +229,19 @@ class AgentLoop:
         )
         return await self.tools.execute(name, msgspec.json.encode(arguments).decode(), context)
 
+    async def _files(
+        self, media: Sequence[str | Path | bytes], at: float
+    ) -> tuple[Attachment, ...]:
+        if isinstance(media, str | bytes):
+            raise UsageError("media: a list of files, not one of them")
+        return tuple([await self._received.given(file, at) for file in media])
+
     def _engine(self) -> _Engine:
         """Made at the first use, because a private store is opened within the running loop."""
         if self._made is None:
             bus, clock, settings = self.bus, self._clock, self._settings
-            asker = Asker(bus, self._models, self.tools, self.context.persona, clock, settings)
+            models = Seeing(self._models, self._received.blobs)
+            asker = Asker(bus, models, self.tools, self.context.persona, clock, settings)
             seconds = settings.limits.max_run_seconds
             caller = Caller(bus.journal, self.tools, clock, seconds, self._retries)
             driver = Driver(bus, asker, caller, clock)

@@ -109,7 +109,9 @@ def _text(report: Report, _: float) -> str:
 def _left(one: Left) -> str:
     whose = {"all": "for all together", "person": "for you", "chat": "for this chat"}
     named = whose.get(one.level, f"for {one.name}")
-    left, limit = shown(one.measure, one.left), shown(one.measure, one.limit)
+    left, limit = f"{one.left:,.0f}", shown(one.measure, one.limit)
+    if one.measure == "cost":
+        left = money(one.left)
     return f"{left} of {limit} {named}"
 
 

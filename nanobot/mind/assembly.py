@@ -23,7 +23,8 @@ from nanobot.tools.registry import ToolRegistry
 
 
 class Around(NamedTuple):
-    """What the stages work with. Without a memory nothing is recalled or remembered."""
+    """What the stages work with. Without a memory nothing is recalled or remembered. `propose`:
+    what is remembered waits for a person's word."""
 
     journal: Journal
     records: Records
@@ -32,6 +33,7 @@ class Around(NamedTuple):
     clock: Clock
     starter: TaskStarter
     memory: MemoryPort | None = None
+    propose: bool = False
 
 
 class Stages(NamedTuple):
@@ -68,7 +70,7 @@ def stages_of(settings: AgentSettings, around: Around, tools: ToolRegistry) -> S
             asking = AskingRecall(recall, helpers, settings.max_cognition_rounds)
             tools.register(asking.tool())
         if settings.remember == "summary":
-            remembering = Remembering(around.remembered, memory, helpers, clock)
+            remembering = Remembering(around.remembered, memory, helpers, clock, ask=around.propose)
     return Stages(Mind(triage, auto, asking), remembering)
 
 

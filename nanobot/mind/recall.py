@@ -19,6 +19,7 @@ from nanobot.memory.port import Found, MemoryPort
 from nanobot.mind.helper import Helpers, asked, begun, scope
 from nanobot.ports import Clock
 from nanobot.session.entries import ReplyEntry
+from nanobot.summaries import latest
 from nanobot.thoughts import RecallEntry
 from nanobot.tools.base import CallContext, Effect, Queued, Tool
 from nanobot.tools.result import clean
@@ -64,7 +65,8 @@ class Recall:
 
 
 class AutoRecall:
-    """Before the first model call: what memory has about the run's messages, once, in the log."""
+    """Before the first model call: what memory has about the run's messages and the model does not
+    see yet, once, in the log."""
 
     def __init__(self, recall: Recall, journal: Journal, helpers: Helpers, clock: Clock) -> None:
         self._recall = recall
@@ -83,7 +85,8 @@ class AutoRecall:
         if profile is None:
             return
         began = self._clock.monotonic()
-        found = await self._recall.found(turn, query)
+        known = _in_view(turn)
+        found = [one for one in await self._recall.found(turn, query) if one.id not in known]
         limit = _SMALL_CHARS if profile.short_prompt else _ALL_CHARS
         text, shown = _told(found, limit)
         if not shown:
@@ -138,6 +141,14 @@ class AskingRecall:
         text, shown = _told(await self._recall.found(turn, need.query), _ALL_CHARS)
         tainted = any(one.provenance.tainted for one in shown)
         return Queued(text, tainted=tainted) if shown else _NOTHING
+
+
+def _in_view(turn: Turn) -> set[int]:
+    """The memories that earlier runs had added and the model still sees."""
+    summary = latest(turn.seen)
+    start = turn.window_from if summary is None else max(turn.window_from, summary.upto + 1)
+    entries = [e.body for e in turn.seen if e.seq >= start]
+    return {one for body in entries if isinstance(body, RecallEntry) for one in body.found}
 
 
 def _told(found: Sequence[Found], limit: int) -> tuple[str, list[Found]]:

@@ -96,15 +96,23 @@ class RememberRecords(Protocol):
 
 
 class Remembering:
-    """Does it for every session of a store, as long as `run` runs."""
+    """Does it for every session of a store, as long as `run` runs. `ask`: whatever is kept waits
+    for a person's word."""
 
     def __init__(
-        self, records: RememberRecords, memory: MemoryPort, helpers: Helpers, clock: Clock
+        self,
+        records: RememberRecords,
+        memory: MemoryPort,
+        helpers: Helpers,
+        clock: Clock,
+        *,
+        ask: bool = False,
     ) -> None:
         self._records = records
         self._memory = memory
         self._helpers = helpers
         self._clock = clock
+        self._ask = ask
         self._later: dict[str, float] = {}
 
     async def run(self) -> None:
@@ -208,7 +216,7 @@ class Remembering:
             last_seq=entry.upto,
             tainted=tainted,
         )
-        state: State = "proposed" if tainted else "active"
+        state: State = "proposed" if tainted or self._ask else "active"
         await self._memory.save(scope, entry.text, provenance, state=state, kind="summary")
 
 

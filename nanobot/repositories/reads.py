@@ -34,12 +34,14 @@ _i = schema.inbound
 _o = schema.outbound
 _t = schema.tasks
 
-# The session of a run that somebody hears of elsewhere is nothing to be read, nor are heartbeats.
+# The session of a run that somebody hears of elsewhere is nothing to be read, nor are heartbeats
+# and what is done when the gateway starts and stops.
+_SILENT = (HEARTBEAT, "lifecycle:boot", "lifecycle:shutdown")
 _HEARD = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_CHILD)
 _UNREAD = sa.and_(
     sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at),
     sa.not_(_HEARD),
-    _s.c.key != HEARTBEAT,
+    _s.c.key.not_in(_SILENT),
 )
 _SESSIONS = sa.select(_s, _UNREAD.label("unread"))
 

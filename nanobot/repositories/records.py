@@ -73,9 +73,15 @@ class SqlRecords:
         return await self._do(lambda c: reads.entries(c, key, after=after, limit=limit))
 
     async def mark_read(self, key: str) -> bool:
-        """Everything in the session so far was seen."""
+        """Everything in the session so far was seen, and need not wait for a terminal."""
         seen = sa.update(_s).where(_s.c.key == key).values(last_read_at=_s.c.updated_at)
-        return await self._do(lambda c: c.execute(seen).rowcount == 1, "mark_read")
+
+        def work(connection: sa.Connection) -> bool:
+            for number in outbox.unshown(connection, key):
+                outbox.drop(connection, self._writer, number)
+            return connection.execute(seen).rowcount == 1
+
+        return await self._do(work, "mark_read")
 
     async def delete(self, key: str) -> int:
         """Remove a session for good; nothing of it stays in the database's files, nor do files

@@ -339,6 +339,15 @@ def retry(connection: sa.Connection, writer: Writer, identity: int) -> bool:
     return moved.rowcount == 1
 
 
+def unshown(connection: sa.Connection, session_key: str) -> list[int]:
+    """What a session has to say in a terminal as soon as one is there, but questions."""
+    waits = sa.select(_o.c.id, _o.c.body).where(
+        _o.c.session_key == session_key, _o.c.channel == "cli", _o.c.state == "pending"
+    )
+    rows = connection.execute(waits).all()
+    return [i for i, body in rows if _decoder.decode(body).kind is not OutboundKind.APPROVAL]
+
+
 def drop(connection: sa.Connection, writer: Writer, identity: int) -> bool:
     """Give an unsent or dead message up; False when it is neither."""
     gone = sa.update(_o).where(_o.c.id == identity, _o.c.state.in_(("held", "pending", "dead")))

@@ -273,7 +273,6 @@ def session(connection: sa.Connection, key: str) -> SessionRow | None:
         title=row.title,
         model=row.model,
         updated_at=row.updated_at,
-        has_unread=row.last_read_at is None or row.updated_at > row.last_read_at,
         entries=row.head_seq,
         waiting=waiting(connection, key),
         run=None if live is None else as_run(live),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,11 +16,13 @@ from nanobot.agent.loop import AgentLoop, CancelToken
 from nanobot.bus.events import Address, EventKind, InboundMessage, RunEvent, Sender
 from nanobot.bus.queue import MessageBus
 from nanobot.errors import ModelRefused, ToolUnknown, UsageError
+from nanobot.providers.base import ImagePart, ModelProfile, ModelRequest
 from nanobot.session.entries import CancelEntry, UserEntry
 from nanobot.settings import ExecSettings
 from nanobot.testing import Held, MemoryHome, Process, ScriptedProvider, asks_for, last_text
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.registry import ToolRegistry
+from tests.pictures import png
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -232,6 +235,97 @@ def test_what_is_for_the_default_tools_is_refused_beside_others(
             tools=ToolRegistry(),
             **given,  # type: ignore[arg-type]
         )
+
+
+class Seer(ScriptedProvider):
+    """A model that takes pictures."""
+
+    def profile(self, model: str) -> ModelProfile:
+        return msgspec.structs.replace(super().profile(model), images=True)
+
+
+def pictures(request: ModelRequest) -> list[str]:
+    return [
+        part.data
+        for message in request.messages
+        if not isinstance(message.content, str)
+        for part in message.content
+        if isinstance(part, ImagePart)
+    ]
+
+
+async def said(agent: AgentLoop, text: str, media: object = None) -> str:
+    pieces = agent.process_message(text, "cli:media", media=media)  # type: ignore[arg-type]
+    return "".join([piece async for piece in pieces])
+
+
+async def test_files_come_with_a_message_as_from_a_chat(tmp_path: Path) -> None:
+    outside = tmp_path / "notes.txt"
+    outside.write_text("tea at five")
+    model, bus = Seer("a dot", "still a dot"), MessageBus()
+    agent = AgentLoop(bus, model, tmp_path / "w", tools=ToolRegistry())
+    assert await said(agent, "what is it?", [png(), outside, str(outside), b"plain"]) == "a dot"
+    assert await said(agent, "and now?") == "still a dot"
+    assert [len(pictures(request)) for request in model.requests] == [1, 1]
+    assert pictures(model.requests[0]) == [base64.b64encode(png()).decode()]
+    session = await agent.sessions.get_or_create("cli:media")
+    told = str(model.requests[0].messages[-1])
+    assert "notes.txt" in told
+    assert session.history
+    kept = sorted(path.read_bytes() for path in (tmp_path / "w").rglob("*") if path.is_file())
+    assert kept == sorted([png(), b"tea at five", b"plain"])
+    await bus.close()
+
+
+async def test_a_picture_needs_no_words(tmp_path: Path) -> None:
+    model, bus = Seer("a dot"), MessageBus()
+    agent = AgentLoop(bus, model, tmp_path, tools=ToolRegistry())
+    assert await said(agent, "", [png()]) == "a dot"
+    with pytest.raises(UsageError, match="characters"):
+        await said(agent, "")
+    await bus.close()
+
+
+async def test_pictures_are_shown_by_a_later_loop_from_the_folder_it_was_given(
+    world: World, tmp_path: Path
+) -> None:
+    blobs = tmp_path / "blobs"
+    for media, seen in (([png()], 1), ([], 1)):
+        model = Seer("a dot")
+        bus = MessageBus(Process(world.home).journal)
+        agent = AgentLoop(bus, model, tmp_path / "w", tools=ToolRegistry(), blobs=blobs)
+        await said(agent, "what is it?", media)
+        assert len(pictures(model.requests[0])) == seen
+    model = Seer("gone")
+    forgetful = AgentLoop(
+        MessageBus(Process(world.home).journal), model, tmp_path / "w", tools=ToolRegistry()
+    )
+    assert await said(forgetful, "and now?") == "gone"
+    assert not pictures(model.requests[0])
+    assert "not here any more" in str(model.requests[0].messages)
+
+
+@pytest.mark.parametrize(
+    ("media", "why"),
+    [
+        (["nowhere.png"], "nowhere.png cannot be read"),
+        (["/"], "/ is not a file"),
+        ([b""], "1 byte to 20 MB"),
+        ([bytes(20_000_001)], "1 byte to 20 MB"),
+        (["a\0b"], "cannot be read"),
+        ("picture.png", "a list of files"),
+        (b"bytes", "a list of files"),
+    ],
+)
+async def test_files_that_cannot_be_given_are_named_and_nothing_is_asked(
+    media: object, why: str, tmp_path: Path
+) -> None:
+    model, bus = Seer("never"), MessageBus()
+    agent = AgentLoop(bus, model, tmp_path, tools=ToolRegistry())
+    with pytest.raises(UsageError, match=why):
+        await said(agent, "look", media)
+    assert not model.requests
+    await bus.close()
 
 
 async def test_the_default_tools_are_files_and_commands(tmp_path: Path) -> None:

@@ -131,11 +131,11 @@ async def test_usage_in_a_chat_is_one_s_own_and_what_is_left() -> None:
         await bot.channel.push("/usage", sender=MEMBER, chat="9")
         text = (await bot.channel.pop()).text
         assert text.startswith("You used since 2027-01-15:\n- nothing")
-        assert "3 model requests of 3 model requests for you" in text
+        assert "3 of 3 model requests for you" in text
         await bot.channel.push("/usage by=person")
         text = (await bot.channel.pop()).text
         assert "- fake:1001: 1 model request" in text
-        assert "2 model requests of 3 model requests for you" in text
+        assert "2 of 3 model requests for you" in text
         assert "at an unknown price" in text
 
 

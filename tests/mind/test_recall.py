@@ -59,6 +59,19 @@ async def test_what_fits_the_message_stands_beside_it_and_stays_there() -> None:
         assert seen(asked.requests[1])[: len(first)] == first
 
 
+async def test_what_stands_in_view_is_not_added_again_until_it_has_left() -> None:
+    memory, asked = FakeMemory(), ScriptedProvider()
+    memory.know(OWN, "Ada likes tea.")
+    async with gateway(asked, options=Options(before=recalling(memory))) as bot:
+        await say(bot, "does ada like tea?")
+        memory.know(OWN, "Bob likes tea.")
+        await say(bot, "who else likes tea?")
+        assert [entry.found for entry in bodies(bot, RecallEntry)] == [(0,), (1,)]
+        await say(bot, "/new")
+        await say(bot, "who likes tea?")
+        assert sorted(bodies(bot, RecallEntry)[-1].found) == [0, 1]
+
+
 async def test_nothing_that_fits_adds_nothing() -> None:
     memory, asked = FakeMemory(), ScriptedProvider()
     async with gateway(asked, options=Options(before=recalling(memory))) as bot:

@@ -201,6 +201,17 @@ async def test_what_came_from_outside_waits_for_a_person() -> None:
         assert (state, provenance.tainted) == ("proposed", True)
 
 
+async def test_whatever_is_kept_is_proposed_where_a_person_wants_to_be_asked() -> None:
+    memory = FakeMemory()
+    async with gateway(model()) as bot:
+        await say(bot, "I like tea")
+        later(bot)
+        helpers, clock = Helpers(bot.provider), bot.home.clock
+        await Remembering(records(bot), memory, helpers, clock, ask=True).look()
+        ((_, provenance, state, _),) = memory.texts["owner"]
+        assert (state, provenance.tainted) == ("proposed", False)
+
+
 async def test_a_small_model_is_spared_it_and_loses_nothing() -> None:
     asked = model(helper_calls=False)
     async with gateway(asked) as bot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 import pytest
@@ -34,6 +35,8 @@ async def test_a_start_and_a_stop_are_runs_whose_answers_go_nowhere(world: World
     write(world, "SHUTDOWN.md", "say:good night")
     gateway = await world.start()
     await world.asked()
+    listed = await world.run("sessions", "list", "--json")
+    assert [(one["key"], one["has_unread"]) for one in json.loads(listed.output)] == [(BOOT, False)]
     assert await gateway.stop() == 0
     assert (replies(world, BOOT), replies(world, SHUTDOWN)) == (["all is well"], ["good night"])
     said = world.entries(BOOT)[0]

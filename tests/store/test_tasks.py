@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from nanobot.agent.states import RunState
-from nanobot.bus.events import OutboundKind, OutboundMessage, Role, RunTerms
+from nanobot.bus.events import Address, OutboundKind, OutboundMessage, Role, RunTerms
 from nanobot.errors import Fenced, ToolError
 from nanobot.journal import Ending
 from nanobot.repositories.records import SqlRecords
@@ -107,6 +107,32 @@ async def test_a_run_of_nobody_becomes_an_unread_conversation(home: Home) -> Non
     await desk.end(run_id)
     (found,) = await desk.records.sessions(limit=9, unread=True)
     assert (found.key, found.title) == (f"task:{run_id}", "Task completed: Say it")
+
+
+async def test_a_report_of_nobodys_run_waits_for_a_terminal_until_it_was_read(home: Home) -> None:
+    desk = Desk(home)
+    run_id = await desk.tasks.create(task(orphan=True))
+    await desk.end(run_id)
+    question = OutboundMessage(
+        address=Address("cli", f"task:{run_id}"),
+        text="Go on?",
+        key="q",
+        kind=OutboundKind.APPROVAL,
+    )
+    await desk.journal.post(f"task:{run_id}", question)
+    assert len(await desk.records.outbox(state="pending", limit=9)) == 2
+    assert await desk.records.mark_read(f"task:{run_id}")
+    left = await desk.records.outbox(state="pending", limit=9)
+    assert [one.key for one in left] == ["q"]
+    assert await desk.journal.owed_chats("cli") == [Address("cli", f"task:{run_id}")]
+
+
+async def test_reading_leaves_what_a_platform_is_owed(home: Home) -> None:
+    desk = Desk(home)
+    message = OutboundMessage(address=Address("telegram", "1"), text="Hi", key="p")
+    await desk.journal.post("telegram:1", message)
+    assert await desk.records.mark_read("telegram:1")
+    assert [one.key for one in await desk.records.outbox(state="pending", limit=9)] == ["p"]
 
 
 async def test_a_run_is_not_claimed_before_its_time(home: Home) -> None:
