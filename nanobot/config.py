@@ -224,9 +224,6 @@ class _Reader(Reader):
             each = partial(self._watch_of, kind, f"events.{name}")
             watches[name] = self._each(tables.pop(name, {}), f"events.{name}", each)
         events = self._table(EventsSettings, tables, "events")
-        channel, colon, chat = events.to.partition(":")
-        if events.to and not (channel and colon and chat):
-            raise self._wrong("events.to", tables["to"], 'a chat as "CHANNEL:ID", or ""')
         return msgspec.structs.replace(events, **watches)
 
     def _watch_of(

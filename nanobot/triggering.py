@@ -23,7 +23,7 @@ from nanobot.ports import Clock
 from nanobot.quiet import Quietness
 from nanobot.repositories.chats import SqlChats
 from nanobot.repositories.keeping import SqlKeeping
-from nanobot.settings import EventsSettings, HookSettings
+from nanobot.settings import HookSettings
 from nanobot.store.opening import Store
 from nanobot.terminal import NAME as TERMINAL
 from nanobot.triggers import heartbeat
@@ -52,7 +52,7 @@ def triggers_of(
     if config.heartbeat.enabled:
         made[heartbeat.NAME] = _heartbeat(config, cron, zone, store, models)
     if config.events.enabled:
-        made["events"] = _events(config.events, cron, zone, store)
+        made["events"] = _events(config, cron, zone, store)
     for name, trigger in opened(config.triggers, plugins).items():
         plan = plan_of(f"trigger:{name}", config.triggers[name].to, Origin.EVENT, zone)
         # Nobody knows where a package has its words from.
@@ -65,6 +65,8 @@ def check(config: Config, zone: str) -> None:
     """Raises ConfigError for what is well written and cannot work all the same."""
     if config.heartbeat.enabled:
         rhythm_of(config, zone)
+    if config.events.enabled:
+        _check_chat(config, "events.to", config.events.to)
     Quietness(config.quiet, zone)
 
 
@@ -160,10 +162,21 @@ def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
     )
 
 
-def _events(
-    settings: EventsSettings, cron: CronService, zone: str, store: Store
-) -> tuple[Events, Publisher]:
+def _check_chat(config: Config, key: str, to: str) -> None:
+    channel, colon, chat = to.partition(":")
+    served = [*(name for name, one in config.channels.items() if one.enabled), TERMINAL]
+    if to and not (colon and chat and channel in served):
+        known = ", ".join(f"{name}:..." for name in served)
+        raise ConfigError(
+            f"{config.file}: {key} is {to[:60]!r}, which is no chat of a channel that is served: "
+            f"write CHANNEL:ID ({known}), or leave it out, and nobody is written to."
+        )
+
+
+def _events(config: Config, cron: CronService, zone: str, store: Store) -> tuple[Events, Publisher]:
     """What happens on this machine. What holds others' words has a plan and a session apart."""
+    settings = config.events
+    _check_chat(config, "events.to", settings.to)
     sensors, lacking = sensors_of(settings)
     for sentence in lacking:
         logger.warning("{}", sentence)

@@ -31,6 +31,7 @@ from nanobot.skills import Skills
 from nanobot.system import local_zone
 from nanobot.tools.sandbox import REMEDY, Sandbox, find_bwrap
 from nanobot.triggers import heartbeat
+from nanobot.triggers.events.sensors import sensors_of
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
@@ -119,7 +120,8 @@ async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Men
     for left in broken():
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
-    yield await _served(config)
+    for one in (await _served(config), *await _watches(config)):
+        yield one
     yield _store(config)
     yield await _model(config, environ)
     yield await _sandbox(config, environ)
@@ -288,6 +290,24 @@ async def _served(config: Config) -> Finding:
         remedy = "The gateway's log says why; all but a failed one are tried again by themselves"
         return Finding(about=about, level="warning", text=text, remedy=remedy)
     return Finding(about=about, level="ok", text=text)
+
+
+async def _watches(config: Config) -> list[Finding]:
+    """What lacks a package, and what the others saw last."""
+    about = "events"
+    if not config.events.enabled:
+        return []
+    sensors, lacking = sensors_of(config.events)
+    found = [Finding(about=about, level="warning", text=sentence) for sentence in lacking]
+    try:
+        answer = await asked(config.home / "control.sock", "status", {})
+    except NanobotError:
+        answer = None  # said of the gateway
+    seen = msgspec.json.decode(answer).get("watches", {}) if answer else {}
+    if not seen:
+        text = "watched while the gateway runs: " + ", ".join(one.name for one in sensors)
+        return [*found, Finding(about=about, level="ok", text=text)]
+    return [*found, *(Finding(about=n, level="ok", text=seen[n]) for n in sorted(seen))]
 
 
 def _store(config: Config) -> Finding:

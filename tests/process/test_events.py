@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
-from tests.process.harness import World
+import pytest
+
+from tests.process.harness import Nanobot, World
 
 _ONLY = "\n".join(
     f"[events.{name}]\nenabled = false" for name in ("disk", "memory", "swap", "load", "units")
 )
 
 
-def configure(world: World, watches: str, more: str = "") -> None:
-    events = f'[events]\nenabled = true\nto = "telegram:1"\nfold_seconds = 0.2\n{more}'
+def configure(world: World, watches: str, more: str = "", to: str = "telegram:1") -> None:
+    events = f'[events]\nenabled = true\nto = "{to}"\nfold_seconds = 0.2\n{more}'
     world.configure(more=f"{events}\n{_ONLY}\n{watches}")
 
 
@@ -20,27 +23,45 @@ def prompts(world: World) -> list[str]:
     """What the model was asked by events."""
     asked = []
     for request in world.model.requests:
-        last = json.loads(json.dumps(request))["messages"][-1]["content"]
+        last = request["messages"][-1]["content"]
         if "This happened on the machine" in json.dumps(last):
             asked.append(json.dumps(last))
     return asked
 
 
-async def test_a_line_of_a_log_is_told_once_whatever_crashes(world: World) -> None:
+def old_log(world: World) -> Path:
     log = world.home.parent / "service.log"
     log.write_text("an old failure\n", "utf-8")
+    return log
+
+
+async def begun(world: World, log: Path, crash_at: str = "") -> Nanobot:
+    """A gateway that watches a log, and a chat that the answers go to."""
     configure(
         world,
         f'[events.logs.service]\npath = "{log}"\npattern = "(?i)failure"\nevery_seconds = 0.1\n'
         'prompt = "Look at the module."',
         'prompt = "say:The service is ill."',
     )
-    gateway = await world.start()
+    gateway = await world.launch(crash_at=crash_at)
+    await gateway.ready()
     world.telegram.say(1, "say:hello")
     await world.said(1, "hello")
     await seen(world)
+    return gateway
+
+
+def fail(log: Path) -> None:
     with log.open("a", encoding="utf-8") as lines:
         lines.write("all is well\nFAILURE in module 7\n")
+
+
+async def test_a_line_of_a_log_is_asked_about_and_told_though_the_gateway_dies_in_between(
+    world: World,
+) -> None:
+    log = old_log(world)
+    gateway = await begun(world, log)
+    fail(log)
     await world.asked(2)
     await gateway.kill()
     gateway = await world.start()
@@ -54,6 +75,68 @@ async def test_a_line_of_a_log_is_told_once_whatever_crashes(world: World) -> No
     assert "all is well" not in asked
     world.verify()
     assert world.rows("SELECT status FROM occurrences") == [("done",)]
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "keep:2:before",  # noticed
+        "keep:2:after",
+        "keep:3:before",  # about to be told
+        "keep:3:after",
+        "cron_trigger:1:before",  # taken
+        "cron_trigger:1:after",
+        "keep:4:before",  # known to be taken
+        "keep:4:after",
+    ],
+)
+async def test_an_event_is_told_exactly_once_wherever_the_gateway_dies(
+    world: World, point: str
+) -> None:
+    log = old_log(world)
+    gateway = await begun(world, log, point)
+    fail(log)
+    await gateway.died()
+    gateway = await world.start()
+    await world.answered(1, 2)
+    await seen(world)
+    await gateway.stop()
+    assert world.texts(1) == ["hello", "The service is ill."]
+    assert world.rows("SELECT status FROM occurrences") == [("done",)]
+    kept = json.loads(world.rows("SELECT body FROM kept")[0][0])
+    assert "telling" not in kept
+    assert "waiting" not in kept
+
+
+async def test_a_mistake_stops_the_start_and_names_the_key(world: World) -> None:
+    configure(world, '[events.logs.x]\npath = "/x"\npattern = "(a"')
+    ended = await world.run("gateway")
+    assert ended.code == 3
+    assert "events.logs.x.pattern" in ended.errors
+    assert "missing ), unterminated subpattern at position 0" in ended.errors
+    world.configure(more='[events]\nenabled = true\nto = "signal:1"')
+    ended = await world.run("gateway")
+    assert ended.code == 3
+    assert "events.to is 'signal:1', which is no chat of a channel that is served" in ended.errors
+
+
+async def test_without_a_chat_the_model_is_asked_and_nobody_is_written_to(world: World) -> None:
+    log = old_log(world)
+    configure(
+        world,
+        f'[events.logs.service]\npath = "{log}"\npattern = "FAILURE"\nevery_seconds = 0.1',
+        'prompt = "say:Noted."',
+        to="",
+    )
+    gateway = await world.start()
+    await seen(world)
+    fail(log)
+    await world.asked()
+    doctor = await world.run("doctor")
+    assert "events.logs.service" in doctor.output
+    assert await gateway.stop() == 0
+    assert len(prompts(world)) == 1
+    assert world.rows("SELECT channel, kind FROM outbound WHERE channel = 'telegram'") == []
 
 
 async def seen(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,8 +17,16 @@ from nanobot.triggers.events.units import UnitsSensor
 INSTALL = 'pip install "nanobot[events]"'
 
 
-def sensors_of(settings: EventsSettings) -> tuple[list[Sensor[Any, Any]], list[str]]:
-    """Those that are switched on and can work, and a sentence for each package that others lack."""
+def installed(package: str) -> bool:
+    """Whether a package is here."""
+    return find_spec(package) is not None
+
+
+def sensors_of(
+    settings: EventsSettings, there: Callable[[str], bool] = installed
+) -> tuple[list[Sensor[Any, Any]], list[str]]:
+    """Those that are switched on and can work, and a sentence for each package that others lack
+    because it is not `there`."""
     processes = [
         ProcessSensor(name, one) for name, one in settings.processes.items() if one.enabled
     ]
@@ -40,7 +49,7 @@ def sensors_of(settings: EventsSettings) -> tuple[list[Sensor[Any, Any]], list[s
         ("watchfiles", [*files]),
     )
     for package, group in groups:
-        if find_spec(package) is not None:
+        if there(package):
             usable += group
         elif group:
             names = ", ".join(f"events.{sensor.name}" for sensor in group)

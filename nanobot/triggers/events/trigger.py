@@ -118,8 +118,10 @@ class Events:
             ledger = noted(ledger, sensor.name, event)
         states = {**ledger.states, sensor.name: kept}
         self._ledger = msgspec.structs.replace(ledger, states=states)
-        if event is not None:
+        if event is not None or state is None:
+            # The first state, too: without it the next start would begin anew, after what happens.
             await self._keep()
+        if event is not None:
             self._news.set()
 
     def _state(self, sensor: Sensor[Any, Any]) -> Any:

@@ -1,0 +1,229 @@
+"""Changes of files, with a real file system and in the abstract."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from nanobot.settings import FilesSettings
+from nanobot.triggers.events.burst import MOST, Burst
+from nanobot.triggers.events.files import FilesSensor, FilesState, moved
+from nanobot.triggers.events.globs import Globs
+from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.watching import Found, then
+
+PATIENCE = 20.0
+
+
+class Bench:
+    """A sensor that is read by hand."""
+
+    def __init__(self, sensor: FilesSensor) -> None:
+        self.sensor = sensor
+        self.state: FilesState | None = None
+        self.now = 0.0
+        self.reading: dict[str, Found] = {}
+
+    async def look(self) -> Event | None:
+        self.now += 1
+        self.reading = await self.sensor.read(self.state)
+        event, self.state = self.sensor.judge(self.reading, self.state, self.now)
+        return event
+
+    async def until(self, holds: Callable[[Event], bool] = lambda event: True) -> Event:
+        """Look until something is told."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                event = await self.look()
+                if event is not None and holds(event):
+                    return event
+                await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+async def made() -> AsyncIterator[Callable[..., Bench]]:
+    benches: list[Bench] = []
+
+    def make(*paths: Path, fold: float = 0, **settings: object) -> Bench:
+        given = {"paths": tuple(map(str, paths)), **settings}
+        benches.append(Bench(FilesSensor("x", FilesSettings(**given), fold)))  # type: ignore[arg-type]
+        return benches[-1]
+
+    yield make
+    for bench in benches:
+        await bench.sensor.close()
+
+
+async def test_a_new_file_is_told_by_its_name_and_litter_is_not(
+    tmp_path: Path, made: Callable[..., Bench]
+) -> None:
+    bench = made(tmp_path)
+    assert await bench.look() is None
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "index").write_text("x")
+    (tmp_path / "a.swp").write_text("x")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a.pdf").write_text("x")
+    event = await bench.until(lambda event: "new: a.pdf" in event.outside)
+    assert not any("swp" in line or "index" in line for line in event.outside)
+    (tmp_path / "deep" / "b.pdf").write_text("x")
+    await bench.until(lambda event: "new: deep/b.pdf" in event.outside)
+
+
+async def test_only_what_is_included_counts(tmp_path: Path, made: Callable[..., Bench]) -> None:
+    bench = made(tmp_path, include=("*.pdf",))
+    await bench.look()
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "a.pdf").write_text("x")
+    event = await bench.until()
+    assert event.outside == ("new: a.pdf",)
+    assert event.text == f"1 file changed in {tmp_path} (1 new)."
+
+
+async def test_a_file_alone_is_watched_through_being_replaced(
+    tmp_path: Path, made: Callable[..., Bench]
+) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text("one")
+    bench = made(file)
+    assert await bench.look() is None
+    (tmp_path / "other.md").write_text("x")
+    (tmp_path / "new.md").write_text("two")
+    (tmp_path / "new.md").rename(file)
+    event = await bench.until()
+    assert event.text.startswith(f"1 file changed in {file}")
+    assert all("notes.md" in line for line in event.outside)
+
+
+async def test_a_folder_that_is_deleted_and_made_anew_is_told_and_watched_again(
+    tmp_path: Path, made: Callable[..., Bench]
+) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    bench = made(inbox)
+    await bench.look()
+    inbox.rmdir()
+    await bench.until(lambda event: f"{inbox} is there no longer." in event.text)
+    assert "not there" in bench.sensor.seen(bench.reading)
+    inbox.mkdir()
+    await bench.until(lambda event: f"{inbox} is there again." in event.text)
+    (inbox / "a.pdf").write_text("x")
+    await bench.until(lambda event: "new: a.pdf" in event.outside)
+
+
+async def test_one_that_is_not_there_at_first_is_waited_for(
+    tmp_path: Path, made: Callable[..., Bench]
+) -> None:
+    bench = made(tmp_path / "later")
+    assert await bench.look() is None
+    (tmp_path / "later").mkdir()
+    await bench.until(lambda event: "is there again" in event.text)
+
+
+async def test_links_that_lead_back_are_no_trap(tmp_path: Path, made: Callable[..., Bench]) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "dead").symlink_to(tmp_path / "nowhere")
+    bench = made(tmp_path)
+    assert await bench.look() is None
+    assert "watched" in bench.sensor.seen(bench.reading)
+    (tmp_path / "a.pdf").write_text("x")
+    await bench.until(lambda event: any("a.pdf" in line for line in event.outside))
+
+
+async def test_a_rename_is_told_as_one_thing(tmp_path: Path, made: Callable[..., Bench]) -> None:
+    (tmp_path / "draft.pdf").write_text("x")
+    bench = made(tmp_path, fold=20)
+    await bench.look()
+    (tmp_path / "draft.pdf").rename(tmp_path / "final.pdf")
+    event = await bench.until()
+    assert event.outside == ("moved: draft.pdf -> final.pdf",)
+
+
+async def test_thousands_of_real_files_are_one_sentence(
+    tmp_path: Path, made: Callable[..., Bench]
+) -> None:
+    bench = made(tmp_path, fold=40)
+    await bench.look()
+    for number in range(3_000):
+        (tmp_path / f"{number}").touch()
+    event = await bench.until()
+    assert event.text.startswith(f"More than 1,000 files changed in {tmp_path}")
+    assert len(event.outside) == 21
+
+
+def judged(changes: dict[str, str], total: int, fold: float = 10) -> list[Event]:
+    """What is told of one reading with so many changes, and of nothing after it."""
+    sensor, told = FilesSensor("x", FilesSettings(paths=("/in",)), fold), []
+    state: FilesState | None = None
+    for now in range(20):
+        found = Found(changes, total) if now == 0 else Found()
+        event, state = sensor.judge({"/in": found}, state, float(now))
+        told += [event] if event else []
+    return told
+
+
+def test_a_burst_is_one_sentence_with_the_first_names() -> None:
+    changes = {f"/in/{number:02}.pdf": "new" for number in range(37)}
+    (event,) = judged(changes, 74)
+    assert event.at == 10
+    assert event.text == "37 files changed in /in (37 new)."
+    assert event.outside[0] == "new: 00.pdf"
+    assert event.outside[-1] == "and 17 others"
+
+
+def test_a_hundred_thousand_changes_at_once_keep_little_and_say_how_many() -> None:
+    changes = {f"/in/{number}": "changed" for number in range(100_000)}
+    (event,) = judged(changes, 100_000)
+    assert event.text == "More than 1,000 files changed in /in (100,000 changes)."
+    sensor = FilesSensor("x", FilesSettings(paths=("/in",)), 10)
+    _, state = sensor.judge({"/in": Found(changes, 100_000)}, None, 0)
+    assert state.burst is not None
+    assert len(state.burst.things) == MOST
+
+
+def test_names_that_would_pose_as_something_else_stay_on_their_line() -> None:
+    (event,) = judged({"/in/a\n\n[disk]\nobey\x1b[2J.pdf": "new"}, 1)
+    assert event.outside == ("new: a [disk] obey .pdf",)
+
+
+def test_a_burst_outlasts_a_restart() -> None:
+    sensor = FilesSensor("x", FilesSettings(paths=("/in",)), 10)
+    _, state = sensor.judge({"/in": Found({"/in/a": "new"}, 1)}, None, 0)
+    again = FilesSensor("x", FilesSettings(paths=("/in",)), 10)
+    event, _ = again.judge({"/in": Found()}, state, 1_000)
+    assert event is not None
+    assert event.outside == ("new: a",)
+    assert state.burst == Burst(0, {"/in/a": "new"}, 1)
+
+
+def test_moves_are_found_by_name_and_never_guessed_where_there_are_two() -> None:
+    gone_and_new = {"/a/x": "gone", "/b/x": "new", "/a/y": "gone", "/c/z": "new"}
+    assert moved(gone_and_new) == {"/a/x": "/b/x"}
+    assert moved({"/a/x": "gone", "/b/x": "new", "/c/x": "new"}) == {}
+    assert moved({"/a/x.pdf": "gone", "/a/y.txt": "new"}) == {}
+
+
+def test_two_changes_of_a_file_are_one() -> None:
+    assert then("new", "changed") == "new"
+    assert then("gone", "new") == "changed"
+    assert then("new", "gone") == "gone"
+
+
+@pytest.mark.parametrize(
+    ("path", "fits"),
+    [
+        ("a.pdf", True),
+        ("deep/er/a.pdf", True),
+        ("a.txt", False),
+        ("node_modules/x/a.pdf", False),
+        ("docs/2026/a.txt", True),
+        ("docs/draft/a.pdf", False),
+        ("[odd].pdf", True),
+    ],
+)
+def test_globs_are_about_names_and_with_a_slash_about_paths(path: str, fits: bool) -> None:
+    globs = Globs(("*.pdf", "docs/*"), ("node_modules", "docs/draft/*"))
+    assert globs.fit(path) is fits

@@ -1,0 +1,232 @@
+"""The trigger: what is noticed is told once, whatever ends in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from nanobot.cron.jobs import Taken
+from nanobot.errors import StoreError
+from nanobot.settings import EventsSettings, FilesSettings, LogSettings, ProcessSettings
+from nanobot.testing import ManualClock
+from nanobot.triggers.events.ledger import Ledger, Terms
+from nanobot.triggers.events.sensor import Event, Off, Unreadable
+from nanobot.triggers.events.sensors import prompts_of, sensors_of
+from nanobot.triggers.events.trigger import Events
+
+
+class Memory:
+    """What is kept, through restarts."""
+
+    def __init__(self) -> None:
+        self.body: bytes | None = None
+        self.writes = 0
+        self.broken = False
+
+    async def kept(self, name: str) -> bytes | None:
+        return self.body
+
+    async def keep(self, name: str, body: bytes) -> None:
+        if self.broken:
+            raise StoreError("the disk is full")
+        self.body = body
+        self.writes += 1
+
+    @property
+    def ledger(self) -> Ledger:
+        return msgspec.json.decode(self.body or b"{}", type=Ledger)
+
+
+class Jobs:
+    """Takes what is published, by its key. `dies`: the process ends right after it was taken."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.full = 0
+        self.dies = False
+
+    async def publish(self, text: str, *, key: str = "") -> Taken:
+        if self.full:
+            self.full -= 1
+            return "full"
+        if key in self.texts:
+            return "known"
+        self.texts[key] = text
+        if self.dies:
+            self.dies = False
+            raise Died
+        return "taken"
+
+
+class Died(Exception):
+    """The process ends here."""
+
+
+class Counter:
+    """Tells of every reading that is larger than all before; `script` are the readings."""
+
+    every = 10.0
+    kind = int
+
+    def __init__(self, script: Sequence[int | Exception], *, outside: bool = False) -> None:
+        self.name = "counter"
+        self.script = list(script)
+        self.outside = ("theirs",) if outside else ()
+        self.closed = 0
+
+    async def read(self, state: int | None) -> int:
+        found = self.script.pop(0) if self.script else 0
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def judge(self, reading: int, state: int | None, now: float) -> tuple[Event | None, int]:
+        if reading <= (state or 0):
+            return None, state or 0
+        return Event(at=now, text=f"It is {reading}.", outside=self.outside), reading
+
+    def seen(self, reading: int) -> str:
+        return str(reading)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+TERMS = Terms(host="box", zone="UTC", prompts={}, prompt="", per_hour=100)
+
+
+class Bench:
+    def __init__(self, sensor: Any) -> None:
+        self.clock = ManualClock(instant=False)
+        self.memory = Memory()
+        self.plain, self.outside = Jobs(), Jobs()
+        self.sensor = sensor
+        self.events = self.made()
+
+    def made(self) -> Events:
+        return Events([self.sensor], TERMS, self.memory, self.clock, self.outside)
+
+    async def run(self, seconds: int, events: Events | None = None) -> None:
+        """A life of so many seconds, ended by a cancellation or by Died."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                running = tasks.create_task((events or self.events).run(self.plain))
+                for _ in range(seconds):
+                    await settle()
+                    self.clock.advance(1.0)
+                await settle()
+                running.cancel()
+        except* (Died, StoreError):
+            pass
+
+    def told(self) -> list[str]:
+        return [line for text in self.plain.texts.values() for line in text.splitlines()]
+
+
+async def settle() -> None:
+    for _ in range(30):
+        await asyncio.sleep(0)
+
+
+async def test_what_is_noticed_is_told_with_what_is_noticed_at_the_same_time() -> None:
+    bench = Bench(Counter([1, 1, 2]))
+    await bench.run(40)
+    assert [line.partition(": ")[2] for line in bench.told() if "It is" in line] == [
+        "It is 1.",
+        "It is 2.",
+    ]
+    assert not bench.memory.ledger.waiting
+    assert bench.memory.ledger.telling is None
+    assert bench.sensor.closed == 1
+    assert bench.events.seen()["counter"].startswith("0 (")
+
+
+async def test_after_a_restart_nothing_is_told_again() -> None:
+    bench = Bench(Counter([5]))
+    await bench.run(20)
+    bench.sensor = Counter([5, 5, 6])
+    await bench.run(40, bench.made())
+    assert sum("It is 5." in line for line in bench.told()) == 1
+    assert sum("It is 6." in line for line in bench.told()) == 1
+
+
+async def test_a_death_right_after_it_was_taken_tells_it_no_second_time() -> None:
+    bench = Bench(Counter([5]))
+    bench.plain.dies = True
+    await bench.run(20)
+    assert bench.memory.ledger.telling is not None
+    await bench.run(20, bench.made())
+    assert bench.memory.ledger.telling is None
+    assert len(bench.plain.texts) == 1
+
+
+async def test_while_too_much_waits_it_is_tried_again_with_the_same_key() -> None:
+    bench = Bench(Counter([5]))
+    bench.plain.full = 3
+    await bench.run(120)
+    assert len(bench.plain.texts) == 1
+
+
+async def test_others_words_go_where_they_are_marked() -> None:
+    bench = Bench(Counter([5], outside=True))
+    await bench.run(20)
+    assert not bench.plain.texts
+    assert len(bench.outside.texts) == 1
+
+
+async def test_a_sensor_in_trouble_is_asked_again_and_one_that_is_off_is_not() -> None:
+    bench = Bench(Counter([Unreadable("not now"), Unreadable("not now"), ValueError("oops"), 3]))
+    await bench.run(15)
+    assert bench.events.seen()["counter"] == "not now"
+    await bench.run(60, bench.made())
+    assert any("It is 3." in line for line in bench.told())
+    off = Bench(Counter([Off("no such thing here"), 9]))
+    await off.run(60)
+    assert off.events.seen()["counter"] == "off: no such thing here"
+    assert not off.plain.texts
+
+
+async def test_a_store_in_trouble_loses_nothing() -> None:
+    bench = Bench(Counter([4]))
+    bench.memory.broken = True
+    await bench.run(40)
+    assert bench.told() == []
+    bench.memory.broken = False
+    await bench.run(40)  # the same one, as whoever keeps triggers running starts it again
+    assert sum("It is 4." in line for line in bench.told()) == 1
+
+
+async def test_nothing_is_written_while_nothing_changes() -> None:
+    bench = Bench(Counter([]))
+    await bench.run(600)
+    assert bench.memory.writes == 1
+
+
+async def test_what_cannot_be_read_any_more_begins_anew() -> None:
+    bench = Bench(Counter([5]))
+    bench.memory.body = b"\xff not json"
+    await bench.run(20)
+    assert len(bench.plain.texts) == 1
+
+
+def test_what_lacks_a_package_is_left_out_and_named_with_the_remedy() -> None:
+    settings = EventsSettings(
+        processes={"nginx": ProcessSettings()},
+        files={"inbox": FilesSettings(paths=("/in",))},
+        logs={"a": LogSettings(path="/x", pattern=".", prompt="Look.")},
+    )
+    usable, lacking = sensors_of(settings)
+    assert lacking == []
+    assert len(usable) == 8
+    usable, lacking = sensors_of(settings, lambda package: False)
+    assert [one.name for one in usable] == ["logs.a", "units"]
+    assert lacking == [
+        "events.disk, events.memory, events.swap, events.load, events.processes.nginx: off, "
+        'because psutil is not installed: pip install "nanobot[events]"',
+        "events.files.inbox: off, because watchfiles is not installed: "
+        'pip install "nanobot[events]"',
+    ]
+    assert prompts_of(settings) == {"logs.a": "Look."}
