@@ -136,7 +136,7 @@ async def test_without_a_chat_the_model_is_asked_and_nobody_is_written_to(world:
     assert "events.logs.service" in doctor.output
     assert await gateway.stop() == 0
     assert len(prompts(world)) == 1
-    assert world.rows("SELECT channel, kind FROM outbound WHERE channel = 'telegram'") == []
+    assert world.rows("SELECT channel, state FROM outbound WHERE channel = 'telegram'") == []
 
 
 async def seen(world: World) -> None:
