@@ -146,7 +146,7 @@ class Gateway:
     def facts(self) -> Facts:
         """What it is and where."""
         config = self.config
-        states = {name: "off" for name, one in config.channels.items() if one.enabled}
+        states = dict.fromkeys(config.served, "off")
         states |= self._states()
         return Facts(
             version=__version__,
@@ -240,7 +240,7 @@ class Gateway:
         self.spending: Spending = SqlSpending(store.database)
         zone = local_zone(self._environ)
         self._cron = cron_of(store, self.bus, self.config.quiet, zone)
-        self.book = self._cron.book(zone)
+        self.book = self._cron.book(zone, (NAME, *self.config.served))
         self._triggers = triggers_of(
             self.config, self._cron, zone, self.plugins, store, self.roster
         )
@@ -288,7 +288,7 @@ class Gateway:
         self._background = Background(
             sandbox, folder, self.bus, records, self._clock, settings.background_timeout
         )
-        chats = {NAME, *(name for name, one in self.config.channels.items() if one.enabled)}
+        chats = (NAME, *self.config.served)
         for tool in (
             *web_tools(self.config.tools.web),
             ask_tool(),

@@ -74,7 +74,7 @@ def rhythm_of(config: Config, zone: str) -> Rhythm:
     """When there are heartbeats, as configured. Raises ConfigError naming the key."""
     settings, path = config.heartbeat, "heartbeat"
     channel, _, chat = settings.to.partition(":")
-    served = [name for name, one in config.channels.items() if one.enabled]
+    served = config.served
     if settings.to and not (chat and channel in {*served, TERMINAL}):
         known = ", ".join(f"{name}:..." for name in (*served, TERMINAL))
         raise ConfigError(
@@ -96,7 +96,7 @@ def _heartbeat(
     config: Config, cron: CronService, zone: str, store: Store, models: Models
 ) -> tuple[Trigger, Publisher]:
     settings, rhythm, helpers = config.heartbeat, rhythm_of(config, zone), Helpers(models)
-    served = [name for name, one in config.channels.items() if one.enabled]
+    served = config.served
     chats = SqlChats(store.database, store.writer, (served, (TERMINAL,)))
     terms = msgspec.structs.replace(
         _TERMS,

@@ -97,7 +97,8 @@ def _declared(one: Parameter) -> Any:
         description = "The session (cli:direct unless given)."
     if one.positional:
         return typer.Argument(metavar=one.name.upper(), help=description, show_default=False)
-    plain = one.kind is bool or one.default in ("", None)
+    # A negative number or none at all stands for what the words say.
+    plain = one.kind is bool or one.default in ("", None, 0, -1)
     flag = f"--{one.name.replace('_', '-')}"
     return typer.Option(flag, help=description, show_default=not plain)
 

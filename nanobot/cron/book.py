@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated
 
 import msgspec
@@ -79,7 +79,15 @@ class Book:
     something to be done once, MOST_DEPTH deep, and for nothing that repeats.
     """
 
-    def __init__(self, jobs: Jobs, clock: Clock, zone: str, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        jobs: Jobs,
+        clock: Clock,
+        zone: str,
+        changed: Callable[[], None],
+        channels: Collection[str] = (),
+    ) -> None:
+        self._channels = channels
         self._jobs = jobs
         self._clock = clock
         self._changed = changed
@@ -96,7 +104,7 @@ class Book:
             raise UsageError("a job needs a schedule, and what is to be done or said.")
         schedule = parse(wish.schedule, zone, now)
         depth = await self._depth(asker, schedule)
-        address = _address(wish.to) if wish.to else asker.address
+        address = self._address(wish.to) if wish.to else asker.address
         text = _text(wish.text or "")
         plan = Plan(
             name=_named(wish.name or _first_words(text)),
@@ -137,7 +145,7 @@ class Book:
         if wish.name is not None:
             plan = msgspec.structs.replace(plan, name=_named(wish.name))
         if wish.to is not None:
-            address = _address(wish.to)
+            address = self._address(wish.to)
             here = address == asker.address
             plan = msgspec.structs.replace(
                 plan, address=address, session_key=str(address), here=here
@@ -235,6 +243,17 @@ class Book:
             )
         return depth
 
+    def _address(self, text: str) -> Address:
+        channel, colon, chat = text.strip().partition(":")
+        if not colon or not channel or not chat:
+            raise UsageError(
+                f"to: {text[:60]!r} is no chat: write CHANNEL:CHAT, as in telegram:1001."
+            )
+        if self._channels and channel not in self._channels:
+            known = ", ".join(sorted(self._channels))
+            raise UsageError(f"to: no channel {channel[:60]!r} is on; there are {known}.")
+        return Address(channel, chat)
+
     def _wished(self, plan: Plan, wish: Wish, now: float) -> Plan:
         """The plan with the rest of what is wished."""
         given = {
@@ -318,10 +337,3 @@ def _first_words(text: str) -> str:
     plain = " ".join(text.split())
     short = plain if len(plain) <= 40 else plain[:40].rsplit(" ", 1)[0]
     return f"job {short}" if short.isdigit() else short
-
-
-def _address(text: str) -> Address:
-    channel, colon, chat = text.strip().partition(":")
-    if not colon or not channel or not chat:
-        raise UsageError(f"to: {text[:60]!r} is no chat: write CHANNEL:CHAT, as in telegram:1001.")
-    return Address(channel, chat)

@@ -7,6 +7,7 @@ set and a laptop that slept are all the same to it: it looks at the store, and d
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 from loguru import logger
 
@@ -37,9 +38,10 @@ class CronService:
         self._changed = asyncio.Event()
         self._watched: frozenset[str] = frozenset()
 
-    def book(self, zone: str) -> Book:
-        """The book of these jobs; times are in a zone where none is named."""
-        return Book(self._jobs, self._clock, zone, self.changed)
+    def book(self, zone: str, channels: Collection[str] = ()) -> Book:
+        """The book of these jobs; times are in a zone where none is named. Jobs speak in chats of
+        these channels (none: of any)."""
+        return Book(self._jobs, self._clock, zone, self.changed, channels)
 
     def publisher(self, plan: Plan) -> JobPublisher:
         """Takes what a trigger publishes, to be done after this plan; its name is the job's."""

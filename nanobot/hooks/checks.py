@@ -12,7 +12,7 @@ def wrong(config: Config) -> list[str]:
     """Each a sentence that begins with the key: prompts that are none, chats of channels that are
     not there."""
     found = []
-    known = {name for name, one in config.channels.items() if one.enabled} | {_TERMINAL}
+    known = {*config.served, _TERMINAL}
     for name, hook in config.hooks.items():
         if not hook.enabled:
             continue

@@ -156,6 +156,11 @@ class Config(Settings, frozen=True, kw_only=True):
     triggers: Mapping[str, TriggerSettings] = {}
     warnings: tuple[str, ...] = ()
 
+    @property
+    def served(self) -> tuple[str, ...]:
+        """The names of the channels that are on."""
+        return tuple(name for name, one in self.channels.items() if one.enabled)
+
 
 def every_key() -> list[str]:
     """The keys whose names are known in advance, dotted."""

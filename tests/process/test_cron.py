@@ -38,3 +38,12 @@ async def test_a_text_that_was_due_is_sent_once(world: World, when: str) -> None
     assert without_repeats(world.texts(1))[1:] == ["Tea!"]
     assert world.rows("SELECT status FROM occurrences") == [("done",)]
     world.verify()
+
+
+async def test_a_chat_of_no_channel_is_refused_when_it_is_named(world: World) -> None:
+    await world.start()
+    world.telegram.say(1, "/cron add to=telgram:1 +2s Tea!")
+    (told,) = await world.answered(1)
+    assert told == "to: no channel 'telgram' is on; there are cli, telegram."
+    world.telegram.say(1, "/cron list")
+    assert (await world.answered(1, 2))[1] == "There is nothing."
