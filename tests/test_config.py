@@ -396,7 +396,7 @@ def test_a_slip_is_a_warning_that_names_the_likely_key(
         ("zzz = 1", "zzz is not a known key and is ignored."),
         ('"a\\nb" = 1', "'a\\nb' is not a known key and is ignored."),
         ("[agentt]\nx = 1", "agentt is not a known key and is ignored; did you mean agent?"),
-        ("[quiet]\nx = 1", "quiet.x is not a known key and is ignored."),
+        ("[quiet]\nqqqqqq = 1", "quiet.qqqqqq is not a known key and is ignored."),
     ],
 )
 def test_what_nobody_knows_yet_is_a_warning(home: Path, text: str, warning: str) -> None:

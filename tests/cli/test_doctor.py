@@ -264,6 +264,7 @@ def test_values_are_shown_with_defaults_and_without_secrets(home: Path) -> None:
     assert set(configfile.chosen(environ(home), "web")) == {
         "web.enabled",
         "web.host",
+        "web.hosts",
         "web.port",
         "web.token",
     }
