@@ -235,13 +235,15 @@ def _last_said(fresh: Sequence[Entry]) -> Entry | None:
 
 def _worth(fresh: Sequence[Entry], spoke: frozenset[str]) -> list[Entry] | None:
     """What there is to sum up: runs that people began, and others that told somebody something (a
-    heartbeat that found nothing to say did not). None: nothing."""
+    heartbeat that found nothing to say did not). A background run is remembered where its end was
+    told. None: nothing."""
     begun: dict[str, bool] = {}
     for entry in fresh:
         body = entry.body
         if isinstance(body, UserEntry) and not order(body.text):
-            stateless = body.terms is not None and body.terms.history is not None
-            worth = not stateless and (body.origin in _PEOPLE or entry.run_id in spoke)
+            terms = body.terms
+            apart = terms is not None and (terms.history is not None or body.origin is Origin.RUN)
+            worth = not apart and (body.origin in _PEOPLE or entry.run_id in spoke)
             begun[entry.run_id] = begun.get(entry.run_id, False) or worth
     said = [entry for entry in fresh if begun.get(entry.run_id, False)]
     answered = any(isinstance(entry.body, ReplyEntry) for entry in said)

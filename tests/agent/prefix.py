@@ -8,10 +8,15 @@ from pathlib import Path
 import msgspec
 
 from nanobot import workspace
-from nanobot.agent.persona import Persona
+from nanobot.mind.helper import Helpers
+from nanobot.mind.recall import AutoRecall, Recall
+from nanobot.mind.stages import Mind
+from nanobot.mind.triage import Triage, View
 from nanobot.providers.base import Completion, ModelRequest
+from nanobot.settings import DecisionSettings
 from nanobot.skills import Skills
-from nanobot.testing import Options, ScriptedProvider, asks_for, gateway
+from nanobot.testing import FakeGateway, Options, ScriptedProvider, asks_for, gateway
+from nanobot.thoughts import RecallEntry, TriageEntry
 from nanobot.tools.files import file_tools
 from nanobot.tools.roots import Roots
 from nanobot.tools.skill import skill_tool
@@ -31,24 +36,43 @@ def shared(before: bytes, after: bytes) -> int:
     )
 
 
+def is_triage(request: ModelRequest) -> bool:
+    return str(request.messages[0].content).startswith("You decide what an assistant does")
+
+
+def thinking(bot: FakeGateway) -> Mind:
+    """Every stage there is before acting."""
+    helpers, clock = Helpers(bot.provider), bot.home.clock
+    view = View(bot.memory, None)
+    triage = Triage(bot.journal, helpers, bot.starter, clock, DecisionSettings(), view)
+    return Mind(triage, AutoRecall(Recall(bot.memory, 5), bot.journal, helpers, clock))
+
+
 async def sent_again(folder: Path) -> float:
-    """The share of what is sent that was sent before, over a session of TURNS turns; every fifth
-    of them calls a tool, which changes a file of the prompt."""
+    """The share of what runs send that was sent before, over a session of TURNS turns with memory,
+    recall and triage (whose own calls are small, and apart); every fifth of them calls a tool,
+    which changes a file of the prompt."""
     workspace.prepare(folder)
     script: list[Completion | str] = []
     for turn in range(TURNS):
         if turn % 5 == 4:
-            note = f"turn {turn}: a thing to remember"
+            note = f"- What people ask in question {turn} is a thing to remember"
             script.append(asks_for("write_file", path="MEMORY.md", content=note))
         script.append(f"This is the answer to question {turn}, in a sentence or two, as usual.")
     tools = [*file_tools(Roots(folder)), skill_tool(Skills(folder))]
-    provider = ScriptedProvider(*script)
-    made = Options(persona=Persona(folder))
+    answers = iter(script)
+    provider = ScriptedProvider(otherwise=lambda one: "{}" if is_triage(one) else next(answers))
+    made = Options(workspace=folder, accept="auto", before=thinking)
     async with gateway(provider, tools=tools, options=made) as bot:
         for turn in range(TURNS):
             await bot.channel.push(f"Here is question {turn}, of ordinary length, as people ask.")
             await bot.channel.pop()
-    requests = [sent(request) for request in provider.requests]
+        thoughts = [entry.body for entry in bot.home.entries("fake:1")]
+    if sum(isinstance(one, TriageEntry) for one in thoughts) != TURNS:
+        raise AssertionError("not every turn was triaged")
+    if sum(isinstance(one, RecallEntry) for one in thoughts) != TURNS // 5 - 1:
+        raise AssertionError("memory added something twice, or nothing")
+    requests = [sent(one) for one in provider.requests if not is_triage(one)]
     if len(requests) != TURNS + TURNS // 5:
         raise AssertionError(f"the model was asked {len(requests)} times")
     again = sum(shared(before, after) for before, after in pairwise(requests))

@@ -15,7 +15,15 @@ from nanobot.providers.base import ModelProfile, ModelRequest
 from nanobot.repositories.remembering import SqlRemembering
 from nanobot.session.entries import ReplyEntry
 from nanobot.store.unit import Writer
-from nanobot.testing import FakeGateway, ManualClock, MemoryHome, ScriptedProvider, gateway
+from nanobot.testing import (
+    FakeGateway,
+    ManualClock,
+    MemoryHome,
+    Options,
+    ScriptedProvider,
+    asks_for,
+    gateway,
+)
 from nanobot.thoughts import RememberEntry
 from nanobot.tools.base import Effect
 from tests.agent.tooling import Recorder, bodies
@@ -31,6 +39,10 @@ def model(summary: Any = "Ada likes tea.", **profile: Any) -> ScriptedProvider:
         otherwise=lambda request: summary if is_summing(request) else "ok",
         model=ModelProfile(name="scripted", provider="test", **profile),
     )
+
+
+def otherwise(request: ModelRequest) -> str:
+    return "The moon is far." if is_summing(request) else "ok"
 
 
 def records(bot: FakeGateway) -> SqlRemembering:
@@ -199,6 +211,23 @@ async def test_what_came_from_outside_waits_for_a_person() -> None:
         await remembering(bot, memory).look()
         ((_, provenance, state, _),) = memory.texts["owner"]
         assert (state, provenance.tainted) == ("proposed", True)
+
+
+async def test_a_background_run_is_remembered_where_its_end_was_told_alone() -> None:
+    spawning = asks_for("spawn", task="look at the moon", label="The moon")
+    asked, memory = ScriptedProvider(spawning, otherwise=otherwise), FakeMemory()
+    async with gateway(asked, options=Options(spawn=True)) as bot:
+        await say(bot, "how far is the moon?")
+        await bot.channel.pop()
+        await bot.settle()
+        later(bot)
+        service = remembering(bot, memory)
+        await service.look()
+        await service.look()
+        (summing,) = summings(asked)
+        assert "how far is the moon?" in summing
+        assert list(memory.texts) == ["owner"]
+        assert await records(bot).due(60.0) == []
 
 
 async def test_whatever_is_kept_is_proposed_where_a_person_wants_to_be_asked() -> None:
