@@ -6,6 +6,7 @@ the control socket.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 TERMINAL = "cli"
 """The channel of the command line and of the control socket."""
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+_STRANGE = re.compile(r"Invalid enum value (.*) - at `\$\.(\w+)`", re.DOTALL)
 _BY_POWER = (Role.OWNER, Role.MEMBER, Role.GUEST)
 _YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
@@ -260,8 +263,18 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return msgspec.convert(given, self.arguments, strict=strict)
         except msgspec.ValidationError as error:
-            reason = str(error).replace("`$.", "`").replace("Object ", "it ")
-            raise UsageError(f"{self.name}: {reason}") from None
+            raise UsageError(f"{self.name}: {_told(str(error), self.arguments)}") from None
+
+
+def _told(reason: str, arguments: type[Arguments]) -> str:
+    """Why arguments do not fit, in the words of their names and values."""
+    if missing := _MISSING.fullmatch(reason):
+        return f"`{missing[1]}` is missing"
+    if strange := _STRANGE.fullmatch(reason):
+        kind = next(f.type for f in msgspec.structs.fields(arguments) if f.name == strange[2])
+        known = msgspec.json.schema(kind).get("enum", ())
+        return f"{strange[1]} is none of {', '.join(str(one) for one in known if one)}"
+    return reason.replace("`$.", "`").replace("Object ", "it ")
 
 
 def _parameter(field: msgspec.structs.FieldInfo) -> Parameter:
