@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot import config, settings
+from nanobot import config, settings, triggering
 from nanobot.budgets import Budgets
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.models import KNOWN_PROVIDERS
@@ -175,6 +175,20 @@ def test_the_people_page_configures_what_it_says(tmp_path: Path) -> None:
         assert found.channels["telegram"].owners == ("1001",)
     assert found
     assert set(found.channels["telegram"].chats) == {"-1001234", "-1005678"}
+
+
+@pytest.mark.parametrize("page", ["heartbeat", "quiet"])
+def test_the_pages_on_what_is_said_unasked_configure_what_they_say(
+    tmp_path: Path, page: str
+) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    blocks = re.findall(r"^(    \[(?:.*\n    ?|\n)*.*\n)", text, re.MULTILINE)
+    (tmp_path / "config.toml").write_text("".join(textwrap.dedent(one) for one in blocks))
+    found = config.load({"NANOBOT_HOME": str(tmp_path)})
+    assert found.warnings == ()
+    triggering.check(found, "UTC")
+    settings = found.heartbeat if page == "heartbeat" else found.quiet
+    assert (settings.quiet_from, settings.zone) == ("22:00", "Europe/Berlin")
 
 
 def test_the_page_on_budgets_configures_what_it_says(tmp_path: Path) -> None:
