@@ -19,6 +19,7 @@ from nanobot import personas, triggering, workspace
 from nanobot.adapters import open_channel
 from nanobot.budgets import Budgets
 from nanobot.cli.calling import asked
+from nanobot.cli.heartbeats import hindrances
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.plugins import broken
 from nanobot.cli.trials import try_channel, try_model
@@ -30,7 +31,6 @@ from nanobot.repositories.inspecting import inspect
 from nanobot.skills import Skills
 from nanobot.system import local_zone
 from nanobot.tools.sandbox import REMEDY, Sandbox, find_bwrap
-from nanobot.triggers import heartbeat
 from nanobot.triggers.events.sensors import sensors_of
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
@@ -115,8 +115,8 @@ async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Men
         return
     for thing in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
         yield thing
-    if config.heartbeat.enabled and (wrong := heartbeat.trouble(config.workspace)):
-        yield Finding(about="heartbeat", level="warning", text=wrong)
+    for one in await _heartbeat(config):
+        yield one
     for left in broken():
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
@@ -308,6 +308,13 @@ async def _watches(config: Config) -> list[Finding]:
         text = "watched while the gateway runs: " + ", ".join(one.name for one in sensors)
         return [*found, Finding(about=about, level="ok", text=text)]
     return [*found, *(Finding(about=n, level="ok", text=seen[n]) for n in sorted(seen))]
+
+
+async def _heartbeat(config: Config) -> list[Finding]:
+    return [
+        Finding(about="heartbeat", level="warning", text=text, remedy=remedy)
+        for text, remedy in await hindrances(config)
+    ]
 
 
 def _store(config: Config) -> Finding:

@@ -319,3 +319,18 @@ async def test_a_folder_in_the_place_of_the_heartbeats_file_is_a_warning(world: 
     (world.workspace / "HEARTBEAT.md").mkdir(parents=True)
     _, found = await doctor(world)
     assert found["heartbeat"] == ["warning"]
+
+
+async def test_a_chat_that_is_gone_for_the_heartbeat_is_found_beside_the_gateway(
+    world: World,
+) -> None:
+    asked = '{"content": "Hello?", "channel": "telegram", "chat_id": "77"}'
+    world.configure(more='[heartbeat]\nto = "telegram:77"')
+    await world.start()
+    world.telegram.say(1, f"tool:message:{asked}")
+    await world.eventually(lambda: "Chat not found" in world.log)
+    ran = await run_in(world, "doctor", "--json")
+    (found,) = [one for one in json.loads(ran.out) if one["about"] == "heartbeat"]
+    assert found["level"] == "warning"
+    assert "telegram:77" in found["text"]
+    assert "Chat not found" in found["text"]
