@@ -19,6 +19,7 @@ from nanobot.web.guards import host_allowed, origin_allowed, token_shown
 from nanobot.web.wire import Problem, WireServer, answer
 
 _CONNECTIONS = 512
+_IDLE_SECONDS = 15.0
 _BACKLOG = 1_024
 _FINISH_SECONDS = 5.0
 
@@ -37,9 +38,19 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebServer:
-    """Serves `routes` to whoever the guards let through. `url` is where, once it serves."""
+    """Serves `routes` to whoever the guards let through. `url` is where, once it serves.
+    `connections` are as many as there may be at once (None: what the process has room for), each
+    with `idle_seconds` for the head of a request."""
 
-    def __init__(self, settings: WebSettings, token: str, routes: Sequence[Route]) -> None:
+    def __init__(
+        self,
+        settings: WebSettings,
+        token: str,
+        routes: Sequence[Route],
+        *,
+        connections: int | None = None,
+        idle_seconds: float = _IDLE_SECONDS,
+    ) -> None:
         self.url = ""
         self.draining = False
         self._settings = settings
@@ -48,11 +59,13 @@ class WebServer:
         self._hosts = (*settings.hosts, settings.host)
         self._listening: asyncio.Server | None = None
         self._wire: WireServer | None = None
+        self._most = _room() if connections is None else connections
+        self._idle = idle_seconds
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Serve within. Raises ConfigError where it cannot listen."""
-        self._wire = WireServer(self._answer, _room())
+        self._wire = WireServer(self._answer, self._most, self._idle)
         host, port = self._settings.host, self._settings.port
         loop = asyncio.get_running_loop()
         try:

@@ -11,8 +11,6 @@ import msgspec
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-IDLE_SECONDS = 15.0
-"""How long a connection may take for the head of a request."""
 _LINGER_SECONDS = 2.0
 _QUIET = {
     "Server": "nanobot",
@@ -102,11 +100,13 @@ class _Connection(RequestHandler):
 
 
 class WireServer(web.Server):
-    """Makes a connection of each that comes, up to `most` at once; more are told to come later."""
+    """Makes a connection of each that comes, up to `most` at once; more are told to come later.
+    Each has `idle_seconds` for the head of a request, from its start and from the answer before."""
 
-    def __init__(self, handler: Handler, most: int) -> None:
+    def __init__(self, handler: Handler, most: int, idle_seconds: float) -> None:
         super().__init__(handler)
         self._most = most
+        self._idle = idle_seconds
         self._log = logging.getLogger("nanobot.web")
         self._log.addHandler(logging.NullHandler())
         self._log.propagate = False
@@ -116,7 +116,7 @@ class WireServer(web.Server):
         return _Connection(
             self,
             loop=self._loop,
-            keepalive_timeout=IDLE_SECONDS,
+            keepalive_timeout=self._idle,
             lingering_time=_LINGER_SECONDS,
             auto_decompress=False,
             access_log=None,  # type: ignore[arg-type]  # None means none

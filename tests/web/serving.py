@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from nanobot.cron.jobs import Taken
 from nanobot.errors import StoreUnwritable
@@ -60,6 +61,7 @@ class Bench:
         web: WebSettings = WebSettings(port=0),  # noqa: B008 - frozen
         more: Sequence[Route] = (),
         body_seconds: float = PATIENCE,
+        **limits: Any,
     ) -> AsyncIterator[WebServer]:
         """A server with the hooks, health and `more`; its token is `token`."""
         routes = [
@@ -67,7 +69,7 @@ class Bench:
             *hooks_route(Hooks({hook.name: hook for hook in hooks}), body_seconds),
             *more,
         ]
-        server = WebServer(web, "token", routes)
+        server = WebServer(web, "token", routes, **limits)
         async with server.serving():
             yield server
 
