@@ -8,10 +8,9 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-from telegram import Bot
-
 from nanobot.errors import ChatGone, DeliveryError, NotSent, OutcomeUnknown, Refused
 from nanobot_channels._telegram_http import AiohttpRequest, ApiRefusal, NothingSent
+from nanobot_channels._telegram_library import Bot
 
 _READ_SECONDS = 20.0
 _WRITE_SECONDS = 20.0

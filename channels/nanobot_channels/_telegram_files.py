@@ -10,14 +10,13 @@ from typing import Any
 
 import msgspec
 from loguru import logger
-from telegram import InputFile
-from telegram.error import TelegramError
 
 from nanobot.bus.events import Attachment
 from nanobot.errors import ChannelDown, Refused
 from nanobot_channels._images import dimensions
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
 from nanobot_channels._telegram_http import ApiRefusal, TooMuch
+from nanobot_channels._telegram_library import InputFile, TelegramError
 from nanobot_channels._text import file_name
 
 CAPTION_LIMIT = 1024

@@ -16,11 +16,10 @@ from typing import Any
 
 import aiohttp
 import msgspec
-from telegram.error import NetworkError, TelegramError
-from telegram.request import BaseRequest, RequestData
 from yarl import URL
 
 from nanobot_channels._net import proxy_for, trusted_authorities
+from nanobot_channels._telegram_library import BaseRequest, NetworkError, RequestData, TelegramError
 
 _CONNECT_SECONDS = 5.0
 _POOL_SECONDS = 10.0

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 from loguru import logger
-from telegram.error import TelegramError
 
 from nanobot.bus.events import InboundMessage
 from nanobot.errors import BadCredentials
 from nanobot.ports import Clock, Intake
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
+from nanobot_channels._telegram_library import TelegramError
 from nanobot_channels._telegram_types import Me
 from nanobot_channels._telegram_updates import (
     ALLOWED_UPDATES,

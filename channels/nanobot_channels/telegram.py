@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
-from telegram.error import TelegramError
 
 from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import ChannelDown, ConfigError, Refused
@@ -18,6 +17,7 @@ from nanobot.ports import Capabilities, Clock, Command, Intake, Mark, OutboundPa
 from nanobot_channels import _telegram_files, _telegram_parts
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
 from nanobot_channels._telegram_http import ApiRefusal
+from nanobot_channels._telegram_library import TelegramError
 from nanobot_channels._telegram_menu import menu
 from nanobot_channels._telegram_parts import Payload, payload_of
 from nanobot_channels._telegram_polling import Polling, refused_token

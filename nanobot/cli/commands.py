@@ -67,10 +67,9 @@ def agent(
 @app.command()
 def gateway(context: typer.Context) -> None:
     """Serve the configured channels until stopped (SIGTERM or Ctrl-C drains and ends)."""
-    from nanobot.cli.serve import serve  # noqa: PLC0415 - loads the whole of nanobot
+    from nanobot.cli import serve  # noqa: PLC0415 - loads the whole of nanobot
 
-    with errors():
-        serve(context.obj)
+    serve.gateway(context.obj)
 
 
 groups = faces.add(app, OPERATIONS)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import typer
 
 from nanobot.errors import NanobotError
 
@@ -14,12 +13,13 @@ INTERRUPTED = 130
 
 @contextmanager
 def errors() -> Iterator[None]:
-    """Errors of ours end with their exit code and one clear line, an interrupt with 130."""
+    """Errors of ours end with their exit code and one clear line, an interrupt with 130: both raise
+    SystemExit."""
     try:
         yield
     except NanobotError as error:
-        typer.echo(f"nanobot: {error}", err=True)
-        raise typer.Exit(error.exit_code) from None
+        print(f"nanobot: {error}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from None
     except (KeyboardInterrupt, EOFError):
-        typer.echo("", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        print(file=sys.stderr)
+        raise SystemExit(INTERRUPTED) from None

@@ -10,14 +10,20 @@ from collections.abc import Mapping
 from loguru import logger
 
 from nanobot.app import Gateway
+from nanobot.cli.exits import errors
 from nanobot.cli.logs import to_stderr
 from nanobot.config import Config, load
 
 _FORCED = 1
 
 
-def serve(environ: Mapping[str, str]) -> None:
-    """Run the gateway in the foreground. Raises ConfigError or StoreError at the start."""
+def gateway(environ: Mapping[str, str]) -> None:
+    """Run the gateway in the foreground until it is stopped; see `errors` for other ends."""
+    with errors():
+        _run(environ)
+
+
+def _run(environ: Mapping[str, str]) -> None:
     to_stderr(environ, "INFO")
     config = load(environ)
     for warning in config.warnings:

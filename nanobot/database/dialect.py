@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from nanobot.database.hot import hot
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 _ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtext(:n))")
 
@@ -19,12 +22,18 @@ def alone(connection: sa.Connection, name: str) -> None:
         connection.execute(_ALONE, {"n": name})
 
 
+def insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that may say what is done ON CONFLICT."""
+    if dialect != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - 2 MB, for nothing with SQLite
+
+    return postgresql.insert(table)
+
+
 @cache
 def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[Any]) -> sa.Executable:
-    if dialect == "postgresql":
-        once: sa.Insert = postgresql.insert(table).on_conflict_do_nothing()
-    else:
-        once = sqlite.insert(table).on_conflict_do_nothing()
+    once = insert(dialect, table).on_conflict_do_nothing()
     made = once.returning(*told) if told else once
     hot(made)
     return made
@@ -40,7 +49,7 @@ def insert_ignore(
 
 @cache
 def _insert_or_turn(dialect: str, table: sa.Table, only: sa.TextClause) -> sa.Executable:
-    once = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    once = insert(dialect, table)
     made = once.on_conflict_do_update(
         index_elements=["key"],
         set_={name: once.excluded[name] for name in ("body", "state", "created_at", "settled_at")},

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from nanobot.asides import AsideCall, Reserved, Took
 from nanobot.budgets import (
@@ -23,7 +22,7 @@ from nanobot.budgets import (
 )
 from nanobot.bus.events import OutboundKind
 from nanobot.database import schema
-from nanobot.database.dialect import alone, insert_ignore
+from nanobot.database.dialect import alone, insert, insert_ignore
 from nanobot.database.hot import hot
 from nanobot.database.sqlite import Database
 from nanobot.journal import Ending, Lane, Run
@@ -97,7 +96,7 @@ hot(_RESERVE, _OPEN, _LEFT, _SETTLE, _OF_ROOT, _STANDING)
 
 @cache
 def _add(dialect: str) -> sa.Executable:
-    once = postgresql.insert(_t) if dialect == "postgresql" else sqlite.insert(_t)
+    once = insert(dialect, _t)
     amounts = ("requests", "tokens_in", "tokens_out", "cost", "unpriced")
     made = once.on_conflict_do_update(
         index_elements=["day", "level", "name"],

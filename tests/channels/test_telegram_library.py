@@ -1,0 +1,29 @@
+"""python-telegram-bot is loaded without what it takes in and the channel has no use for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from nanobot_channels._telegram_library import absent
+
+
+def test_what_was_hidden_while_it_loaded_can_be_had_afterwards() -> None:
+    code = (
+        "import sys, nanobot_channels.telegram\n"
+        "assert not {'cryptography', 'rich', 'httpx._main'} & sys.modules.keys()\n"
+        "import cryptography.hazmat.primitives.hashes, httpx, httpx._main\n"
+        "httpx.Client().close()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_loaded_already_is_not_hidden_and_nothing_stays_so_after_an_error() -> None:
+    before = dict(sys.modules)
+    with pytest.raises(ImportError), absent("json", "nowhere_at_all"):
+        assert sys.modules["json"] is before["json"]
+        import nowhere_at_all  # type: ignore[import-not-found] # noqa: F401, PLC0415
+    assert dict(sys.modules) == before
