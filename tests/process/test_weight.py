@@ -1,4 +1,4 @@
-"""What a gateway holds in memory for nothing: libraries that it needs only for what it was not asked."""
+"""What a gateway must not hold in memory: libraries for what nobody asked of it."""
 
 from __future__ import annotations
 
