@@ -26,17 +26,7 @@ OCCURRENCE_OPEN = sa.text("occurrences.status IN ('running', 'waiting')")
 
 
 def _partial(name: str, where: sa.TextClause, *columns: sa.Column[Any]) -> None:
-    sa.Index(name, *columns, sqlite_where=where)
-
-
-@sa.event.listens_for(metadata, "before_create")
-def _partial_there_too(_: sa.MetaData, connection: sa.Connection, **_more: object) -> None:
-    # Naming an option of PostgreSQL loads all that SQLAlchemy has for it: 2 MB and 60 ms.
-    if connection.dialect.name == "postgresql":
-        for table in metadata.tables.values():
-            for index in table.indexes:
-                where = index.dialect_options["sqlite"]["where"]
-                index.dialect_options["postgresql"]["where"] = where
+    sa.Index(name, *columns, sqlite_where=where)  # for PostgreSQL see migrate.create
 
 
 _Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
