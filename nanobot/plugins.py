@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
@@ -9,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from loguru import logger
 
-from nanobot.boundary import boundary
+from nanobot.boundary import Caught, boundary
 from nanobot.errors import NanobotError, PluginBroken
 
 TOOLS = "nanobot.tools"
@@ -18,7 +19,12 @@ RUN_TYPES = "nanobot.run_types"
 TRIGGERS = "nanobot.triggers"
 PROVIDERS = "nanobot.providers"
 
+IMPORT_SECONDS = 10.0
+"""So long may the import of a package take; a start waits for nothing longer."""
+
 _OWN = "nanobot"
+# For the whole process: its locks of modules are the process's, too.
+_stuck: dict[str, threading.Thread] = {}
 T = TypeVar("T")
 
 
@@ -46,11 +52,19 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 class Plugins:
     """What is installed, as one start sees it. Nothing here fails because of somebody else's code:
     what is broken is named in the log and in `left_out`. `points`: instead of what is installed.
+
+    Packages of others are imported on a thread of their own, for at most `patience` seconds. One
+    that takes longer is left out with everything else of its package; its thread cannot be ended,
+    and keeps Python's locks of the modules that it is importing. Nothing else waits for these
+    unless it imports the same modules; the process ends without waiting for the thread.
     """
 
-    def __init__(self, points: Iterable[EntryPoint] | None = None) -> None:
+    def __init__(
+        self, points: Iterable[EntryPoint] | None = None, patience: float = IMPORT_SECONDS
+    ) -> None:
         self.left_out: list[LeftOut] = []
         self._points = None if points is None else list(points)
+        self._patience = patience
 
     def each(
         self, group: str, use: Callable[[Found[Any]], T], *, own: bool = True
@@ -93,13 +107,43 @@ class Plugins:
         why = ""
         with boundary(f"{point.name} of {point.group}") as caught:
             try:
-                found = Found(name=point.name, package=_package(point), what=point.load())
-                return Found(name=found.name, package=found.package, what=use(found))
+                package = _package(point)
+                what = point.load() if package == _OWN else self._imported(point, caught)
+                if caught.error is None:
+                    found = Found(name=point.name, package=package, what=what)
+                    return Found(name=found.name, package=package, what=use(found))
             except NanobotError as error:
                 why = str(error)
         if caught.error is not None:
             why = f"{type(caught.error).__name__}: {caught.error}"
         return self._leave(point, why)
+
+    def _imported(self, point: EntryPoint, caught: Caught) -> Any:
+        """What it gives, or None and the error in `caught`. Raises PluginBroken if its import does
+        not end."""
+        given: list[Any] = []
+        failed: list[Exception] = []
+
+        def load() -> None:
+            with boundary(f"{point.name} of {point.group}") as inner:
+                given.append(point.load())
+            if inner.error is not None:
+                failed.append(inner.error)
+
+        root = point.module.partition(".")[0]
+        if root in _stuck and _stuck[root].is_alive():
+            raise PluginBroken(f"the import of {root} is stuck")
+        thread = threading.Thread(target=load, name=f"import {point.module}", daemon=True)
+        thread.start()
+        thread.join(self._patience)
+        if thread.is_alive():
+            _stuck[root] = thread
+            raise PluginBroken(
+                f"its import has not ended within {self._patience:g} s; what takes time belongs "
+                "into the functions that need it"
+            )
+        caught.error = failed[0] if failed else None
+        return given[0] if given else None
 
     def _leave(self, point: EntryPoint, why: str) -> LeftOut:
         short = " ".join(why.split())[:500]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import threading
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import NoReturn, get_args
 
 import msgspec
@@ -153,6 +155,55 @@ def test_an_interruption_by_the_keyboard_passes_a_boundary() -> None:
     with boundary("a test") as caught:
         sys.exit("enough")
     assert isinstance(caught.error, WantedToExit)
+
+
+def test_an_import_without_an_end_is_left_out_with_its_package_and_the_others_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, begun = tmp_path / "over", tmp_path / "begun"
+    package = tmp_path / "sleepers"
+    package.mkdir()
+    package.joinpath("__init__.py").write_text("")
+    package.joinpath("asleep.py").write_text(
+        "import time\n"
+        "from pathlib import Path\n"
+        f"with Path({str(begun)!r}).open('a') as file: file.write('x')\n"
+        f"while not Path({str(over)!r}).exists(): time.sleep(0.01)\n"
+        "TOOL = 5\n"
+    )
+    package.joinpath("awake.py").write_text("from tests.test_plugins import ECHO as TOOL\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    asleep = EntryPoint("asleep", "sleepers.asleep:TOOL", TOOLS)
+    plugins = Plugins(
+        [
+            asleep,
+            EntryPoint("awake", "sleepers.awake:TOOL", TOOLS),
+            EntryPoint("other", f"{__name__}:two_tools", TOOLS),
+            EntryPoint("asleep", "sleepers.asleep:TOOL", RUN_TYPES),
+        ],
+        patience=1.0,
+    )
+    try:
+        tools = ToolRegistry()
+        register_installed(tools, plugins)
+        assert [spec.name for spec in tools.specs()] == ["one", "two"]
+        assert installed(plugins, ()) == []
+        first, *others = whys(plugins)
+        assert first.startswith("its import has not ended within 1 s")
+        assert others == ["the import of sleepers is stuck"] * 2
+        assert begun.read_text() == "x"
+        tools = ToolRegistry()
+        register_installed(tools, Plugins([asleep]))
+        assert tools.specs() == ()
+    finally:
+        over.touch()
+        for thread in threading.enumerate():
+            if thread.name == "import sleepers.asleep":
+                thread.join(30)
+    # What came to itself is used by the next look.
+    again = Plugins([asleep])
+    register_installed(ToolRegistry(), again)
+    assert whys(again) == ["it gives a int, not a nanobot.tools.base.Tool"]
 
 
 # Run types
