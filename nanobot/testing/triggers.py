@@ -70,8 +70,8 @@ async def _running(trigger: Trigger, taker: Taker) -> AsyncIterator[asyncio.Task
     async def run() -> None:
         try:
             await trigger.run(taker)
-        except StoreUnwritable:
-            return  # as the gateway's host: it is started again
+        except* StoreUnwritable:
+            pass  # as the gateway's host: it is started again
 
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(run(), name="trigger")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -9,10 +11,11 @@ from nanobot.app import Gateway
 from nanobot.tasks.builtin import builtin_types
 from nanobot.tasks.port import Made
 from nanobot.tasks.types import Bench, RunType
-from nanobot.testing import (
-    run_types,
-)
+from nanobot.testing import MemoryHome, Process, gateway, run_types
+from nanobot.tools.addresses import Addresses
 from nanobot.tools.roots import Roots
+from nanobot.tools.web_fetch import Web, web_fetch_tool
+from tests.doubles.web_server import PUBLIC, WebServer
 
 
 class Args(msgspec.Struct, frozen=True):
@@ -35,6 +38,23 @@ async def test_run_types_of_ours_keep_what_the_port_promises(
     }
     for name, given in good.items():
         await check(run_types.Case(kind=kinds[name], good=given, tools=tools))
+
+
+@pytest.mark.parametrize("check", run_types.CHECKS, ids=lambda check: check.__name__)
+async def test_those_over_conversations_and_pages_keep_it_too(
+    tmp_path: Path, check: run_types.Check
+) -> None:
+    async with WebServer() as site, MemoryHome() as home, gateway(home=home) as bot:
+        await bot.channel.push("Hello, I am Ann.", chat="1")
+        await bot.channel.pop()
+        kinds = {kind.name: kind for kind in builtin_types(Process(home).journal, Roots(tmp_path))}
+        fetch = web_fetch_tool(Web(Addresses((f"{PUBLIC}/32",), site.look_up)))
+        good = {
+            "summarize_conversation": {"session_key": "fake:1"},
+            "fetch_web": {"url": site.page("/owls", b"<p>Owls see well.</p>")},
+        }
+        for name, given in good.items():
+            await check(run_types.Case(kind=kinds[name], good=given, tools=[fetch]))
 
 
 async def performed(given: Args, bench: Bench) -> Made:
