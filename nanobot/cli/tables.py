@@ -12,7 +12,9 @@ _GAP = 2
 _NARROWEST = 6
 # What people copy into the next command is cut only when nothing else is left to cut.
 _COPIED = frozenset({"id", "key", "session_key", "run", "address", "head", "name", "usage"})
-_PLACES = frozenset({"session_key", "address"})
+_PLACES = frozenset({"session_key", "address", "run"})
+# Columns that still tell something: as wide they stay while others can be cut.
+_READABLE, _TELLING = 14, 9
 _BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 _BAD = frozenset({"failed", "dead"})
 
@@ -36,10 +38,27 @@ def table(rows: Sequence[Any], now: float, *, width: int, colour: bool) -> str:
 
 
 def page(result: Any, now: float, *, width: int) -> str:
-    """One thing, field by field."""
+    """One thing, field by field, and all of it: what is long goes on in the next line."""
     found = pairs(result, now)
     room = max((len(name) for name, _ in found), default=0)
-    return "\n".join(f"{name:<{room}}  {cut(value, width - room - 2)}" for name, value in found)
+    indent = "\n" + " " * (room + _GAP)
+    lines = ((name, _wrapped(value, max(width - room - _GAP, _READABLE))) for name, value in found)
+    return "\n".join(f"{name:<{room}}  {indent.join(value)}" for name, value in lines)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines, words = [""], text.split(" ")
+    for word in words:
+        longer = f"{lines[-1]} {word}".lstrip()
+        if columns(longer) <= width:
+            lines[-1] = longer
+            continue
+        lines += [word] if lines[-1] else []
+        lines[-1] = word
+        while columns(lines[-1]) > width:
+            head = cut(lines[-1], width)[:-1]
+            lines[-1:] = [head, lines[-1][len(head) :]]
+    return lines
 
 
 def columns(text: str) -> int:
@@ -69,9 +88,17 @@ def cut(text: str, width: int) -> str:
 def _fit(widths: list[int], fields: Sequence[str], width: int) -> None:
     """Narrow the widest columns until all fit; first those that nobody copies from, then those that
     can still be told apart when they are cut."""
-    for cuttable in (frozenset(fields) - _COPIED, _PLACES, frozenset(fields)):
+    others = frozenset(fields) - _COPIED
+    steps = (
+        (others, _READABLE),
+        (_PLACES, _TELLING),
+        (others, _NARROWEST),
+        (_PLACES, _NARROWEST),
+        (frozenset(fields), _NARROWEST),
+    )
+    for cuttable, floor in steps:
         while sum(widths) + _GAP * (len(widths) - 1) > width:
-            wide = [n for n, w in enumerate(widths) if w > _NARROWEST and fields[n] in cuttable]
+            wide = [n for n, w in enumerate(widths) if w > floor and fields[n] in cuttable]
             if not wide:
                 break
             widths[max(wide, key=lambda n: widths[n])] -= 1
