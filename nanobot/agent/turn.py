@@ -110,9 +110,14 @@ class Turn:
 
     @property
     def private(self) -> bool:
-        """Whether one person alone reads here. Unless somebody spoke here, nobody knows: no."""
+        """Whether one person alone reads here. Unless somebody spoke here, or where this was begun,
+        nobody knows: no."""
         said = [entry.body for entry in self.log if isinstance(entry.body, UserEntry)]
-        spoken = any(body.origin in (Origin.USER, Origin.API, Origin.LIFECYCLE) for body in said)
+        spoken = any(
+            body.origin in (Origin.USER, Origin.API, Origin.LIFECYCLE)
+            or (body.terms is not None and body.terms.private)
+            for body in said
+        )
         return spoken and not any(body.group for body in said)
 
     @property

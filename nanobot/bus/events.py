@@ -97,7 +97,8 @@ class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `run_id` is the run's identity, chosen by the caller. `tools` are all it may use; `tool_order`
     comes first in what the model is shown. `history` are (role, text) pairs that the model sees
     instead of the session's past. `direct`: the answer goes back to the caller and is not
-    delivered anywhere. `unattended`: nobody is there who could be asked anything. `digest` tells
+    delivered anywhere. `unattended`: nobody is there who could be asked anything. `private`: it
+    was begun where one person alone reads, so it has that one's memory. `digest` tells
     whether two callers asked for the same thing. `model` is asked instead of the session's. `type`
     is what a background run does, other than asking the model, with its `input` (JSON). `approve`:
     whoever asked wants to agree to every call that no rule of the configuration allows. `told`
@@ -108,6 +109,7 @@ class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str = ""
     direct: bool = False
     unattended: bool = False
+    private: bool = False
     model: str = ""
     type: str = ""
     input: str = ""

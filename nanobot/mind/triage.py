@@ -252,6 +252,7 @@ def _wanted(turn: Turn, key: str, run: Run) -> Wanted:
         address=turn.address,
         sender_id=asked.sender_id,
         role=asked.role,
+        private=turn.private,
     )
     alone = run.conversation_id is None and asked.role is Role.OWNER
     return Wanted(

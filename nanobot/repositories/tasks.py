@@ -23,7 +23,7 @@ from nanobot.database.dialect import alone
 from nanobot.database.sqlite import Database
 from nanobot.errors import Fenced, ToolError
 from nanobot.journal import Admission, Ending, Run
-from nanobot.session.entries import UserEntry
+from nanobot.session.entries import Body, UserEntry
 from nanobot.store import admission, log, outbox, runs
 from nanobot.store.unit import Writer
 from nanobot.tasks.port import MAX_DEPTH, MAX_IN_ALL, MAX_OF_SESSION, NewTask, Parent, Wanted
@@ -139,7 +139,11 @@ class SqlTasks:
         def work(connection: sa.Connection) -> Wanted | None:
             query = sa.select(_r, _t.c.type, _t.c.title, _t.c.input, _t.c.report, _t.c.tainted)
             query = query.join(_t, _t.c.run_id == _r.c.id).where(_r.c.id == run_id)
-            return _wanted(connection.execute(query).first())
+            row = connection.execute(query).first()
+            if row is None:
+                return None
+            first = next(iter(log.read(connection, row.session_key, row.first_seq)), None)
+            return _wanted(row, None if first is None else first.body)
 
         return await self._database.transact(work)
 
@@ -277,9 +281,8 @@ def _depth(connection: sa.Connection, parent: Parent | None) -> int:
     return connection.scalar(sa.select(_t.c.depth).where(_t.c.run_id == parent.run_id)) or 0
 
 
-def _wanted(row: sa.Row[Any] | None) -> Wanted | None:
-    if row is None:
-        return None
+def _wanted(row: sa.Row[Any], first: Body | None) -> Wanted:
+    terms = first.terms if isinstance(first, UserEntry) else None
     parent = None
     if row.parent_session is not None:
         parent = Parent(
@@ -289,6 +292,7 @@ def _wanted(row: sa.Row[Any] | None) -> Wanted | None:
             sender_id=row.sender_id,
             role=Role(row.role),
             tainted=row.tainted,
+            private=terms is not None and terms.private,
             again=True,
         )
     return Wanted(

@@ -25,7 +25,8 @@ Report: TypeAlias = Literal["post", "follow_up"]
 
 
 class Parent(msgspec.Struct, frozen=True, kw_only=True):
-    """Who starts a run, and where its end is told: the run acts as `sender_id` with that role.
+    """Who starts a run, and where its end is told: the run acts as `sender_id` with that role, and
+    with that one's memory if it is `private` there.
     `again`: a person has an ended run tried again, whose parent may have ended too."""
 
     session_key: str
@@ -34,6 +35,7 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True):
     sender_id: str
     role: Role
     tainted: bool = False
+    private: bool = False
     again: bool = False
 
     @classmethod
@@ -46,6 +48,7 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True):
             sender_id=context.sender_id,
             role=context.role,
             tainted=context.tainted,
+            private=context.private,
         )
 
 

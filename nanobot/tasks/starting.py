@@ -58,7 +58,9 @@ class Starter:
             raise ToolArgumentsError("title: must say in a few words what the run is about")
         given = kind.parsed(wanted.input)
         encoded = msgspec.json.encode(given).decode()
-        terms = msgspec.structs.replace(kind.terms(given), direct=True, unattended=True)
+        private = wanted.parent is not None and wanted.parent.private
+        terms = kind.terms(given)
+        terms = msgspec.structs.replace(terms, direct=True, unattended=True, private=private)
         if kind.perform is not None:
             terms = msgspec.structs.replace(terms, type=kind.name, input=encoded)
         return NewTask(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from nanobot.agent.states import RunState
@@ -43,6 +46,27 @@ async def test_a_subagent_is_started_works_on_its_own_and_its_report_is_answered
         assert len(bot.channel.sent) == 2
         bot.home.verify("fake:1")
         bot.home.verify(run.session_key)
+
+
+@pytest.mark.parametrize("group", [False, True])
+async def test_a_subagent_knows_what_the_conversation_knows_that_it_began_in(
+    group: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "MEMORY.md").write_text("- Ada has a telescope.")
+    model = ScriptedProvider(otherwise=delegating())
+    options = msgspec.structs.replace(SPAWNING, workspace=tmp_path, accept="auto")
+    async with gateway(model, options=options) as bot:
+        await bot.channel.push("how far is the moon?", group=group, addressed=True)
+        await bot.channel.pop()
+        await bot.channel.pop()
+        await bot.settle()
+        (run,) = await tasks_of(bot)
+        prompts = {str(request.messages[0].content) for request in model.requests}
+        assert {"telescope" in prompt for prompt in prompts} == {not group}
+        again = await bot.tasks.again(run.id)
+        assert again is not None
+        assert again.parent is not None
+        assert again.parent.private is not group
 
 
 async def test_the_result_of_spawn_names_the_run() -> None:
