@@ -139,6 +139,8 @@ async def test_runs_are_listed_with_what_they_answer_and_took() -> None:
         assert [run.inbound_ids for run in of_one] == [(2,)]
         assert await call(bot, "runs list", state="failed") == []
         assert len(await call(bot, "runs list", state="completed")) == 3
+        assert len(await call(bot, "runs list", state="succeeded")) == 3
+        assert await call(bot, "runs list", state="cancelled") == []
 
 
 async def test_a_run_is_shown_step_by_step_without_its_neighbours() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from nanobot.agent.states import RunKind, RunState
+from nanobot.agent.states import RunKind, RunState, as_people_see
 from nanobot.bus.events import Role
 from nanobot.errors import NanobotError
 from nanobot.features.sessions import page_text
@@ -25,6 +25,12 @@ _OfSession = Annotated[str, Meta(description="Only of this session.")]
 # Runs
 
 
+_BY_WORD = {
+    as_people_see(state): str(state)
+    for state in (RunState.AWAITING_HUMAN, RunState.COMPLETED, RunState.ABORTED)
+}
+
+
 class _ListRuns(Arguments, frozen=True, kw_only=True):
     session: _OfSession = ""
     state: Annotated[
@@ -39,8 +45,11 @@ class _ListRuns(Arguments, frozen=True, kw_only=True):
             "completed",
             "failed",
             "aborted",
+            "waiting",
+            "succeeded",
+            "cancelled",
         ],
-        Meta(description="Only in this state: live, completed, failed, aborted ..."),
+        Meta(description="Only in this state: live, waiting, succeeded, failed, cancelled ..."),
     ] = ""
     kind: Annotated[
         Literal["", "chat", "task"], Meta(description="Only of this kind: chat, task.")
@@ -53,9 +62,9 @@ class _Run(Arguments, frozen=True, kw_only=True):
 
 
 async def _runs(operations: Operations, _: Caller, asked: _ListRuns) -> list[RunView]:
-    records = operations.engine.records
+    records, state = operations.engine.records, _BY_WORD.get(asked.state, asked.state)
     return await records.runs(
-        session=asked.session, state=asked.state, limit=asked.limit, kind=asked.kind
+        session=asked.session, state=state, limit=asked.limit, kind=asked.kind
     )
 
 
