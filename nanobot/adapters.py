@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from nanobot.bus.events import Role
@@ -9,7 +10,7 @@ from nanobot.config import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.operations import Operations
 from nanobot.plugins import CHANNELS, Found, Plugins
-from nanobot.ports import Capabilities, Channel, Command
+from nanobot.ports import Capabilities, Channel, Command, Setup
 
 _METHODS = ("run", "render", "send", "find", "typing", "close")
 
@@ -60,6 +61,20 @@ def _people(settings: ChannelSettings) -> dict[str, object]:
         "guests": settings.guests,
         "pairing": settings.pairing,
     }
+
+
+def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
+    """What has to be known before a channel of that type can be opened; one without questions for
+    adapters that do not say. Raises PluginBroken, and KeyError for a type that is not there."""
+
+    def told(found: Found[Any]) -> Setup:
+        _opener(found)
+        setup = getattr(sys.modules.get(found.what.__module__), "SETUP", None)
+        if setup is not None and not isinstance(setup, Setup):
+            raise PluginBroken(f"its SETUP is a {type(setup).__name__}, not a nanobot.ports.Setup")
+        return setup or Setup(title=kind, steps="Its author says which keys its table needs.")
+
+    return (plugins or Plugins()).one(CHANNELS, kind, told).what
 
 
 def survey(plugins: Plugins) -> None:

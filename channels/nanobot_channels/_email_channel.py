@@ -14,7 +14,7 @@ from nanobot.errors import (
     NotSent,
     Refused,
 )
-from nanobot.ports import Capabilities, Intake, OutboundPart
+from nanobot.ports import Capabilities, Checked, Intake, OutboundPart
 from nanobot_channels import _email_parts, _email_smtp
 from nanobot_channels._email_auth import servers
 from nanobot_channels._email_headers import headers_of
@@ -92,14 +92,14 @@ class EmailChannel:
             self._idle_seconds,
         ).run()
 
-    async def check(self) -> str:
+    async def check(self) -> Checked:
         """The address, once both servers have let us in, and whether the newest mails carry the
         word of a server that is trusted. Raises BadCredentials or ChannelDown."""
         async with Mailbox.opened(self._server) as box:
             folder = await box.open(self._settings.folder, to_read=True)
-            said = await self._vouching(box, folder.next_uid)
+            lacking = await self._vouching(box, folder.next_uid)
         async with _email_smtp.connected(self._outbox):
-            return self._address + said
+            return Checked(self._address, lacking)
 
     async def _vouching(self, box: Mailbox, following: int) -> str:
         trusted = {one.lower() for one in self._settings.trusted_authserv}
@@ -109,8 +109,8 @@ class EmailChannel:
         if not found or trusted & set(found):
             return ""
         return (
-            f", but its newest mails were checked by {', '.join(sorted(set(found)))}, which is not "
-            f"in channels.{self._name}.trusted_authserv: nobody will be heard"
+            f"Its newest mails were checked by {', '.join(sorted(set(found)))}, which is not in "
+            f"channels.{self._name}.trusted_authserv, so nobody will be heard: put it there"
         )
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:

@@ -38,6 +38,7 @@ from nanobot_channels._discord_interactions import menu
 from nanobot_channels._discord_messages import BadEvent, Message, is_snowflake, parse, url_of
 from nanobot_channels._discord_parts import body, content_of, nonce_of, reference
 from nanobot_channels._discord_receiving import Limits, Receiver
+from nanobot_channels._discord_setup import SETUP as SETUP
 
 _T = TypeVar("_T")
 

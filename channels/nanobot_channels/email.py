@@ -5,8 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nanobot.errors import ConfigError
-from nanobot.ports import Channel
+from nanobot.ports import Channel, Field, Setup
 from nanobot_channels._email_settings import settings_of
+
+SETUP = Setup(
+    title="E-mail",
+    steps=(
+        "An account of the assistant's own (all that comes there is read and answered). Many "
+        "providers want an app password for programs, made in the settings of the account. "
+        "What begins the topmost Authentication-Results header of a mail in that account "
+        "(Show original) is the name of the server whose word on senders counts."
+    ),
+    docs="docs/channels/email.md",
+    fields=(
+        Field(key="user", asks="The account's address, which is the login too"),
+        Field(key="password", asks="Its password", secret=True, variables=("EMAIL_PASSWORD",)),
+        Field(key="imap_host", asks="Server for reading (IMAP)", usual="imap.@user"),
+        Field(key="smtp_host", asks="Server for sending (SMTP)", usual="smtp.@user"),
+        Field(
+            key="trusted_authserv",
+            asks="Whose Authentication-Results count",
+            many=True,
+            usual="mx.@user",
+        ),
+        Field(
+            key="sent_folder",
+            asks="Folder where the provider keeps copies of what is sent",
+            optional=True,
+        ),
+    ),
+    person="Your own address",
+    pattern=r"[^\s@<>\"]+@[^\s@<>\"]+",
+    knock="Send a mail to {bot} from your own address",
+)
 
 
 def open_channel(name: str, settings: Mapping[str, object]) -> Channel:

@@ -30,6 +30,7 @@ from nanobot_channels._matrix_api import (
 )
 from nanobot_channels._matrix_doors import Doors, Invites
 from nanobot_channels._matrix_receiving import Receiving
+from nanobot_channels._matrix_setup import SETUP as SETUP
 from nanobot_channels._matrix_sync import messages
 
 BACKFILL = 500

@@ -12,7 +12,7 @@ from loguru import logger
 
 from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import ConfigError, OutcomeUnknown
-from nanobot.ports import Capabilities, Clock, Intake, Mark, OutboundPart, Rate
+from nanobot.ports import Capabilities, Checked, Clock, Intake, Mark, OutboundPart, Rate
 from nanobot_channels import _slack_files, _slack_parts
 from nanobot_channels._slack_api import (
     FAILED,
@@ -26,6 +26,7 @@ from nanobot_channels._slack_api import (
 from nanobot_channels._slack_backfill import Bounds
 from nanobot_channels._slack_events import Me, is_ts
 from nanobot_channels._slack_receiving import Policy, Receiving
+from nanobot_channels._slack_setup import SETUP as SETUP
 from nanobot_channels._slack_socket import PING_SECONDS, Handler, Line
 
 DEFAULT_API_ROOT = "https://slack.com/api/"
@@ -120,7 +121,7 @@ class SlackChannel:
         except ExceptionGroup as group:
             raise _first(group) from group
 
-    async def check(self) -> str:
+    async def check(self) -> Checked:
         """The bot's @name, its workspace and the scopes that it lacks; tries both tokens. Raises
         BadCredentials or ChannelDown."""
         me = await self._me()
@@ -129,8 +130,11 @@ class SlackChannel:
             await self._api.open_socket(self._app_token)
         except FAILED as error:
             raise receiving_error(self._name, error, "app_token") from error
-        lacks = f", without the scopes {', '.join(missing)}" if missing else ""
-        return f"@{me.user} in {me.team}{lacks}"
+        lacking = (
+            f"The app lacks the scopes {', '.join(missing)}: add them on api.slack.com/apps, "
+            "your app, OAuth & Permissions, and install it to the workspace again"
+        )
+        return Checked(f"@{me.user} in {me.team}", lacking if missing else "")
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The parts: at most 3,000 characters of rich text each, at least one, none empty."""

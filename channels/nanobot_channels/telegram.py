@@ -13,7 +13,17 @@ import msgspec
 
 from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import ChannelDown, ConfigError, Refused
-from nanobot.ports import Capabilities, Clock, Command, Intake, Mark, OutboundPart, Rate
+from nanobot.ports import (
+    Capabilities,
+    Clock,
+    Command,
+    Field,
+    Intake,
+    Mark,
+    OutboundPart,
+    Rate,
+    Setup,
+)
 from nanobot_channels import _telegram_files, _telegram_parts
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
 from nanobot_channels._telegram_http import ApiRefusal
@@ -43,6 +53,25 @@ class _SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+SETUP = Setup(
+    title="Telegram",
+    steps="On Telegram, send /newbot to @BotFather: it gives you a token.",
+    docs="docs/channels/telegram.md",
+    fields=(
+        Field(
+            key="token",
+            asks="Token",
+            secret=True,
+            variables=("TELEGRAM_TOKEN", "TELEGRAM_BOT_TOKEN"),
+        ),
+    ),
+    person="Your numeric id",
+    pattern=r"-?\d+",
+    knock="Write something to {bot} on Telegram",
+    keeps=True,
+)
 
 
 class TelegramChannel:

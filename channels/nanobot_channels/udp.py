@@ -14,10 +14,18 @@ import msgspec
 
 from nanobot.bus.events import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.errors import ChannelDown, ConfigError, NotSent, Refused
-from nanobot.ports import Capabilities, Intake, OutboundPart
+from nanobot.ports import Capabilities, Field, Intake, OutboundPart, Setup
 
 MAX_BYTES = 65_000  # of one request; UDP's own limit is 65,507
 PIECE = 10_000  # characters of one answer: six bytes each, if all are escaped, still fit
+
+SETUP = Setup(
+    title="Datagrams",
+    steps="For scripts of this machine. Make up a secret that they show, of 8 characters or more.",
+    docs="docs/channels/udp.md",
+    fields=(Field(key="token", asks="Secret", secret=True, variables=("NANOBOT_UDP_TOKEN",)),),
+    only="udp",
+)
 
 
 class _Settings(msgspec.Struct):

@@ -83,17 +83,25 @@ def doctor(
         raise typer.Exit(examine(context.obj, fix=fix, json=json))
 
 
-def onboard(
+def onboard(  # noqa: PLR0913 - each is an option
     context: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what is found.")] = False,
     model: Annotated[str, typer.Option(help="The model, as PROVIDER/MODEL.")] = "",
     api_key_env: Annotated[str, typer.Option(help="The variable with its key.")] = "",
     telegram_token_env: Annotated[
-        str, typer.Option(help="The variable with a Telegram bot's token.")
+        str, typer.Option(help="The variable with a Telegram bot's token, for short.")
     ] = "",
-    owner: Annotated[str, typer.Option(help="Your numeric id on Telegram.")] = "",
+    channel: Annotated[
+        str, typer.Option(help="A channel to connect: its type, or the name of a known one.")
+    ] = "",
+    name: Annotated[str, typer.Option(help="With --channel TYPE: what to call it.")] = "",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A key of the channel, as token='${TOKEN}'; may come again."),
+    ] = None,
+    owner: Annotated[str, typer.Option(help="Your id on that channel; several with commas.")] = "",
 ) -> None:
-    """Set nanobot up: a model that answers, a first chat, a configuration with comments."""
+    """Set nanobot up: a model that answers, a first channel, a configuration with comments."""
     from nanobot.cli.onboard import Wishes, run  # noqa: PLC0415
 
     wishes = Wishes(
@@ -101,6 +109,9 @@ def onboard(
         model=model,
         api_key_env=api_key_env,
         telegram_token_env=telegram_token_env,
+        channel=channel,
+        name=name,
+        settings=tuple(settings or ()),
         owner=owner,
     )
     with errors():

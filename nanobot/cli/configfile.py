@@ -139,7 +139,8 @@ def edited(text: str, key: str, value: Any) -> str:
         document = tomlkit.parse(text)
         node: Any = document
         for part in path:
-            node = node.setdefault(part, tomlkit.table())
+            inline = isinstance(node, tomlkit.items.InlineTable)
+            node = node.setdefault(part, tomlkit.inline_table() if inline else tomlkit.table())
         known = last in node
         node[last] = value
         whole = document.as_string()

@@ -370,7 +370,13 @@ async def _channel(name: str, config: Config) -> list[Finding]:
         who = await try_channel(name, settings)
     except (ChannelError, ConfigError, PluginBroken) as error:
         return [Finding(about=about, level="broken", text=str(error))]
-    found = [Finding(about=about, level="ok", text=who or "cannot be checked without running it")]
+    found = [
+        Finding(
+            about=about, level="ok", text=who.who if who else "cannot be checked without running it"
+        )
+    ]
+    if who and who.lacking:
+        found.append(Finding(about=about, level="warning", text=who.lacking))
     if "*" in settings.members:
         remedy = f"Name people in channels.{name}.members instead"
         text = "everybody may talk to it and use its harmless tools"

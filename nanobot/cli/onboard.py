@@ -1,4 +1,4 @@
-"""`nanobot onboard`: from nothing to a model that answers and a first chat.
+"""`nanobot onboard`: from nothing to a model that answers and a first channel.
 
 Everything is tried before it is kept, and nothing is written before the end, at once.
 """
@@ -6,6 +6,7 @@ Everything is tried before it is kept, and nothing is written before the end, at
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Mapping
 
@@ -14,17 +15,14 @@ import msgspec
 from nanobot import workspace
 from nanobot.cli import configfile
 from nanobot.cli.answering import Answering, find, wanted
+from nanobot.cli.connecting import Wanted, wanted_channel
+from nanobot.cli.introducing import NOBODY_YET, chosen, introduce
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.questions import agree, ask, ask_secret, choose, say
+from nanobot.cli.questions import ask, ask_secret, choose, say
 from nanobot.cli.template import written
-from nanobot.cli.trials import first_sender, try_channel, try_model
-from nanobot.config import ChannelSettings, Config, load, survey
-from nanobot.errors import ChannelError, ConfigError, ModelError, NanobotError, UsageError
-
-_WAIT_SECONDS = 120.0
-_TOKEN_VARIABLES = ("TELEGRAM_TOKEN", "TELEGRAM_BOT_TOKEN")
-_BOTFATHER = """
-A chat on your phone: on Telegram, send /newbot to @BotFather, and it gives you a token."""
+from nanobot.cli.trials import try_channel, try_model
+from nanobot.config import Config, load, survey
+from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +32,9 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     api_key_env: str = ""
     telegram_token_env: str = ""
+    channel: str = ""
+    name: str = ""
+    settings: tuple[str, ...] = ()
     owner: str = ""
 
 
@@ -43,6 +44,7 @@ class Plan:
     def __init__(self) -> None:
         self.keys: dict[str, str | list[str]] = {}
         self.secrets: dict[str, str] = {}
+        self.channel: Wanted | None = None
 
 
 def run(environ: Mapping[str, str], wishes: Wishes) -> int:
@@ -64,22 +66,27 @@ def run(environ: Mapping[str, str], wishes: Wishes) -> int:
 
 
 def _write(environ: Mapping[str, str], config: Config, plan: Plan) -> int:
-    if not plan.keys:
+    if not plan.keys and plan.channel is None:
         say("Nothing was changed.")
         return 0
-    for name, secret in plan.secrets.items():
+    secrets = plan.secrets | (plan.channel.secrets if plan.channel else {})
+    new = [config.home / name for name in secrets if not (config.home / name).exists()]
+    for name, secret in secrets.items():
         configfile.write(config.home / name, f"{secret}\n".encode())
-    if config.file.exists():
-        configfile.put(environ, plan.keys)
-    else:
-        configfile.write(config.file, written(plan.keys).encode())
+    try:
+        configfile.change(environ, lambda text: written(text, plan.keys, plan.channel))
+    except NanobotError:
+        for path in new:
+            path.unlink(missing_ok=True)
+        raise
     after = load(environ)
     workspace.prepare(after.workspace)
     say(f"\nWritten: {config.file}, and the assistant's own folder {after.workspace}.")
     say("Next:")
     say("  nanobot agent      talk to it here")
-    if after.channels:
-        say("  nanobot gateway    serve Telegram until stopped (Ctrl-C)")
+    served = [name for name, one in after.channels.items() if one.enabled]
+    if served:
+        say(f"  nanobot gateway    serve {', '.join(served)} until stopped (Ctrl-C)")
     say("  nanobot doctor     whenever something does not work")
     return 0
 
@@ -94,16 +101,42 @@ async def _unasked(environ: Mapping[str, str], config: Config, wishes: Wishes, p
         answering = wanted(label, wishes.api_key_env, config.providers, environ)
         await _tried(environ, config, answering)
         plan.keys |= answering.keys
-    if wishes.telegram_token_env:
-        token = environ.get(wishes.telegram_token_env, "")
-        if not token:
-            raise UsageError(f"the variable {wishes.telegram_token_env} is not set")
-        say(f"Telegram: {await _bot(config, token)} is ready.")
-        plan.keys["channels.telegram.token"] = f"${{{wishes.telegram_token_env}}}"
-    if wishes.owner:
-        plan.keys["channels.telegram.owners"] = [wishes.owner]
-    elif wishes.telegram_token_env and not _telegram(config).owners:
-        say(_NOBODY_YET)
+    channel = _given(environ, config, wishes)
+    if channel is None:
+        return
+    checked = await try_channel(channel.name, channel.settings(config, environ))
+    say(f"{channel.setup.title}: {checked.who if checked else channel.name} is ready.")
+    if checked and checked.lacking:
+        say(f"But: {checked.lacking}.")
+    if not channel.settings(config, environ).owners:
+        say(NOBODY_YET)
+    plan.channel = channel
+
+
+def _given(environ: Mapping[str, str], config: Config, wishes: Wishes) -> Wanted | None:
+    """The channel that the command line names, as far as it goes."""
+    channel, settings, variable = wishes.channel, wishes.settings, wishes.telegram_token_env
+    if variable:
+        if not environ.get(variable):
+            raise UsageError(f"the variable {variable} is not set")
+        channel, settings = channel or "telegram", (*settings, f"token=${{{variable}}}")
+    if not channel:
+        if wishes.owner or settings or wishes.name:
+            raise UsageError("--owner, --set and --name need --channel TYPE: of which channel?")
+        return None
+    made = wanted_channel(channel, wishes.name, settings, config)
+    if wishes.yes:
+        made.complete(environ)
+    owners = [one.strip() for one in wishes.owner.split(",") if one.strip()]
+    for owner in owners:
+        if not re.fullmatch(made.setup.pattern, owner):
+            wanted = made.setup.person
+            raise UsageError(f"--owner {owner[:60]!r} is no id in {made.setup.title}: {wanted}")
+    if made.setup.only and not made.known.owners:
+        owners = [made.setup.only]
+    if owners:
+        made.keys["owners"] = owners
+    return made
 
 
 async def _tried(environ: Mapping[str, str], config: Config, answering: Answering) -> None:
@@ -123,13 +156,13 @@ def _conversation(environ: Mapping[str, str], config: Config, wishes: Wishes, pl
         say(f"There is a configuration already: {config.file}")
         channels = ", ".join(config.channels) or "none"
         say(f"  model: {config.agent.model}    channels: {channels}\n")
-        options = ("nothing", "the model", "Telegram", "both")
+        options = ("nothing", "the model", "a channel, new or known", "both")
         what = choose("What should be changed?", options)
         model, chat = what in (1, 3), what in (2, 3)
     if model:
         _choose_model(environ, config, wishes, plan)
     if chat:
-        _choose_chat(environ, config, wishes, plan)
+        _choose_channel(environ, config, wishes, plan)
 
 
 def _choose_model(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
@@ -164,71 +197,7 @@ def _described() -> Answering:
     return Answering.of(name, model, key=key, base=base)
 
 
-def _choose_chat(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
-    say(_BOTFATHER)
-    named = (wishes.telegram_token_env, *_TOKEN_VARIABLES)
-    variable = next((name for name in named if name and environ.get(name)), "")
-    if variable and not agree(f"${variable} is set: is that the token of your bot?"):
-        variable = ""
-    while True:
-        token = environ[variable] if variable else ask_secret("Token; just Enter: not now")
-        if not token:
-            return
-        try:
-            bot = asyncio.run(_bot(config, token))
-        except (ChannelError, ConfigError) as error:
-            say(f"That did not work: {error}")
-            variable = ""
-            continue
-        break
-    say(f"{bot} answers.")
-    plan.keys["channels.telegram.token"] = f"${{{variable}}}" if variable else "file:" + _TOKEN_FILE
-    if not variable:
-        plan.secrets[_TOKEN_FILE] = token
-    owner = wishes.owner or _owner(config, token, bot)
-    if owner:
-        plan.keys["channels.telegram.owners"] = [owner]
-    else:
-        say(_NOBODY_YET)
-
-
-_NOBODY_YET = (
-    "It listens to nobody yet. Once it runs, write to it, and let yourself in with the code it "
-    "tells you: nanobot pair approve CODE --role owner"
-)
-_TOKEN_FILE = "secrets/telegram.token"  # noqa: S105 - the name of a file
-
-
-def _owner(config: Config, token: str, bot: str) -> str:
-    say("\nWho may give it orders? Your numeric id; or just Enter, and write to the bot.")
-    while True:
-        owner = ask("Your id")
-        if owner.isdecimal():
-            return owner
-        if owner:
-            say("Ids are numbers; names can be taken by others.")
-            continue
-        say(f"Write something to {bot} on Telegram now; I wait two minutes ...")
-        try:
-            sender = asyncio.run(first_sender("telegram", _with(config, token), _WAIT_SECONDS))
-        except NanobotError as error:
-            say(f"That did not work: {error}")
-            continue
-        if sender is None:
-            say("Nobody wrote.")
-            return ""
-        if agree(f"{sender.name or 'Somebody'} (id {sender.id}) wrote. Is that you?"):
-            return sender.id
-
-
-def _telegram(config: Config) -> ChannelSettings:
-    return config.channels.get("telegram", ChannelSettings(type="telegram"))
-
-
-def _with(config: Config, token: str) -> ChannelSettings:
-    known = _telegram(config)
-    return msgspec.structs.replace(known, settings={**known.settings, "token": token})
-
-
-async def _bot(config: Config, token: str) -> str:
-    return await try_channel("telegram", _with(config, token)) or "the bot"
+def _choose_channel(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
+    wanted = _given(environ, config, wishes) or chosen(config, environ)
+    if wanted is not None and introduce(wanted, config, environ):
+        plan.channel = wanted

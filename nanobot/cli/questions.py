@@ -42,13 +42,14 @@ def agree(question: str, *, default: bool = True) -> bool:
             return default if not answer else answer.startswith("y")
 
 
-def choose(question: str, options: Sequence[str]) -> int:
-    """One of the options, by its number; the first is the default. Returns its index."""
+def choose(question: str, options: Sequence[str], *, default: int = 0) -> int:
+    """One of the options, by its number; `default` is the index of the one that just Enter takes.
+    Returns its index."""
     say(question)
     for number, option in enumerate(options, 1):
         say(f"  {number}. {option}")
     while True:
-        answer = ask("Number", "1")
+        answer = ask("Number", f"{default + 1}")
         if answer.isdecimal() and 1 <= int(answer) <= len(options):
             return int(answer) - 1
         say(f"A number from 1 to {len(options)}, please.")

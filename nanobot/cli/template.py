@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from nanobot.cli.configfile import edited
+from nanobot.cli.configfile import as_toml, edited
+
+if TYPE_CHECKING:
+    from nanobot.cli.connecting import Wanted
 
 _WHOLE = """\
 # The configuration of nanobot. `nanobot config get` shows every key with what holds now; what each
@@ -36,22 +41,55 @@ network = true
 # allow_private = ["nas.home", "192.168.1.5"]
 """
 
-_TELEGRAM = """
-[channels.telegram]
-# Talk to @BotFather on Telegram, send /newbot: it gives you this.
-token = ""
+_OWNERS = """\
 # The ids of those who may do everything. Names can be taken by others, ids cannot.
-owners = []
+"""
+_MEMBERS = """\
 # The ids of those who may talk and use the harmless tools; ["*"] lets everybody in. Others who
 # write get a code, by which you let them in: nanobot pair approve CODE
 members = []
 """
 
 
-def written(keys: Mapping[str, str | list[str]]) -> str:
-    """The whole file with these keys set."""
-    chat = any(key.startswith("channels.telegram.") for key in keys)
-    text = _WHOLE + (_TELEGRAM if chat else "")
+def written(text: str, keys: Mapping[str, Any], channel: Wanted | None = None) -> str:
+    """The text of config.toml ("": there is none yet) with these keys set and that channel in it;
+    all else stays. Raises ConfigError when that cannot be."""
+    text = text or _WHOLE
     for key, value in keys.items():
         text = edited(text, key, value)
-    return text
+    if channel is None:
+        return text
+    path = f"channels.{channel.name}"
+    whole = text
+    for key, value in channel.keys.items():
+        whole = edited(whole, f"{path}.{key}", value)
+    if channel.name in _tables(text):
+        return whole
+    gap = "\n" if text.endswith("\n") else "\n\n"
+    commented = f"{text}{gap}{_block(path, channel)}"
+    wanted = _tables(whole)
+    wanted[channel.name].setdefault("owners", [])
+    wanted[channel.name].setdefault("members", [])
+    return commented if _tables(commented) == wanted else whole
+
+
+def _block(path: str, channel: Wanted) -> str:
+    """The table of a channel, with what its keys are."""
+    setup = channel.setup
+    more = f"; {setup.docs} says what else there is" if setup.docs else ""
+    asks = {field.key: field.asks for field in setup.fields}
+    lines = [f"# {setup.title}{more}.", f"[{path}]"]
+    keys = {"owners": [], **channel.keys}
+    owners = keys.pop("owners")
+    for key, value in keys.items():
+        lines += [f"# {asks[key]}."] if key in asks else []
+        lines.append(f"{key} = {as_toml(value)}")
+    lines.append(f"{_OWNERS}owners = {as_toml(owners)}")
+    return "\n".join(lines) + "\n" + (_MEMBERS if "members" not in keys else "")
+
+
+def _tables(text: str) -> dict[str, Any]:
+    try:
+        return dict(tomllib.loads(text).get("channels", {}))
+    except tomllib.TOMLDecodeError:
+        return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from nanobot.adapters import open_channel
 from nanobot.bus.events import Address, InboundMessage, Sender
 from nanobot.errors import ChannelDown, ModelUnreachable
-from nanobot.ports import SelfChecking
+from nanobot.ports import Checked, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.models import EMBEDDED
 from nanobot.providers.roster import Roster
@@ -66,17 +66,18 @@ async def try_model(
         await roster.close()
 
 
-async def try_channel(name: str, settings: ChannelSettings) -> str | None:
+async def try_channel(name: str, settings: ChannelSettings) -> Checked | None:
     """Who the channel is on its platform; None if it cannot be checked without running it.
 
-    Raises ConfigError, BadCredentials or ChannelDown.
+    Raises ConfigError, PluginBroken, BadCredentials or ChannelDown.
     """
     channel = open_channel(name, settings)
     try:
         if not isinstance(channel, SelfChecking):
             return None
         async with asyncio.timeout(_CHANNEL_SECONDS):
-            return await channel.check()
+            found = await channel.check()
+        return found if isinstance(found, Checked) else Checked(found)
     except TimeoutError:
         raise ChannelDown(f"no answer within {_CHANNEL_SECONDS:.0f} s") from None
     finally:
@@ -93,7 +94,10 @@ class _Met(Exception):
 
 
 class _Doorkeeper:
-    """An intake that takes nothing in and tells who knocked."""
+    """An intake that takes nothing in and tells who knocked, of those who are not among `known`."""
+
+    def __init__(self, known: Set[str]) -> None:
+        self._known = known
 
     async def cursor(self) -> str | None:
         return None
@@ -102,20 +106,24 @@ class _Doorkeeper:
         return []
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
-        if messages:
-            raise _Met(messages[0].sender)
+        for one in messages:
+            if one.sender.id not in self._known and (one.addressed or not one.group):
+                raise _Met(one.sender)
 
     def alive(self) -> None:
         pass
 
 
-async def first_sender(name: str, settings: ChannelSettings, seconds: float) -> Sender | None:
-    """Who writes to the channel first, None if nobody does in that time. The message stays with
-    the platform. Raises ConfigError, BadCredentials or ChannelDown."""
+async def first_sender(
+    name: str, settings: ChannelSettings, seconds: float, known: Set[str] = frozenset()
+) -> Sender | None:
+    """Who writes to the channel first, besides those who are known; None if nobody does in that
+    time. That message is not acknowledged. Raises ConfigError, PluginBroken, BadCredentials or
+    ChannelDown."""
     channel = open_channel(name, settings)
     try:
         async with asyncio.timeout(seconds):
-            await channel.run(_Doorkeeper())
+            await channel.run(_Doorkeeper(known))
     except _Met as met:
         return met.sender
     except TimeoutError:

@@ -13,6 +13,7 @@ import pytest
 
 from nanobot.bus.events import Address
 from nanobot.errors import BadCredentials, ChannelDown, ConfigError, Refused, StoreUnwritable
+from nanobot.ports import Checked
 from nanobot_channels import email
 from nanobot_channels._email_channel import EmailChannel
 from nanobot_channels._email_imap import PIECE
@@ -252,11 +253,12 @@ async def test_a_wrong_password_says_what_to_do(mail: MailServer) -> None:
 
 async def test_check_names_the_address_and_an_untrusted_server(mail: MailServer) -> None:
     channel = channel_of(mail)
-    assert await channel.check() == "bot@example.org"
+    assert await channel.check() == Checked("bot@example.org")
     mail.deliver(letter(server="mx.other.net"))
     said = await channel.check()
-    assert "mx.other.net" in said
-    assert "channels.email.trusted_authserv" in said
+    assert said.who == "bot@example.org"
+    assert "mx.other.net" in said.lacking
+    assert "channels.email.trusted_authserv" in said.lacking
     assert not mail.inbox.mails[0].flags
 
 

@@ -114,7 +114,7 @@ async def test_tls_on_both_ways(box: Dovecot, smtp: MailServer) -> None:
         await intake.received(1)
     await channel.send(Address("email", OWNER), part_of("Yes."))
     assert len(smtp.sent) == 1
-    assert await channel.check() == "bot@example.org"
+    assert (await channel.check()).who == "bot@example.org"
 
 
 async def test_what_is_wrong_is_said(box: Dovecot, smtp: MailServer) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from nanobot.bus.events import Address
 from nanobot.errors import BadCredentials, ChannelDown, StoreError
+from nanobot.ports import Checked
 from nanobot_channels._slack_backfill import Bounds
 from nanobot_channels.slack import SCOPES
 from tests.doubles.slack_bench import bench
@@ -251,10 +252,11 @@ async def test_socket_mode_that_is_turned_off_is_said() -> None:
 
 async def test_a_check_says_who_it_is_and_changes_nothing() -> None:
     async with bench() as b:
-        assert await b.channel.check() == "@nano in Loft"
+        assert await b.channel.check() == Checked("@nano in Loft")
         b.slack.scopes = ",".join(SCOPES - {"files:read", "users:read"})
         told = await b.channel.check()
-        assert told == "@nano in Loft, without the scopes files:read, users:read"
+        assert told.who == "@nano in Loft"
+        assert "lacks the scopes files:read, users:read" in told.lacking
         assert b.slack.opened == 0
 
 

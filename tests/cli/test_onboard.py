@@ -39,7 +39,8 @@ class World:
     @asynccontextmanager
     async def conversation(self) -> AsyncIterator[Terminal]:
         command = (*COMMAND, "onboard")
-        async with in_terminal(command, self.environ(), self._folder, rows=50) as terminal:
+        environ, folder = self.environ(), self._folder
+        async with in_terminal(command, environ, folder, columns=120, rows=60) as terminal:
             yield terminal
 
     @property
@@ -62,25 +63,36 @@ async def asks(terminal: Terminal, question: str) -> None:
     await terminal.until(lambda: question in (terminal.screen.lines or [""])[-1])
 
 
+async def choosing(terminal: Terminal, title: str) -> None:
+    """Choose that channel."""
+    await terminal.shows("none for now")
+    await asks(terminal, "Number")
+    line = next(line for line in terminal.screen.lines if line.endswith(f". {title}"))
+    terminal.type(f"{line.strip()[0]}{ENTER}")
+
+
 async def test_a_person_comes_from_nothing_to_a_bot_that_knows_them(world: World) -> None:
     async with world.conversation() as terminal:
         await terminal.shows("1. openai/gpt-5-mini (OPENAI_API_KEY is set)")
         await asks(terminal, "Number")
         terminal.type(ENTER)
         await terminal.shows("answered after")
+        await choosing(terminal, "Telegram")
         await asks(terminal, "Token; just Enter: not now")
         terminal.type(f"1:wrong{ENTER}")
         await terminal.shows("That did not work: Telegram refuses the token")
-        await asks(terminal, "Token; just Enter: not now")
+        await asks(terminal, "Try again? (Y/n):")
+        terminal.type(ENTER)
+        await asks(terminal, "Token; just Enter: as before")
         terminal.type(f"{world.telegram.token}{ENTER}")
         await terminal.shows("@nano_bot answers.")
-        await asks(terminal, "Your id:")
+        await asks(terminal, "Your numeric id:")
         terminal.type(ENTER)
         await terminal.shows("I wait two minutes")
         world.telegram.say(7, "hello, it is me")
         await asks(terminal, "Person 7 (id 7) wrote. Is that you?")
         terminal.type(ENTER)
-        await terminal.shows("nanobot gateway    serve Telegram")
+        await terminal.shows("nanobot gateway    serve telegram")
         assert await terminal.ended() == 0
         assert world.telegram.token not in terminal.screen.raw
     assert world.config["agent"]["model"] == "openai/gpt-5-mini"
@@ -98,6 +110,7 @@ async def test_whoever_leaves_half_way_has_changed_nothing(world: World) -> None
     async with world.conversation() as terminal:
         await asks(terminal, "Number [1]:")
         terminal.type(ENTER)
+        await choosing(terminal, "Telegram")
         await asks(terminal, "Token; just Enter: not now")
         terminal.type(CTRL_D)
         assert await terminal.ended() == 130
@@ -124,7 +137,7 @@ async def test_a_model_that_does_not_answer_is_said_so_and_another_can_be_chosen
         await asks(terminal, "Key for mine")
         terminal.type(f"sk-mine{ENTER}")
         await terminal.shows("mine/big answered after")
-        await asks(terminal, "Token; just Enter: not now")
+        await asks(terminal, "Number")
         terminal.type(ENTER)
         assert await terminal.ended() == 0
     assert world.model.headers[-1]["authorization"] == "Bearer sk-mine"
@@ -152,12 +165,13 @@ async def test_whoever_comes_again_is_offered_changes_and_keeps_what_they_wrote(
     async with world.conversation() as terminal:
         await asks(terminal, "Number")
         terminal.type(f"3{ENTER}")
+        await choosing(terminal, "Telegram")
         await asks(terminal, "Token; just Enter: not now")
         terminal.type(f"{world.telegram.token}{ENTER}")
-        await asks(terminal, "Your id:")
+        await asks(terminal, "Your numeric id:")
         terminal.type(f"@me{ENTER}")
-        await terminal.shows("Ids are numbers")
-        await asks(terminal, "Your id:")
+        await terminal.shows("That is not what an id looks like here: Your numeric id")
+        await asks(terminal, "Your numeric id:")
         terminal.type(f"42{ENTER}")
         assert await terminal.ended() == 0
     assert "# A note of mine." in file.read_text()

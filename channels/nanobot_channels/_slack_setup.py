@@ -1,0 +1,37 @@
+"""What a person is asked to connect Slack."""
+
+from __future__ import annotations
+
+from nanobot.ports import Field, Setup
+
+SETUP = Setup(
+    title="Slack",
+    steps=(
+        "On api.slack.com/apps make an app from the manifest in the page below, generate an "
+        "app-level token (Basic Information; scope connections:write), and install the app to "
+        "your workspace (OAuth & Permissions)."
+    ),
+    docs="docs/channels/slack.md",
+    fields=(
+        Field(
+            key="bot_token",
+            asks="Bot User OAuth Token, xoxb-...",
+            secret=True,
+            variables=("SLACK_BOT_TOKEN",),
+        ),
+        Field(
+            key="app_token",
+            asks="App-level token, xapp-...",
+            secret=True,
+            variables=("SLACK_APP_TOKEN",),
+        ),
+        Field(
+            key="slash_command",
+            asks="Slash command of the manifest, such as /nanobot",
+            optional=True,
+        ),
+    ),
+    person="Your member id (U...)",
+    pattern=r"[UW][A-Z0-9]+",
+    knock="Write something to {bot} in Slack, under Apps",
+)
