@@ -147,12 +147,13 @@ def edited(text: str, key: str, value: Any) -> str:
         if known:
             return whole
         added = _added(text, ".".join(path), f"{last} = {as_toml(value)}")
-        return added if _tree(added) == _tree(whole) else whole
+        return added if tree(added) == tree(whole) else whole
     except (tomlkit.exceptions.TOMLKitError, ValueError, TypeError, AttributeError) as error:
         raise ConfigError(f"config.toml: {key} cannot be set: {error}") from None
 
 
-def _tree(text: str) -> Any:
+def tree(text: str) -> Any:
+    """What the text of a TOML file holds; None if it is none."""
     try:
         return tomlkit.parse(text).unwrap()
     except tomlkit.exceptions.TOMLKitError:

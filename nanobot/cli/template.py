@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nanobot.cli.configfile import as_toml, edited
+from nanobot.cli.configfile import as_toml, edited, tree
 
 if TYPE_CHECKING:
     from nanobot.cli.connecting import Wanted
@@ -89,7 +88,4 @@ def _block(path: str, channel: Wanted) -> str:
 
 
 def _tables(text: str) -> dict[str, Any]:
-    try:
-        return dict(tomllib.loads(text).get("channels", {}))
-    except tomllib.TOMLDecodeError:
-        return {}
+    return dict((tree(text) or {}).get("channels", {}))
