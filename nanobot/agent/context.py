@@ -43,6 +43,7 @@ _HEADER_TOKENS = 20
 _QUOTED = 500
 _BY_OTHERS = ("undelivered", "denied")
 _NOTES_SEEN = ("error", *_BY_OTHERS)
+_TEXTS = (ToolResultEntry, PostEntry, RecallEntry)
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -99,15 +100,17 @@ def _budget(profile: ModelProfile, max_tokens: int) -> int:
 
 def _correction(entries: Sequence[Entry]) -> float:
     """How far the last estimate was off, by the provider's own count."""
-    call: ModelCallEntry | None = None
-    factor = 1.0
-    for entry in entries:
+    counted: list[int] = []
+    for entry in reversed(entries):
         body = entry.body
-        if isinstance(body, ModelCallEntry):
-            call = body
-        elif isinstance(body, ReplyEntry) and call is not None and body.usage is not None:
-            factor = _ratio(body.usage.prompt_tokens, call.estimate) or factor
-    return factor
+        if isinstance(body, ReplyEntry) and body.usage is not None:
+            counted.append(body.usage.prompt_tokens)
+        elif isinstance(body, ModelCallEntry):
+            ratios = (_ratio(one, body.estimate) for one in counted)
+            if factor := next(filter(None, ratios), None):
+                return factor
+            counted.clear()
+    return 1.0
 
 
 def _ratio(counted: int, estimate: int) -> float | None:
@@ -149,9 +152,7 @@ def _size(body: Body | None, limit: int) -> int | None:
     if isinstance(body, ReplyEntry):
         asked = sum(estimate_tokens(call.arguments) for call in body.tool_calls)
         return estimate_tokens(body.text) + asked
-    if isinstance(body, ToolResultEntry | PostEntry | RecallEntry):
-        return estimate_tokens(body.text)
-    if isinstance(body, NoteEntry) and body.what in _NOTES_SEEN:
+    if isinstance(body, _TEXTS) or (isinstance(body, NoteEntry) and body.what in _NOTES_SEEN):
         return estimate_tokens(body.text)
     return None
 

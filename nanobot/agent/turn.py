@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from nanobot.agent.states import RunState
 from nanobot.agent.step import Limits, own
@@ -35,6 +35,7 @@ from nanobot.tools.result import clean
 from nanobot.usage import run_usage
 
 _AS_CONFIGURED = RunTerms()
+_SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
 
 
 def _first(asked: int | None, configured: int) -> int:
@@ -51,8 +52,11 @@ class Turn:
         self.prompt = claim.prompt
         self.flavour = claim.flavour
         self.window_from = claim.window_from
-        self.log: list[Entry] = list(claim.entries)
+        self.log: list[Entry] = []
         self.unrecorded: list[Body] = []
+        self._own: list[Body] = []
+        self._said: list[UserEntry] = []
+        self.recorded(claim.entries)
         self.partial = ""
         self.retries = 0
         self.more = False
@@ -79,11 +83,14 @@ class Turn:
     @property
     def bodies(self) -> list[Body]:
         """What belongs to this run."""
-        return own(self.run.id, self.entries)
+        return [*self._own, *self.unrecorded]
 
-    def recorded(self, entries: Iterable[Entry]) -> None:
+    def recorded(self, entries: Sequence[Entry]) -> None:
         """The journal has these now."""
         self.log.extend(entries)
+        # Kept apart: they are asked for dozens of times a turn, and the log may be long.
+        self._own += own(self.run.id, entries)
+        self._said += [entry.body for entry in entries if isinstance(entry.body, UserEntry)]
 
     def asked(self) -> list[UserEntry]:
         """The messages this run answers."""
@@ -112,18 +119,17 @@ class Turn:
     def private(self) -> bool:
         """Whether one person alone reads here. Unless somebody spoke here, or where this was begun,
         nobody knows: no."""
-        said = [entry.body for entry in self.log if isinstance(entry.body, UserEntry)]
         spoken = any(
-            body.origin in (Origin.USER, Origin.API, Origin.LIFECYCLE)
-            or (body.terms is not None and body.terms.private)
-            for body in said
+            body.origin in _SPOKEN or (body.terms is not None and body.terms.private)
+            for body in self._said
         )
-        return spoken and not any(body.group for body in said)
+        return spoken and not any(body.group for body in self._said)
 
     @property
     def with_owner(self) -> bool:
         """Whether an owner alone reads here, and owners said all that the model sees."""
-        said = (entry.body for entry in self.seen if isinstance(entry.body, UserEntry))
+        seen = self._said if self.terms.history is None else self._own
+        said = (body for body in seen if isinstance(body, UserEntry))
         return self.private and all(body.role is Role.OWNER for body in said)
 
     @property

@@ -85,8 +85,9 @@ class AutoRecall:
         if profile is None:
             return
         began = self._clock.monotonic()
-        known = _in_view(turn)
-        found = [one for one in await self._recall.found(turn, query) if one.id not in known]
+        found = await self._recall.found(turn, query)
+        known = _in_view(turn) if found else set()
+        found = [one for one in found if one.id not in known]
         limit = _SMALL_CHARS if profile.short_prompt else _ALL_CHARS
         text, shown = _told(found, limit)
         if not shown:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.database import schema
 from nanobot.database.dialect import alone
+from nanobot.database.hot import hot
 from nanobot.database.sqlite import Database
 from nanobot.memory.port import Found, Kind, MemoryView, Provenance, Saved, State
 from nanobot.memory.records import Draft, Line, Vectors
@@ -27,6 +28,7 @@ _TSV = sa.text(
     "WHERE to_tsvector('simple'::regconfig, terms) @@ asked AND scope = :s AND state = 'active' "
     "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
 )
+hot(_FTS)
 _MANY = 500
 _FORGOTTEN = "forgotten"
 """The state of what is gone for everybody and whose line may still be in a file."""
@@ -167,6 +169,8 @@ class SqlMemories:
 
     async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[Found]:
         """Active memories by id."""
+        if not scores:
+            return []
         return await self._database.transact(lambda c: _get(c, scope, scores))
 
     async def without_vector(self, model: str, limit: int) -> list[tuple[int, str]]:
