@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import re
-import time
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -26,6 +24,7 @@ from nanobot.errors import (
 )
 from nanobot.ports import Capabilities, Clock, Command, Intake, Mark, OutboundPart, Rate
 from nanobot_channels import _discord_parts
+from nanobot_channels._clock import SystemClock
 from nanobot_channels._discord_gateway import Gateway
 from nanobot_channels._discord_http import (
     MISSING_PERMISSIONS,
@@ -75,17 +74,6 @@ class _Self(msgspec.Struct, frozen=True):
     application: _Application
 
 
-class _SystemClock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
 class DiscordChannel:
     """One bot on one server of Discord's API. Others in the same process may be on another."""
 
@@ -113,7 +101,7 @@ class DiscordChannel:
         server, limits = server or Server(), limits or Limits()
         self._name = name
         self._limits = limits
-        self._clock = clock or _SystemClock()
+        self._clock = clock or SystemClock()
         self._http = DiscordHttp(token, server.api_root)
         intents = discord.Intents(
             guilds=True, guild_messages=True, dm_messages=True, message_content=limits.content

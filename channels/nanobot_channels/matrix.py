@@ -5,10 +5,8 @@ Encrypted rooms cannot be read.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
-import time
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +17,7 @@ from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import ConfigError, NotSent, OutcomeUnknown
 from nanobot.ports import Capabilities, Clock, Intake, Mark, OutboundPart
 from nanobot_channels import _matrix_files, _matrix_parts
+from nanobot_channels._clock import SystemClock
 from nanobot_channels._matrix_api import (
     FAILED,
     Account,
@@ -43,17 +42,6 @@ _EMOJI = {
 }
 
 
-class _SystemClock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
 class MatrixChannel:
     """One account on one homeserver."""
 
@@ -74,7 +62,7 @@ class MatrixChannel:
         self._api = Api(account)
         self._invites = invites or Invites()
         self._backfill = backfill
-        self._clock = clock or _SystemClock()
+        self._clock = clock or SystemClock()
         self._receiving: Receiving | None = None
 
     async def run(self, intake: Intake) -> None:

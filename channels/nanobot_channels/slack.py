@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import ConfigError, OutcomeUnknown
 from nanobot.ports import Capabilities, Checked, Clock, Intake, Mark, OutboundPart, Rate
 from nanobot_channels import _slack_files, _slack_parts
+from nanobot_channels._clock import SystemClock
 from nanobot_channels._slack_api import (
     FAILED,
     ApiRefusal,
@@ -50,17 +50,6 @@ _FIND_PAGE = 200
 _EMOJI = {Mark.RECEIVED: "eyes", Mark.DONE: "white_check_mark", Mark.FAILED: "x"}
 
 
-class _SystemClock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
 class SlackChannel:
     """One app in one workspace."""
 
@@ -88,7 +77,7 @@ class SlackChannel:
         self._api = WebApi(tokens[0], api_root)
         self._app_token = tokens[1]
         self._policy = policy or Policy()
-        self._clock = clock or _SystemClock()
+        self._clock = clock or SystemClock()
         self._ping_seconds = ping_seconds
         self._receiving: Receiving | None = None
         self._statusless: set[str] = set()

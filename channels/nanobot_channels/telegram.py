@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import time
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -25,6 +23,7 @@ from nanobot.ports import (
     Setup,
 )
 from nanobot_channels import _telegram_files, _telegram_parts
+from nanobot_channels._clock import SystemClock
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
@@ -42,17 +41,6 @@ _REACTIONS = {
     Mark.DONE: "\N{THUMBS UP SIGN}",
     Mark.FAILED: "\N{THUMBS DOWN SIGN}",
 }
-
-
-class _SystemClock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 SETUP = Setup(
@@ -99,7 +87,7 @@ class TelegramChannel:
     ) -> None:
         self._name = name
         self._api = BotApi(token, api_root)
-        self._clock = clock or _SystemClock()
+        self._clock = clock or SystemClock()
         self._poll_seconds = poll_seconds
 
     async def run(self, intake: Intake) -> None:

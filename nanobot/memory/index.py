@@ -93,15 +93,7 @@ class Memory:
             if state == "active":
                 file = await self._write(scope, text, kind)
                 provenance = msgspec.structs.replace(provenance, file=file)
-            draft = Draft(
-                scope=scope,
-                text=text,
-                digest=digest,
-                terms=terms_of(text),
-                state=state,
-                kind=kind,
-                provenance=provenance,
-            )
+            draft = _draft(scope, text, provenance, state, kind)
             saved = await self._store.save(draft)
         self._wake.set()
         return saved
@@ -117,15 +109,7 @@ class Memory:
         await self.filed(scope)
         if await self._store.known(scope, digest) is not None:
             return None
-        draft = Draft(
-            scope=scope,
-            text=text,
-            digest=digest,
-            terms=terms_of(text),
-            state=state,
-            kind=kind,
-            provenance=provenance,
-        )
+        draft = _draft(scope, text, provenance, state, kind)
         return self._writing(self._store.saving(draft), scope)
 
     async def keeping(
@@ -143,16 +127,7 @@ class Memory:
             file, _ = await self._place(scope, text, kind)
             await asyncio.to_thread(self._files.check, file)
         identity = await self._store.reserve() if known is None else known.id
-        draft = Draft(
-            scope=scope,
-            text=text,
-            digest=digest,
-            terms=terms_of(text),
-            state=state,
-            kind=kind,
-            provenance=provenance,
-            id=identity,
-        )
+        draft = msgspec.structs.replace(_draft(scope, text, provenance, state, kind), id=identity)
         write = self._writing(self._store.keeping(draft), scope)
         return Saved(id=identity, state=state, fresh=known is None), write
 
@@ -376,6 +351,18 @@ def _with(content: str, text: str, heading: str) -> str:
     if any(item.text == text for item in items(content)):
         return content
     return extended(content, text, heading)
+
+
+def _draft(scope: str, text: str, provenance: Provenance, state: State, kind: Kind) -> Draft:
+    return Draft(
+        scope=scope,
+        text=text,
+        digest=digest_of(text),
+        terms=terms_of(text),
+        state=state,
+        kind=kind,
+        provenance=provenance,
+    )
 
 
 def _checked(text: str) -> str:
