@@ -7,31 +7,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 import msgspec
 import tomlkit
 
-from nanobot.config import (
-    AgentSettings,
-    ChannelSettings,
-    Config,
-    ProviderSettings,
-    WebSettings,
-    home_of,
-    load,
-    survey,
-)
-from nanobot.config import Top as _Top
+from nanobot.config import Config, Top, home_of, load, survey
 from nanobot.config_source import from_text, masked
 from nanobot.errors import ConfigError, StoreUnwritable, UsageError
-from nanobot.settings import ExecSettings, McpSettings, Settings, ToolsSettings, WebToolSettings
 
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
-_CHANNEL_OWN = tuple(
-    key for key in ChannelSettings.__struct_fields__ if key not in {"chats", "settings"}
-)
+_NOT_WRITTEN = frozenset({"home", "file", "warnings"})
+_OWN = "settings"
+_SECRET_TABLE = re.compile(r"mcp\.[^.]+\.(env|headers)$")
 
 
 def values(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -40,40 +30,32 @@ def values(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _walk(config: Config) -> Iterator[tuple[str, Any]]:
-    yield "database_url", masked("database_url", config.database_url)
-    yield "workspace", str(config.workspace)
-    yield "drain_seconds", config.drain_seconds
-    yield from _table("agent", config.agent)
-    for name, provider in config.providers.items():
-        yield from _table(f"providers.{name}", provider)
-    for name, channel in config.channels.items():
-        path = f"channels.{name}"
-        yield from ((f"{path}.{key}", _plain(key, getattr(channel, key))) for key in _CHANNEL_OWN)
-        for chat, table in channel.chats.items():
-            yield from _table(f"{path}.chats.{chat}", table)
-        yield from ((f"{path}.{key}", masked(key, v)) for key, v in channel.settings.items())
-    for name, server in config.mcp.items():
-        yield from _server(f"mcp.{name}", server)
-    yield from _table("web", config.web)
-    yield from _table("tools.exec", config.tools.exec)
-    yield from _table("tools.web", config.tools.web)
+    for key in config.__struct_fields__:
+        if key not in _NOT_WRITTEN:
+            yield from _shown(key, getattr(config, key))
 
 
-def _server(path: str, server: McpSettings) -> Iterator[tuple[str, Any]]:
-    for key, value in _table(path, server):
-        if isinstance(value, Mapping):
-            yield from ((f"{key}.{name}", "***") for name in value)
-        else:
-            yield key, value
+def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, msgspec.Struct):
+        for key in value.__struct_fields__:
+            # What belongs to an adapter stands in its table, beside what all of them have.
+            below = path if key == _OWN else f"{path}.{key}"
+            yield from _shown(below, getattr(value, key))
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _shown(f"{path}.{name}", "***" if _SECRET_TABLE.match(path) else one)
+    elif isinstance(value, tuple | list):
+        yield path, [_plain(one) for one in value]
+    elif value is not None:
+        yield path, str(value) if isinstance(value, Path) else masked(path, value)
 
 
-def _table(path: str, table: Settings) -> Iterator[tuple[str, Any]]:
-    for key in table.__struct_fields__:
-        yield f"{path}.{key}", _plain(key, getattr(table, key))
-
-
-def _plain(key: str, value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else masked(key, value)
+def _plain(item: Any) -> Any:
+    """One of a list, as TOML has it: what is not set is not there."""
+    if not isinstance(item, msgspec.Struct):
+        return item
+    found = msgspec.to_builtins(item)
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def chosen(environ: Mapping[str, str], key: str) -> dict[str, Any]:
@@ -206,26 +188,20 @@ def _toml(text: str) -> Any:
 
 
 def _hint(key: str) -> Any:
-    tables: dict[str, type[msgspec.Struct]] = {
-        "": _Top,
-        "agent": AgentSettings,
-        "web": WebSettings,
-        "tools.exec": ExecSettings,
-        "tools.web": WebToolSettings,
-    }
-    path, _, last = key.rpartition(".")
-    kind: type[msgspec.Struct] | None = tables.get(path)
-    if path.startswith("providers."):
-        kind = ProviderSettings
-    elif path.startswith("channels.") and last in _CHANNEL_OWN:
-        kind = ChannelSettings
-    elif path.startswith("mcp."):
-        kind = McpSettings
-        if path.endswith((".env", ".headers")):
-            return str
-    if kind is None:
-        return None
-    return next((f.type for f in msgspec.structs.fields(kind) if f.name == last), None)
+    """The type of a key; None where only an adapter knows it, or nobody."""
+    kind: Any = _File
+    for part in key.split("."):
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            known = {one.name: one.type for one in msgspec.structs.fields(kind)}
+            known.pop(_OWN, None)
+            kind = known.get(part)
+        elif get_origin(kind) is Mapping:
+            kind = get_args(kind)[1]
+        else:
+            return None
+        if get_origin(kind) in (UnionType, Union):
+            kind = next(one for one in get_args(kind) if one is not NoneType)
+    return kind
 
 
 def write(file: Path, content: bytes) -> None:
@@ -245,31 +221,38 @@ def write(file: Path, content: bytes) -> None:
         raise StoreUnwritable(f"{file} cannot be written ({error.strerror})") from None
 
 
-class _File(_Top, frozen=True, kw_only=True):
-    """nanobot's config.toml."""
+def _whole() -> type[msgspec.Struct]:
+    """The struct of a whole config.toml: what a person may write, whatever else is added."""
+    tables = [one for one in msgspec.structs.fields(Config) if one.name not in _NOT_WRITTEN]
+    kinds = {one.name: one for one in (*tables, *msgspec.structs.fields(Top))}
+    fields = [(one.name, one.type, _default(one)) for one in kinds.values()]
+    made = msgspec.defstruct("Configuration", fields, frozen=True, kw_only=True)
+    made.__doc__ = "nanobot's config.toml."
+    return made
 
-    agent: AgentSettings = AgentSettings()
-    providers: Mapping[str, ProviderSettings] = {}
-    channels: Mapping[str, ChannelSettings] = {}
-    web: WebSettings = WebSettings()
-    tools: ToolsSettings = ToolsSettings()
-    mcp: Mapping[str, McpSettings] = {}
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    factory: Any = field.default_factory
+    return field.default if factory is msgspec.NODEFAULT else msgspec.field(default_factory=factory)
+
+
+_File = _whole()
 
 
 def schema() -> dict[str, Any]:
     """JSON Schema of config.toml, for editors. Any value may refer to a variable or a file."""
     made = msgspec.json.schema(_File)
     definitions = made["$defs"]
-    channel = definitions["ChannelSettings"]
-    channel["properties"].pop("settings")
-    channel.pop("required", None)
-    for name, definition in definitions.items():
-        definition["additionalProperties"] = name == "ChannelSettings"
+    for definition in definitions.values():
+        open_to_more = definition["properties"].pop(_OWN, None) is not None
+        if open_to_more:
+            definition.pop("required", None)
+        definition["additionalProperties"] = open_to_more
         definition["properties"] = {
             key: _or_reference(rule) for key, rule in definition["properties"].items()
         }
     for table, keys in (
-        (channel, ("owners", "members", "guests")),
+        (definitions["ChannelSettings"], ("owners", "members", "guests")),
         (definitions["ChatSettings"], ("members",)),
     ):
         for key in keys:

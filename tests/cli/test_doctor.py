@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import msgspec
 import pytest
 
 from nanobot.cli import configfile
-from nanobot.config import AgentSettings, load
+from nanobot.config import AgentSettings, Config, load
 from nanobot.errors import ConfigError, UsageError
 from tests.cli.running import Ran, environ_of, run, run_in
 from tests.doubles.openai_server import error_status
@@ -270,6 +271,74 @@ def test_values_are_shown_with_defaults_and_without_secrets(home: Path) -> None:
     }
 
 
+MORE = """
+[heartbeat]
+interval_seconds = 600
+[hooks.ci]
+secret = "${TELEGRAM_TOKEN}"
+[quiet.chats."telegram:5"]
+max_per_hour = 1
+[triggers.letters]
+type = "letterbox"
+folder = "/srv"
+api_key = "also secret"
+[channels.email]
+password = "file:p"
+trusted_authserv = ["mx.example.org"]
+[budgets]
+cost_per_day = 2
+[mcp.files]
+command = "x"
+env = {API = "hidden too"}
+[[policy.rules]]
+tool = "exec"
+verdict = "ask"
+"""
+
+
+def test_every_table_is_shown_whatever_was_added(home: Path) -> None:
+    (home / "p").write_text("the password")
+    (home / "config.toml").write_text(WRITTEN + MORE)
+    found = configfile.values(environ(home))
+    assert found["heartbeat.interval_seconds"] == 600
+    assert found["hooks.ci.secret"] == "***"
+    assert found["quiet.chats.telegram:5.max_per_hour"] == 1
+    assert found["triggers.letters.folder"] == "/srv"
+    assert found["channels.email.trusted_authserv"] == ["mx.example.org"]
+    assert found["budgets.cost_per_day"] == 2
+    assert found["lifecycle.enabled"] is True
+    assert found["mcp.files.env.API"] == "***"
+    shown = "\n".join(f"{key} = {configfile.as_toml(value)}" for key, value in found.items())
+    assert not re.search("secret\\b(?! =)|hidden|the password", shown.replace("also secret", ""))
+    tables = {field.name for field in msgspec.structs.fields(Config)}
+    names = {key.partition(".")[0] for key in found}
+    assert tables - names <= {"home", "file", "warnings", "providers"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "written"),
+    [
+        ("heartbeat.interval_seconds", "900", "interval_seconds = 900.0"),
+        ("heartbeat.enabled", "off", "enabled = false"),
+        ("quiet.max_per_day", "5", "max_per_day = 5"),
+        ("quiet.people.ann.max_per_day", "5", "max_per_day = 5"),
+        ("budgets.person.cost_per_day", "1.5", "cost_per_day = 1.5"),
+        ("hooks.ci.events", "push,issues.*", 'events = ["push", "issues.*"]'),
+        ("memory.accept", "ask", 'accept = "ask"'),
+        ("events.disk.over", "95", "over = 95.0"),
+        ("providers.openai.prices.mine.prompt", "1", "prompt = 1"),
+    ],
+)
+def test_a_key_of_any_table_is_set_with_its_own_type(
+    home: Path, key: str, value: str, written: str
+) -> None:
+    (home / "config.toml").write_text(
+        WRITTEN + '[hooks.ci]\nsecret = "s"\n[providers.openai.prices.mine]\ncompletion = 1\n'
+    )
+    configfile.put(environ(home), {key: value})
+    assert written in text(home)
+
+
 async def test_a_key_is_printed_bare_and_a_table_as_toml(home: Path) -> None:
     async def got(*arguments: str) -> Ran:
         return await run(environ(home), "config", "get", *arguments)
@@ -287,7 +356,12 @@ def test_the_schema_names_every_key_and_lets_references_pass() -> None:
         field.name for field in msgspec.structs.fields(AgentSettings)
     }
     assert "settings" not in definitions["ChannelSettings"]["properties"]
-    assert definitions["ChannelSettings"]["additionalProperties"] is True
+    for open_to_more in ("ChannelSettings", "TriggerSettings", "ProviderSettings"):
+        assert definitions[open_to_more]["additionalProperties"] is True
+        assert "required" not in definitions[open_to_more]
+    whole = set(definitions["Configuration"]["properties"])
+    known = {field.name for field in msgspec.structs.fields(Config)}
+    assert known - whole == {"home", "file", "warnings"}
     limit = definitions["AgentSettings"]["properties"]["max_tokens"]
     assert {rule["type"] for rule in limit["anyOf"]} == {"integer", "string"}
     assert limit["default"] == 4096
