@@ -19,12 +19,14 @@ from nanobot import personas, triggering, workspace
 from nanobot.adapters import open_channel
 from nanobot.budgets import Budgets
 from nanobot.cli.calling import asked
+from nanobot.cli.doors import doors
+from nanobot.cli.findings import Finding, Mendable
 from nanobot.cli.heartbeats import hindrances
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.plugins import broken
-from nanobot.cli.trials import try_channel, try_model
+from nanobot.cli.trials import try_model
 from nanobot.config import Config, survey
-from nanobot.errors import ChannelError, ConfigError, ModelError, NanobotError, PluginBroken
+from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
 from nanobot.hooks.checks import wrong as hooks_wrong
 from nanobot.providers.models import KNOWN_PROVIDERS
 from nanobot.repositories.inspecting import inspect
@@ -35,26 +37,10 @@ from nanobot.triggers.events.sensors import sensors_of
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
+"""No clock that is right says less."""
 _AILING = frozenset({"down", "wedged", "failed"})
 """States of a channel that people should know of."""
-"""No clock that is right says less."""
 _COLOURS = {"ok": "\x1b[32m", "warning": "\x1b[33m", "broken": "\x1b[31m"}
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at. `mend` does what `--fix` may do about it."""
-
-    about: str
-    level: Literal["ok", "warning", "broken"]
-    text: str
-    remedy: str = ""
-
-
-class Mendable(msgspec.Struct, frozen=True):
-    """A finding that goes away when `mend` is called."""
-
-    finding: Finding
-    mend: Callable[[], None]
 
 
 def checked(environ: Mapping[str, str], *, json: bool) -> int:
@@ -125,10 +111,8 @@ async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Men
     yield _store(config)
     yield await _model(config, environ)
     yield await _sandbox(config, environ)
-    for name, channel in config.channels.items():
-        if channel.enabled:
-            for one in await _channel(name, config):
-                yield one
+    async for one in doors(config):
+        yield one
 
 
 # The configuration
@@ -209,7 +193,10 @@ def _home(config: Config) -> list[Finding | Mendable]:
         text = f"{home} cannot be written"
         return [Finding(about=about, level="broken", text=text, remedy=remedy)]
     found: list[Finding | Mendable] = []
-    private = ((home, 0o700), (config.file, 0o600), (home / "secrets", 0o700))
+    secrets = home / "secrets"
+    private = [(home, 0o700), (config.file, 0o600), (home / "web.token", 0o600), (secrets, 0o700)]
+    if os.access(secrets, os.R_OK | os.X_OK):
+        private += [(path, 0o600) for path in sorted(secrets.iterdir()) if path.is_file()]
     for path, wanted in private:
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else wanted
         if mode & 0o077:
@@ -362,39 +349,3 @@ async def _sandbox(config: Config, environ: Mapping[str, str]) -> Finding:
     level: Literal["warning", "broken"] = "broken" if settings.sandbox == "bwrap" else "warning"
     text = f"{why.removesuffix(f': {REMEDY}')}: the model can run no commands"
     return Finding(about=about, level=level, text=text, remedy=f"Run: {REMEDY}")
-
-
-async def _channel(name: str, config: Config) -> list[Finding]:
-    settings, about = config.channels[name], name
-    try:
-        who = await try_channel(name, settings)
-    except (ChannelError, ConfigError, PluginBroken) as error:
-        return [Finding(about=about, level="broken", text=str(error))]
-    found = [
-        Finding(
-            about=about, level="ok", text=who.who if who else "cannot be checked without running it"
-        )
-    ]
-    if who and who.lacking:
-        found.append(Finding(about=about, level="warning", text=who.lacking))
-    if "*" in settings.members:
-        remedy = f"Name people in channels.{name}.members instead"
-        text = "everybody may talk to it and use its harmless tools"
-        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
-    elif "*" in settings.guests:
-        remedy = f"Name people in channels.{name}.guests instead"
-        text = "everybody may talk to it, at your expense"
-        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
-    elif not settings.owners:
-        heard = settings.members or settings.guests or settings.pairing
-        text = "nobody is named who may give it orders" if heard else "it listens to nobody"
-        remedy = f"Put your id into channels.{name}.owners"
-        if settings.pairing:
-            remedy += ", or write to it and run: nanobot pair approve CODE --role owner"
-        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
-    for chat, room in settings.chats.items():
-        if "*" in room.members:
-            remedy = f'Name people in channels.{name}.chats."{chat}".members instead'
-            text = f"everybody in the group {chat} may talk to it and use its harmless tools"
-            found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
-    return found

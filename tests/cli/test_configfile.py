@@ -1,0 +1,238 @@
+"""config get, set and schema: every table, nothing else touched, no secret shown."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nanobot.cli import configfile
+from nanobot.config import AgentSettings, Config, load
+from nanobot.errors import ConfigError, UsageError
+from tests.cli.running import Ran, environ_of, run
+
+WRITTEN = """\
+# Mine.
+drain_seconds = 10 # not long
+
+[agent]
+# The one I like.
+model = "openai/gpt-5-mini"   # fast
+
+# About Telegram.
+[channels.telegram]
+token = "${TELEGRAM_TOKEN}"
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "config.toml").write_text(WRITTEN)
+    return tmp_path
+
+
+def environ(home: Path) -> dict[str, str]:
+    return environ_of(home, TELEGRAM_TOKEN="1:secret")
+
+
+def text(home: Path) -> str:
+    return (home / "config.toml").read_text()
+
+
+def test_a_key_that_is_there_is_changed_in_place(home: Path) -> None:
+    configfile.put(environ(home), {"agent.model": "groq/llama-3.3-70b-versatile"})
+    assert text(home) == WRITTEN.replace("openai/gpt-5-mini", "groq/llama-3.3-70b-versatile")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "before", "after"),
+    [
+        ("agent.max_tokens", "100", "# fast\n", "# fast\nmax_tokens = 100\n"),
+        ("workspace", "notes", "# not long\n", '# not long\nworkspace = "notes"\n'),
+        ("channels.telegram.owners", "1,2", 'TOKEN}"\n', 'TOKEN}"\nowners = ["1", "2"]\n'),
+        (
+            "channels.telegram.chats.-5.members",
+            "1,2",
+            'TOKEN}"\n',
+            'TOKEN}"\n\n[channels.telegram.chats.-5]\nmembers = ["1", "2"]\n',
+        ),
+        ("tools.exec.network", "no", 'TOKEN}"\n', 'TOKEN}"\n\n[tools.exec]\nnetwork = false\n'),
+        (
+            "channels.work.enabled",
+            "off",
+            'TOKEN}"\n',
+            'TOKEN}"\n\n[channels.work]\nenabled = false\n',
+        ),
+    ],
+)
+def test_a_new_key_stands_with_its_table_and_moves_no_comment(
+    home: Path, key: str, value: str, before: str, after: str
+) -> None:
+    configfile.put(environ(home), {key: value})
+    assert text(home) == WRITTEN.replace(before, after)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "channels = {telegram = {token = '1:a'}}\n",
+        "[channels]\ntelegram.token = '1:a'\n",
+        "channels.telegram.token = '1:a'",
+        "[agent]\nfallback_models = [\n  'a/b',\n]\n[channels.telegram]\ntoken = '1:a'",
+        "",
+    ],
+)
+def test_however_the_file_is_written_the_key_is_set_and_nothing_else(home: Path, odd: str) -> None:
+    (home / "config.toml").write_text(odd)
+    configfile.put(environ(home), {"channels.telegram.owners": "7"})
+    made = tomllib.loads(text(home))
+    assert made["channels"]["telegram"].pop("owners") == ["7"]
+    assert {**made, "channels": tomllib.loads(odd).get("channels")} == {
+        **tomllib.loads(odd),
+        "channels": tomllib.loads(odd).get("channels"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind", "said"),
+    [
+        ("agent.max_tokens", "0", ConfigError, "agent.max_tokens"),
+        ("agent.modell", "x", UsageError, "did you mean agent.model"),
+        ("agent.model.x", "x", ConfigError, "cannot be set"),
+        ("providers.x.api_base", "ftp://x", ConfigError, "http"),
+        ("channels.cli.token", "x", ConfigError, "cli"),
+    ],
+)
+def test_what_would_be_wrong_is_refused_and_nothing_is_written(
+    home: Path, key: str, value: str, kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        configfile.put(environ(home), {key: value})
+    assert text(home) == WRITTEN
+
+
+def test_a_file_that_was_wrong_before_can_be_mended_key_by_key(home: Path) -> None:
+    (home / "config.toml").write_text("drain_seconds = -1\n[agent]\nmodel = 5\n")
+    configfile.put(environ(home), {"drain_seconds": "5"})
+    configfile.put(environ(home), {"agent.model": "auto"})
+    assert load(environ(home)).drain_seconds == 5
+
+
+def test_a_file_that_is_written_is_its_owners_alone(home: Path) -> None:
+    configfile.put(environ(home), {"drain_seconds": "5"})
+    assert (home / "config.toml").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in home.iterdir()] == ["config.toml"]
+
+
+def test_values_are_shown_with_defaults_and_without_secrets(home: Path) -> None:
+    found = configfile.values(environ(home))
+    assert found["agent.model"] == "openai/gpt-5-mini"
+    assert found["agent.max_iterations"] == 25
+    assert found["channels.telegram.token"] == "***"
+    assert "secret" not in repr(found)
+    assert set(configfile.chosen(environ(home), "web")) == {
+        "web.enabled",
+        "web.host",
+        "web.hosts",
+        "web.port",
+        "web.token",
+    }
+
+
+MORE = """
+[heartbeat]
+interval_seconds = 600
+[hooks.ci]
+secret = "${TELEGRAM_TOKEN}"
+[quiet.chats."telegram:5"]
+max_per_hour = 1
+[triggers.letters]
+type = "letterbox"
+folder = "/srv"
+api_key = "also secret"
+[channels.email]
+password = "file:p"
+trusted_authserv = ["mx.example.org"]
+[budgets]
+cost_per_day = 2
+[mcp.files]
+command = "x"
+env = {API = "hidden too"}
+[[policy.rules]]
+tool = "exec"
+verdict = "ask"
+"""
+
+
+def test_every_table_is_shown_whatever_was_added(home: Path) -> None:
+    (home / "p").write_text("the password")
+    (home / "config.toml").write_text(WRITTEN + MORE)
+    found = configfile.values(environ(home))
+    assert found["heartbeat.interval_seconds"] == 600
+    assert found["hooks.ci.secret"] == "***"
+    assert found["quiet.chats.telegram:5.max_per_hour"] == 1
+    assert found["triggers.letters.folder"] == "/srv"
+    assert found["channels.email.trusted_authserv"] == ["mx.example.org"]
+    assert found["budgets.cost_per_day"] == 2
+    assert found["lifecycle.enabled"] is True
+    assert found["mcp.files.env.API"] == "***"
+    shown = "\n".join(f"{key} = {configfile.as_toml(value)}" for key, value in found.items())
+    assert not re.search("secret\\b(?! =)|hidden|the password", shown.replace("also secret", ""))
+    tables = {field.name for field in msgspec.structs.fields(Config)}
+    names = {key.partition(".")[0] for key in found}
+    assert tables - names <= {"home", "file", "warnings", "providers"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "written"),
+    [
+        ("heartbeat.interval_seconds", "900", "interval_seconds = 900.0"),
+        ("heartbeat.enabled", "off", "enabled = false"),
+        ("quiet.max_per_day", "5", "max_per_day = 5"),
+        ("quiet.people.ann.max_per_day", "5", "max_per_day = 5"),
+        ("budgets.person.cost_per_day", "1.5", "cost_per_day = 1.5"),
+        ("hooks.ci.events", "push,issues.*", 'events = ["push", "issues.*"]'),
+        ("memory.accept", "ask", 'accept = "ask"'),
+        ("events.disk.over", "95", "over = 95.0"),
+        ("providers.openai.prices.mine.prompt", "1", "prompt = 1"),
+    ],
+)
+def test_a_key_of_any_table_is_set_with_its_own_type(
+    home: Path, key: str, value: str, written: str
+) -> None:
+    (home / "config.toml").write_text(
+        WRITTEN + '[hooks.ci]\nsecret = "s"\n[providers.openai.prices.mine]\ncompletion = 1\n'
+    )
+    configfile.put(environ(home), {key: value})
+    assert written in text(home)
+
+
+async def test_a_key_is_printed_bare_and_a_table_as_toml(home: Path) -> None:
+    async def got(*arguments: str) -> Ran:
+        return await run(environ(home), "config", "get", *arguments)
+
+    assert (await got("agent.model")).out == "openai/gpt-5-mini\n"
+    table = (await got("agent")).out
+    assert tomllib.loads(table)["agent"]["max_tokens"] == 4096
+    assert (await got("agent", "--json")).json["agent.max_tokens"] == 4096
+
+
+def test_the_schema_names_every_key_and_lets_references_pass() -> None:
+    made = configfile.schema()
+    definitions = made["$defs"]
+    assert set(definitions["AgentSettings"]["properties"]) == {
+        field.name for field in msgspec.structs.fields(AgentSettings)
+    }
+    assert "settings" not in definitions["ChannelSettings"]["properties"]
+    for open_to_more in ("ChannelSettings", "TriggerSettings", "ProviderSettings"):
+        assert definitions[open_to_more]["additionalProperties"] is True
+        assert "required" not in definitions[open_to_more]
+    whole = set(definitions["Configuration"]["properties"])
+    known = {field.name for field in msgspec.structs.fields(Config)}
+    assert known - whole == {"home", "file", "warnings"}
+    limit = definitions["AgentSettings"]["properties"]["max_tokens"]
+    assert {rule["type"] for rule in limit["anyOf"]} == {"integer", "string"}
+    assert limit["default"] == 4096
