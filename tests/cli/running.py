@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.doubles.terminal import PATIENCE
-from tests.process.harness import World
-
-COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
+from tests.process.harness import Nanobot, World, reader_of
+from tests.process.nest import the_nest
 
 
 @dataclass(frozen=True)
@@ -39,22 +37,34 @@ def environ_of(home: Path, **more: str) -> dict[str, str]:
 
 async def run(environ: Mapping[str, str], *arguments: str) -> Ran:
     """Run a command without a terminal, and wait for its end."""
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND,
-        *arguments,
-        env=environ,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    complaints, complaining = os.pipe()
+    try:
+        process = await launched(environ, arguments, Path.cwd(), complaining)
+    finally:
+        os.close(complaining)
     try:
         async with asyncio.timeout(PATIENCE):
-            out, err = await process.communicate()
+            err = await (await reader_of(complaints)).read()
+            out = await process.output.read()
+            code = await process.ended()
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return Ran(process.returncode or 0, out.decode(), err.decode())
+        await process.kill()
+    return Ran(code, out.decode(), err.decode())
+
+
+async def launched(
+    environ: Mapping[str, str], arguments: Sequence[str], folder: Path, stderr: int | None = None
+) -> Nanobot:
+    """Start a command without a terminal; what it says on stderr is lost unless that is given."""
+    silence = os.open(os.devnull, os.O_RDWR)
+    out, saying = os.pipe()
+    try:
+        streams = (silence, saying, silence if stderr is None else stderr)
+        egg = the_nest().start(arguments, environ, folder, streams)
+    finally:
+        os.close(silence)
+        os.close(saying)
+    return Nanobot(egg, await reader_of(out))
 
 
 async def run_in(world: World, *arguments: str, **environ: str) -> Ran:

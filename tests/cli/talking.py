@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.cli.running import launched
 from tests.doubles.openai_server import OpenAIServer
-from tests.doubles.terminal import PATIENCE, Terminal, in_terminal
-
-COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
+from tests.doubles.terminal import Terminal, in_terminal
+from tests.process.harness import Nanobot
 
 
 class Home:
@@ -39,7 +36,7 @@ class Home:
         self, *arguments: str, columns: int = 80, rows: int = 24, **environ: str
     ) -> AsyncIterator[Terminal]:
         """`nanobot agent` in a terminal, greeted."""
-        command = (*COMMAND, "agent", *arguments)
+        command = ("agent", *arguments)
         async with in_terminal(
             command, self.environ(**environ), self.folder, columns=columns, rows=rows
         ) as terminal:
@@ -48,25 +45,14 @@ class Home:
             yield terminal
 
     @asynccontextmanager
-    async def gateway(self) -> AsyncIterator[asyncio.subprocess.Process]:
+    async def gateway(self) -> AsyncIterator[Nanobot]:
         """A gateway that is ready; killed at the end."""
-        process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            "gateway",
-            env=self.environ(),
-            cwd=self.folder,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+        process = await launched(self.environ(), ["gateway"], self.folder)
         try:
-            assert process.stdout is not None
-            async with asyncio.timeout(PATIENCE):
-                assert (await process.stdout.readline()).startswith(b"ready ")
+            await process.ready()
             yield process
         finally:
-            if process.returncode is None:
-                process.send_signal(signal.SIGKILL)
-            await process.wait()
+            await process.kill()
 
 
 async def answered(terminal: Terminal, line: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import COMMAND, Ran, environ_of, run, run_in
+from tests.cli.running import Ran, environ_of, run, run_in
 from tests.doubles.terminal import in_terminal
 from tests.process.harness import World
 
@@ -151,7 +151,7 @@ async def test_commands_over_one_home_wait_for_each_other(world: World) -> None:
 
 async def test_deleting_asks_first_and_no_is_no(world: World) -> None:
     await nanobot(world, "send", "hello")
-    command = (*COMMAND, "sessions", "delete", "cli:direct")
+    command = ("sessions", "delete", "cli:direct")
     async with in_terminal(command, world.environ(), world.home) as terminal:
         await terminal.shows("Go on?")
         terminal.type("n\r")
@@ -181,7 +181,7 @@ async def test_tables_fit_80_columns_and_cut_nothing_that_is_copied(world: World
 
 async def test_colour_is_for_terminals(world: World) -> None:
     await nanobot(world, "send", "hello")
-    command = (*COMMAND, "sessions", "list")
+    command = ("sessions", "list")
     async with in_terminal(command, world.environ(), world.home) as terminal:
         assert await terminal.ended() == 0
         assert "\x1b[1mkey" in terminal.screen.raw

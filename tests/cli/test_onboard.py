@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import COMMAND, Ran, environ_of, run
+from tests.cli.running import Ran, environ_of, run
 from tests.doubles.openai_server import OpenAIServer, error_status
 from tests.doubles.telegram_server import TelegramServer
 from tests.doubles.terminal import CTRL_D, ENTER, Terminal, in_terminal
@@ -38,9 +38,8 @@ class World:
 
     @asynccontextmanager
     async def conversation(self) -> AsyncIterator[Terminal]:
-        command = (*COMMAND, "onboard")
         environ, folder = self.environ(), self._folder
-        async with in_terminal(command, environ, folder, columns=120, rows=60) as terminal:
+        async with in_terminal(["onboard"], environ, folder, columns=120, rows=60) as terminal:
             yield terminal
 
     @property

@@ -1,6 +1,6 @@
-"""A terminal of 80 by 24, and a program that runs in it: what a person would see, scrolled or not.
+"""A terminal of 80 by 24, and nanobot that runs in it: what a person would see, scrolled or not.
 
-async with in_terminal([...], environ) as terminal:
+async with in_terminal(["agent"], environ, folder) as terminal:
     terminal.type("hello\\r")
     await terminal.shows("> hello")
 """
@@ -12,12 +12,15 @@ import codecs
 import errno
 import os
 import re
+import signal
 import termios
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from rich.cells import get_character_cell_size
+
+from tests.process.nest import Egg, the_nest
 
 PATIENCE = 30.0
 ENTER, ALT_ENTER, UP, TAB = "\r", "\x1b\r", "\x1b[A", "\t"
@@ -125,9 +128,9 @@ class Screen:
 class Terminal:
     """A program in a terminal."""
 
-    def __init__(self, process: asyncio.subprocess.Process, master: int, screen: Screen) -> None:
+    def __init__(self, egg: Egg, master: int, screen: Screen) -> None:
         self.screen = screen
-        self._process = process
+        self._egg = egg
         self._master = master
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._changed = asyncio.Event()
@@ -153,7 +156,7 @@ class Terminal:
     async def ended(self) -> int:
         """The exit code, once the program has ended by itself."""
         async with asyncio.timeout(PATIENCE):
-            code = await self._process.wait()
+            code = await asyncio.wrap_future(self._egg.ended)
         self.read()
         return code
 
@@ -171,35 +174,27 @@ class Terminal:
         self._changed.set()
 
     async def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            self._process.kill()
-        await self._process.wait()
+        self._egg.signal(signal.SIGKILL)
+        await asyncio.wrap_future(self._egg.ended)
 
 
 @asynccontextmanager
 async def in_terminal(
-    command: Sequence[str],
+    arguments: Sequence[str],
     environ: Mapping[str, str],
     folder: Path,
     *,
     columns: int = 80,
     rows: int = 24,
 ) -> AsyncIterator[Terminal]:
-    """Run a program in a terminal of that size; it is killed at the end, if it lives on."""
+    """Run nanobot in a terminal of that size; it is killed at the end, if it lives on."""
     master, slave = os.openpty()
     termios.tcsetwinsize(slave, (rows, columns))
     os.set_blocking(master, False)
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env={"TERM": "xterm-256color", **environ},
-        cwd=folder,
-        start_new_session=True,
-    )
+    environ = {"TERM": "xterm-256color", **environ}
+    egg = the_nest().start(arguments, environ, folder, (slave, slave, slave), terminal=True)
     os.close(slave)
-    terminal = Terminal(process, master, Screen(columns, rows))
+    terminal = Terminal(egg, master, Screen(columns, rows))
     loop = asyncio.get_running_loop()
     loop.add_reader(master, terminal.read)
     try:

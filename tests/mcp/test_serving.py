@@ -19,10 +19,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
 from tests.cli.running import run
-from tests.cli.talking import COMMAND, Home
+from tests.cli.talking import Home
 from tests.doubles.openai_server import OpenAIServer
 from tests.mcp.conftest import ROOT
 from tests.mcp.test_http import free_port
+from tests.process.harness import COMMAND
 
 
 @pytest.fixture

@@ -10,26 +10,18 @@ import pytest
 import pytest_asyncio
 
 from tests.process.harness import World, open_world
-from tests.process.nest import Nest
-
-
-@pytest.fixture(scope="session")
-def nest() -> Iterator[Nest]:
-    made = Nest()
-    yield made
-    made.close()
 
 
 @pytest.fixture
-async def world(tmp_path: Path, nest: Nest) -> AsyncIterator[World]:
-    async with open_world(tmp_path, nest) as made:
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with open_world(tmp_path) as made:
         yield made
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(tmp_path_factory: pytest.TempPathFactory, nest: Nest) -> AsyncIterator[World]:
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """A world whose gateway serves the whole module, and at its end drains with nothing left."""
-    async with open_world(tmp_path_factory.mktemp("shared"), nest) as made:
+    async with open_world(tmp_path_factory.mktemp("shared")) as made:
         made.configure(more='[providers.dead]\napi_base = "http://127.0.0.1:9/v1"')
         gateway = await made.start()
         yield made

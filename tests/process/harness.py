@@ -1,6 +1,6 @@
 """nanobot as people run it: a process with a home of its own, and the world around it on loopback.
 
-    async with open_world(tmp_path, nest) as world:
+    async with open_world(tmp_path) as world:
         await world.start()
         world.telegram.say(1, "say:hello")
         assert (await world.telegram.reply_in(1)).text == "hello"
@@ -29,7 +29,7 @@ from nanobot.session.entries import Body, decode
 from nanobot.store import log
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.telegram_server import TelegramServer
-from tests.process.nest import Egg, Nest
+from tests.process.nest import Egg, the_nest
 
 PATIENCE = 20.0
 COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
@@ -43,8 +43,8 @@ class Nanobot:
 
     def __init__(self, egg: Egg, output: asyncio.StreamReader) -> None:
         self.pid = egg.pid
+        self._egg = egg
         self.output = output
-        self._ended = egg.ended
 
     async def ready(self) -> str:
         """The line that says so; fails when the process ends instead."""
@@ -56,7 +56,7 @@ class Nanobot:
     async def ended(self) -> int:
         """Its exit code, once it has ended (minus the signal's number if one killed it)."""
         async with asyncio.timeout(PATIENCE):
-            return await asyncio.wrap_future(self._ended)
+            return await asyncio.wrap_future(self._egg.ended)
 
     async def died(self) -> None:
         """It reaches its crash point."""
@@ -73,12 +73,11 @@ class Nanobot:
         return await self.ended()
 
     def signal(self, number: signal.Signals) -> None:
-        if self.running:
-            os.kill(self.pid, number)
+        self._egg.signal(number)
 
     @property
     def running(self) -> bool:
-        return not self._ended.done()
+        return not self._egg.ended.done()
 
 
 class Ended(NamedTuple):
@@ -92,11 +91,8 @@ class Ended(NamedTuple):
 class World:
     """A home, a Telegram, a model, and the processes that were started between them."""
 
-    def __init__(
-        self, home: Path, telegram: TelegramServer, model: OpenAIServer, nest: Nest
-    ) -> None:
+    def __init__(self, home: Path, telegram: TelegramServer, model: OpenAIServer) -> None:
         self.home = home
-        self._nest = nest
         self.telegram = telegram
         self.model = model
         self.workspace = home / "workspace"
@@ -140,9 +136,9 @@ members = {members}
         self, arguments: tuple[str, ...], environ: dict[str, str], stdin: int, stderr: int
     ) -> Nanobot:
         reading, writing = os.pipe()
-        egg = self._nest.start(arguments, environ, self.home.parent, (stdin, writing, stderr))
+        egg = the_nest().start(arguments, environ, self.home.parent, (stdin, writing, stderr))
         os.close(writing)
-        self._started.append(Nanobot(egg, await _reader(reading)))
+        self._started.append(Nanobot(egg, await reader_of(reading)))
         return self._started[-1]
 
     async def start(self, **environ: str) -> Nanobot:
@@ -162,7 +158,7 @@ members = {members}
         os.write(giving, stdin)
         os.close(giving)
         async with asyncio.timeout(PATIENCE):
-            errors = (await (await _reader(complaints)).read()).decode()
+            errors = (await (await reader_of(complaints)).read()).decode()
             output = (await process.output.read()).decode()
         self._note(errors.encode())
         return Ended(await process.ended(), output, errors)
@@ -284,7 +280,7 @@ def without_repeats(texts: list[str]) -> list[str]:
     return seen
 
 
-async def _reader(descriptor: int) -> asyncio.StreamReader:
+async def reader_of(descriptor: int) -> asyncio.StreamReader:
     """What comes out of a pipe."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
@@ -294,10 +290,10 @@ async def _reader(descriptor: int) -> asyncio.StreamReader:
 
 
 @asynccontextmanager
-async def open_world(folder: Path, nest: Nest) -> AsyncIterator[World]:
+async def open_world(folder: Path) -> AsyncIterator[World]:
     """A world in a folder, configured with the defaults; nothing is started yet."""
     async with TelegramServer() as telegram, OpenAIServer() as model:
-        world = World(folder / "home", telegram, model, nest)
+        world = World(folder / "home", telegram, model)
         world.configure()
         try:
             yield world

@@ -6,6 +6,8 @@ arguments, environment, folder, standard streams, signals and end.
 
 from __future__ import annotations
 
+import atexit
+import fcntl
 import gc
 import importlib
 import json
@@ -15,9 +17,12 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -32,6 +37,12 @@ class Egg:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.ended: Future[int] = Future()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it, unless the process has ended; the news of that may still be on its way."""
+        if not self.ended.done():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
 
 class Nest:
@@ -52,9 +63,17 @@ class Nest:
         environ: Mapping[str, str],
         folder: Path,
         streams: tuple[int, int, int],
+        *,
+        terminal: bool = False,
     ) -> Egg:
-        """A process of nanobot with these arguments and standard streams."""
-        wanted = {"arguments": arguments, "environ": environ, "folder": str(folder)}
+        """A process of nanobot with these arguments and standard streams. With `terminal` it is
+        the first of a session, whose terminal these streams are."""
+        wanted = {
+            "arguments": arguments,
+            "environ": dict(environ),
+            "folder": str(folder),
+            "terminal": terminal,
+        }
         socket.send_fds(self._socket, [json.dumps(wanted).encode()], streams)
         return self._laid.get(timeout=_START_SECONDS)
 
@@ -72,6 +91,14 @@ class Nest:
                 self._laid.put(egg)
             else:
                 self._eggs.pop(told["pid"]).ended.set_result(told["code"])
+
+
+@cache
+def the_nest() -> Nest:
+    """The one of all tests in this process, made when it is first asked for."""
+    made = Nest()
+    atexit.register(made.close)
+    return made
 
 
 def _hatch(line: socket.socket) -> bool:
@@ -124,6 +151,9 @@ def _become(wanted: dict[str, object], streams: Sequence[int]) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    if wanted["terminal"]:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     environ, arguments = wanted["environ"], wanted["arguments"]
     assert isinstance(environ, dict)
     assert isinstance(arguments, list)

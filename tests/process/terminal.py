@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import pty
 import re
-import termios
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from tests.process.harness import COMMAND, PATIENCE, World
+from tests.process.harness import PATIENCE, World
+from tests.process.nest import Egg, the_nest
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-_])|\r")
 
@@ -21,9 +21,9 @@ ENTER, INTERRUPT, END = "\r", "\x03", "\x04"
 class Screen:
     """The text a program has written to its terminal, without colours and movements."""
 
-    def __init__(self, descriptor: int, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, descriptor: int, egg: Egg) -> None:
         self._descriptor = descriptor
-        self._process = process
+        self._egg = egg
         self._written = b""
         self._changed = asyncio.Event()
         asyncio.get_running_loop().add_reader(descriptor, self._read)
@@ -49,7 +49,7 @@ class Screen:
     async def ended(self) -> int:
         """The program's exit code, once it has ended."""
         async with asyncio.timeout(PATIENCE):
-            return await self._process.wait()
+            return await asyncio.wrap_future(self._egg.ended)
 
     def close(self) -> None:
         asyncio.get_running_loop().remove_reader(self._descriptor)
@@ -70,24 +70,15 @@ async def conversation(world: World, *arguments: str) -> AsyncIterator[Screen]:
     """`nanobot agent` in a terminal of its own."""
     ours, theirs = pty.openpty()
     environ = world.environ(TERM="xterm", PROMPT_TOOLKIT_NO_CPR="1", COLUMNS="100", LINES="40")
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND,
-        *("agent", *arguments),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environ,
-        cwd=world.home.parent,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    egg = the_nest().start(
+        ("agent", *arguments), environ, world.home.parent, (theirs, theirs, theirs), terminal=True
     )
     os.close(theirs)
-    screen = Screen(ours, process)
+    screen = Screen(ours, egg)
     try:
         yield screen
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        egg.signal(signal.SIGKILL)
+        await asyncio.wrap_future(egg.ended)
         print(screen.text[-5_000:])
         screen.close()

@@ -14,7 +14,6 @@ import pytest
 
 from tests.doubles.mail_server import AUTHSERV, OWNER, PASSWORD, USER, MailServer, letter
 from tests.process.harness import World, open_world, without_repeats
-from tests.process.nest import Nest
 
 # A checkout that was installed before there was this channel has to be installed anew.
 pytestmark = pytest.mark.skipif(
@@ -137,11 +136,11 @@ async def test_a_checked_stranger_is_told_a_code_or_nothing(
 
 
 async def test_two_gateways_do_not_keep_each_other_talking(
-    world: World, mail: MailServer, tmp_path: Path, nest: Nest
+    world: World, mail: MailServer, tmp_path: Path
 ) -> None:
     """Each is the other's owner, and every mail is delivered as checked."""
     (tmp_path / "other").mkdir()
-    async with MailServer() as there, open_world(tmp_path / "other", nest) as other:
+    async with MailServer() as there, open_world(tmp_path / "other") as other:
         world.configure(more=table(mail, owner="twin@example.com"))
         twin = table(there, owner=USER).replace(
             "imap_host", 'address = "twin@example.com"\nimap_host'

@@ -14,7 +14,6 @@ import pytest
 
 from tests.doubles.openai_server import Body
 from tests.process.harness import PATIENCE, Nanobot, World, open_world
-from tests.process.nest import Nest
 
 
 class Disk(Protocol):
@@ -87,8 +86,8 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 
 
 @pytest.fixture
-async def world(disk: Disk, tmp_path: Path, nest: Nest) -> AsyncIterator[World]:
-    async with open_world(tmp_path, nest) as made:
+async def world(disk: Disk, tmp_path: Path) -> AsyncIterator[World]:
+    async with open_world(tmp_path) as made:
         yield made
 
 

@@ -14,7 +14,6 @@ from nanobot.session.entries import NoteEntry, ReplyEntry, ToolResultEntry
 from nanobot.thoughts import TriageEntry
 from tests.doubles.openai_server import Answer, Body
 from tests.process.harness import World, open_world, without_repeats
-from tests.process.nest import Nest
 
 TRIAGE = "You decide what an assistant does"
 DECISIONS = 'triage = "decision"'
@@ -50,9 +49,9 @@ def nap(chat: int, kind: str = "sleep", **given: Any) -> dict[str, Any]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def triaged(tmp_path_factory: pytest.TempPathFactory, nest: Nest) -> AsyncIterator[World]:
+async def triaged(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """A gateway with triage, for every test of this module that needs no other."""
-    async with open_world(tmp_path_factory.mktemp("triaged"), nest) as made:
+    async with open_world(tmp_path_factory.mktemp("triaged")) as made:
         made.model.script = deciding
         more = '[agent.decision]\ntimeout_seconds = 1.0\nallowed_run_types = ["sleep", '
         made.configure(agent=DECISIONS, more=f'{more}"summarize_conversation"]')
