@@ -27,14 +27,14 @@ start: $(INSTALLED_RUN)
 full: $(INSTALLED_FULL) start
 
 test: $(INSTALLED_DEV)
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 check: $(INSTALLED_DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	PYTHONPATH=.:channels $(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 prove: check
 	$(BIN)/python -m pytest -q -m slow --timeout 1800 --hypothesis-profile=searching

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from nanobot.agent.loop import AgentLoop
-from nanobot.agent.states import RunState
+from nanobot.agent.states import RunKind, RunState
 from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.bus.events import EventKind
 from nanobot.bus.queue import MessageBus
@@ -275,6 +275,7 @@ async def test_a_call_that_nobody_agrees_to_in_time_is_refused() -> None:
         await bot.settle()
         (asked,) = await bot.records.approvals(session="", state="waiting", limit=9)
         bot.home.clock.advance(asked.expires_at - asked.asked_at + 1)  # type: ignore[attr-defined]
+        bot.bus.wake(asked.session_key, RunKind.CHAT)  # its timer goes by the real time
         assert (await result).message == "went on"
         assert "nobody approved it within" in str(model.requests[1].messages[-1].content)
 

@@ -19,7 +19,8 @@ from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.mail_server import OWNER, MailServer, letter
 
 pytestmark = pytest.mark.skipif(
-    not (DOVECOT and OPENSSL), reason="needs dovecot (apt-get install dovecot-imapd) and openssl"
+    not (DOVECOT and OPENSSL),
+    reason="needs dovecot 2.3 (apt-get install dovecot-imapd) and openssl",
 )
 
 

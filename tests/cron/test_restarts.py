@@ -98,7 +98,7 @@ def _wish(schedule: str, zone: str, rng: random.Random) -> Wish:
     )
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.integers(0, 2**32))
 async def test_random_restarts_leave_every_due_time_one_row_with_one_end(seed: int) -> None:
     await lives(seed)

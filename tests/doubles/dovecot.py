@@ -17,7 +17,17 @@ from pathlib import Path
 
 from tests.doubles.mail_server import PASSWORD, USER
 
-DOVECOT = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+def _found() -> str | None:
+    """The program, if it is of the version whose configuration this is; 2.4 wants another one."""
+    path = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if path is None:
+        return None
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return path if said.stdout.startswith("2.3.") else None
+
+
+DOVECOT = _found()
 OPENSSL = shutil.which("openssl")
 
 _CONFIGURATION = """

@@ -79,7 +79,7 @@ async def working(
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "sk-not-for-you"}
     made = Servers(servers, registry, SystemClock(), environ, folder)
     bench = Bench(made, registry, folder)
-    async with asyncio.timeout(100), made.serving():
+    async with made.serving():
         await bench.until(lambda: all(view.state in wait for view in made.views()))
         yield bench
 

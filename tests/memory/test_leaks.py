@@ -36,9 +36,19 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(steps)
 def test_no_scope_sees_or_changes_another(plan: list[tuple[str, str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_follow(plan, Path(folder)))
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None)
+@given(steps)
+def test_no_scope_sees_or_changes_another_whatever_they_do(
+    plan: list[tuple[str, str, str]],
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_follow(plan, Path(folder)))
 

@@ -23,17 +23,18 @@ def answers(world: World) -> list[str]:
 @pytest.mark.parametrize(
     "point",
     [
-        "preview:before",
         "preview:after",
         "receipt:before",
-        "receipt:after",
-        "finish:before",
         "finish:after",
-        "begin_send:before",
-        "begin_send:after",
+        pytest.param("preview:before", marks=pytest.mark.slow),
+        pytest.param("receipt:after", marks=pytest.mark.slow),
+        pytest.param("finish:before", marks=pytest.mark.slow),
+        pytest.param("begin_send:before", marks=pytest.mark.slow),
+        pytest.param("begin_send:after", marks=pytest.mark.slow),
     ],
 )
 async def test_the_answer_is_shown_once(world: World, point: str) -> None:
+    """The other points are among those of `make prove`."""
     world.telegram.say(CHAT, SLOWLY)
     crashing = await world.launch(crash_at=point)
     await crashing.died()

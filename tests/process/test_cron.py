@@ -8,10 +8,24 @@ from tests.process.harness import World, without_repeats
 
 
 # A look at the store is taken at the start and after the job was made; the third one fires it.
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("verb", ["cron_fire:3", "claim", "start_model", "finish", "cron_fire:4"])
-async def test_a_prompt_that_was_due_is_answered_once(world: World, verb: str, when: str) -> None:
-    gateway = await world.launch(crash_at=f"{verb}:{when}")
+@pytest.mark.parametrize(
+    "point",
+    [
+        "cron_fire:3:after",
+        "start_model:after",
+        "finish:after",
+        pytest.param("cron_fire:3:before", marks=pytest.mark.slow),
+        pytest.param("claim:before", marks=pytest.mark.slow),
+        pytest.param("claim:after", marks=pytest.mark.slow),
+        pytest.param("start_model:before", marks=pytest.mark.slow),
+        pytest.param("finish:before", marks=pytest.mark.slow),
+        pytest.param("cron_fire:4:before", marks=pytest.mark.slow),
+        pytest.param("cron_fire:4:after", marks=pytest.mark.slow),
+    ],
+)
+async def test_a_prompt_that_was_due_is_answered_once(world: World, point: str) -> None:
+    """The other points are among those of `make prove`."""
+    gateway = await world.launch(crash_at=point)
     await gateway.ready()
     world.telegram.say(1, "/cron add +2s say:it is time")
     await gateway.died()

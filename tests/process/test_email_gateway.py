@@ -83,10 +83,19 @@ async def test_a_file_reaches_the_workspace(world: World, mail: MailServer) -> N
     assert file.read_bytes() == b"a,b\r\n1,2"
 
 
-@pytest.mark.parametrize("crash_at", ["", "admit:2:after", "finish:after", "receipt:before"])
+@pytest.mark.parametrize(
+    "crash_at",
+    [
+        "",
+        "receipt:before",
+        pytest.param("admit:2:after", marks=pytest.mark.slow),
+        pytest.param("finish:after", marks=pytest.mark.slow),
+    ],
+)
 async def test_kill_9_between_intake_and_answer_loses_nothing(
     world: World, mail: MailServer, crash_at: str
 ) -> None:
+    """The other points are among those of `make prove`."""
     gateway = await world.launch(crash_at=crash_at) if crash_at else await world.start()
     await up(world, mail)
     mail.deliver(letter("wait:1\nsay:once" if not crash_at else "say:once"))

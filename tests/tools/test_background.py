@@ -196,7 +196,8 @@ async def test_a_conversation_sees_only_its_own_commands(home: Home) -> None:
 async def test_there_is_a_limit_for_each_conversation(home: Home) -> None:
     async with home.desk() as desk:
         for _ in range(MAX_OF_SESSION):
-            await desk.exec("sleep 316")
+            # A sandbox that is killed while it is being set up may leave what it holds alive.
+            await desk.printed(await desk.exec("echo up; sleep 316"), "up")
         with pytest.raises(ToolError, match=f"at most {MAX_OF_SESSION}"):
             await desk.exec("true")
         await desk.exec("true", key=OTHER)
