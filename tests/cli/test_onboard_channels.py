@@ -17,7 +17,7 @@ from nanobot.adapters import open_channel, setup_of
 from nanobot.cli.trials import first_sender
 from nanobot.config import ChannelSettings, load
 from nanobot.plugins import CHANNELS, Plugins
-from tests.cli.running import COMMAND, Ran, environ_of, run
+from tests.cli.running import Ran, environ_of, run
 from tests.doubles.discord_server import DiscordServer
 from tests.doubles.mail_server import OWNER, MailServer, letter
 from tests.doubles.matrix_rooms import ANN, ME
@@ -312,7 +312,7 @@ async def test_a_mailbox_is_asked_for_tried_and_mended_until_it_will_be_heard(ho
             for key in ("imap_port", "smtp_port", "tls")
         }
         environ = home.environ(**ports, MY_PASSWORD=mail.password)
-        command = (*COMMAND, "onboard", "--channel", "email")
+        command = ("onboard", "--channel", "email")
         async with in_terminal(command, environ, home.folder, columns=100, rows=70) as terminal:
             await answer(terminal, "Number")
             await answer(terminal, "login too", "bot@example.org")
