@@ -7,6 +7,7 @@ than in literals: a parenthesis in a file's name would keep the client waiting f
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 import ssl
 import time
@@ -165,7 +166,7 @@ class Mailbox:
 
     async def open(self, folder: str, *, to_read: bool = False) -> Folder:
         """Open a folder; `to_read`: without changing anything in it."""
-        client, quoted = self._client, _quoted(folder)
+        client, quoted = self._client, _quoted(utf7(folder))
         opening = client.examine if to_read else client.select
         answer = await self._within(lambda: opening(quoted))
         said = b" ".join(one for one in answer.lines if isinstance(one, bytes))
@@ -289,3 +290,17 @@ def _said(answer: Any) -> str:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_OTHERS = re.compile(r"[^ -~]+")
+
+
+def utf7(name: str) -> str:
+    """A folder's name as IMAP4rev1 has it (RFC 3501, 5.1.3): what is not ASCII in modified
+    UTF-7."""
+
+    def coded(found: re.Match[str]) -> str:
+        raw = base64.b64encode(found[0].encode("utf-16-be", "surrogatepass")).decode()
+        return f"&{raw.rstrip('=').replace('/', ',')}-"
+
+    return _OTHERS.sub(coded, name.replace("&", "&-"))

@@ -16,7 +16,7 @@ from nanobot.errors import BadCredentials, ChannelDown, ConfigError, Refused, St
 from nanobot.ports import Checked
 from nanobot_channels import email
 from nanobot_channels._email_channel import EmailChannel
-from nanobot_channels._email_imap import PIECE
+from nanobot_channels._email_imap import PIECE, utf7
 from nanobot_channels._email_settings import settings_of
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.mail_server import OWNER, MailServer, letter
@@ -347,3 +347,23 @@ def test_nothing_secret_is_shown() -> None:
         },
     )
     assert "geheim" not in f"{settings!r}"
+
+
+@pytest.mark.parametrize(
+    ("name", "coded"),
+    [
+        ("INBOX", "INBOX"),
+        ("Entw\u00fcrfe", "Entw&APw-rfe"),
+        ("Q&A", "Q&-A"),
+        ("~peter/mail/\u53f0\u5317/\u65e5\u672c\u8a9e", "~peter/mail/&U,BTFw-/&ZeVnLIqe-"),
+        ("\U0001f4e7", "&2D3c5w-"),
+    ],
+)
+def test_folders_are_named_as_imap_has_it(name: str, coded: str) -> None:
+    assert utf7(name) == coded
+
+
+async def test_a_folder_with_a_name_outside_ascii_is_opened(mail: MailServer) -> None:
+    mail.folders["Entw&APw-rfe &- mehr"] = mail.folders["INBOX"]
+    settings = settings_of("email", mail.settings | {"folder": "Entw\u00fcrfe & mehr"})
+    assert await EmailChannel("email", settings).check() == Checked("bot@example.org")
