@@ -132,10 +132,10 @@ def _turn_sizes(
         size = _size(entry.body, limit)
         if size is None:
             continue
-        if isinstance(entry.body, UserEntry):
-            size += _picture_tokens(entry, entry.body, pictures)
-        begins = isinstance(entry.body, UserEntry) and entry.run_id != run_id
-        if begins or not turns:
+        said = entry.body if isinstance(entry.body, UserEntry) else None
+        if said is not None and said.attachments:
+            size += _picture_tokens(entry, said, pictures)
+        if (said is not None and entry.run_id != run_id) or not turns:
             turns.append((entry.seq, 0, 0))
             run_id = entry.run_id
         seq, count, tokens = turns[-1]
@@ -190,14 +190,15 @@ def context(
         if _unasked(body):
             meanwhile.append(message)
             continue
-        messages += [_result(asked, _UNKNOWN) for asked in open_calls.values()]
-        open_calls.clear()
+        if open_calls:
+            messages += [_result(asked, _UNKNOWN) for asked in open_calls.values()]
+            open_calls.clear()
         if isinstance(body, UserEntry) and entry.run_id != run_id:
             run_id = entry.run_id
             messages += meanwhile
             meanwhile.clear()
         messages.append(message)
-        if isinstance(body, ReplyEntry):
+        if message.tool_calls and isinstance(body, ReplyEntry):
             open_calls = {(body.call, n): asked for n, asked in enumerate(message.tool_calls)}
     messages += [_result(asked, _UNKNOWN) for asked in open_calls.values()]
     system = ChatMessage(role="system", content=snapshot.system)

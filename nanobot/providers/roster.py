@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loguru import logger
 from msgspec.structs import replace
@@ -26,9 +27,11 @@ from nanobot.providers.models import (
     choose,
     is_loopback,
 )
-from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.plugged import open_provider
 from nanobot.settings import ProviderSettings
+
+if TYPE_CHECKING:
+    from nanobot.providers.openai_compat import OpenAICompatProvider
 
 _FREE = Price(prompt=0.0, completion=0.0)
 _AT_HOME = frozenset({"ollama", "lmstudio", "llamacpp", "vllm"})
@@ -114,6 +117,9 @@ class Roster:
             )
         if choice.client != "lean":
             return open_provider(choice, self._settings[choice.provider_name], self.plugins)
+        # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay.
+        from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
+
         return OpenAICompatProvider(
             choice.provider_name,
             choice.api_base,
@@ -156,8 +162,9 @@ class Roster:
         """What is said in a recording, by the model of that label; `name` is its file name.
 
         Raises ModelError, or ConfigError when that provider transcribes nothing."""
-        provider, profile = await self.pick(label)
-        if isinstance(provider, OpenAICompatProvider | LiteLLMProvider):
+        picked, profile = await self.pick(label)
+        provider = _versatile(picked)
+        if provider is not None:
             return await provider.transcribe(audio, name, profile.name)
         raise ConfigError(
             f"agent.transcription_model is {label!r}, which cannot hear: "
@@ -168,8 +175,9 @@ class Roster:
         """A vector for each text, by the model of that label.
 
         Raises ModelError, or ConfigError when that provider makes none."""
-        provider, profile = await self.pick(label)
-        if isinstance(provider, OpenAICompatProvider | LiteLLMProvider):
+        picked, profile = await self.pick(label)
+        provider = _versatile(picked)
+        if provider is not None:
             return await provider.embed(texts, profile.name)
         raise ConfigError(
             f"memory.embedding_model is {label!r}, which makes no vectors: "
@@ -223,3 +231,10 @@ class Indexer:
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text. Raises ModelError or ConfigError."""
         return await self._roster.embed(self.model, texts)
+
+
+def _versatile(provider: LLMProvider) -> OpenAICompatProvider | LiteLLMProvider | None:
+    """The provider, if it is of those that also transcribe and make vectors."""
+    from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415 - see _make
+
+    return provider if isinstance(provider, OpenAICompatProvider | LiteLLMProvider) else None

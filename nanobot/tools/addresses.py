@@ -11,13 +11,15 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.tools.result import quoted
+
+if TYPE_CHECKING:
+    from aiohttp.abc import ResolveResult
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
@@ -81,8 +83,8 @@ def is_public(address: Address) -> bool:
     return not any(address in network for network in _NOT_PUBLIC_6)
 
 
-class Addresses(AbstractResolver):
-    """What may be reached, and the resolver that sees to it.
+class Addresses:
+    """What may be reached, and the resolver (as aiohttp has them) that sees to it.
 
     `allowed` holds what an owner permits beyond the public internet: host names, addresses and
     networks ("10.1.0.0/16"). A name that is permitted may have private addresses, yet never
@@ -175,18 +177,18 @@ class Addresses(AbstractResolver):
         found = list(dict.fromkeys(await self._lookup(name)))
         if not found:
             raise OSError(f"{name} has no address")
-        results = []
+        results: list[ResolveResult] = []
         for text in found:
             address = self._check_address(text, name)
             results.append(
-                ResolveResult(
-                    hostname=host,
-                    host=str(address),
-                    port=port,
-                    family=socket.AF_INET if address.version == 4 else socket.AF_INET6,
-                    proto=0,
-                    flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-                )
+                {
+                    "hostname": host,
+                    "host": str(address),
+                    "port": port,
+                    "family": socket.AF_INET if address.version == 4 else socket.AF_INET6,
+                    "proto": 0,
+                    "flags": socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+                }
             )
         return results
 

@@ -234,19 +234,21 @@ def test_proxies_are_chosen_as_the_environment_says(
     assert proxy_for(url) == proxy
 
 
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_a_command_that_connects_to_nothing_loads_no_http_client(option: str) -> None:
+@pytest.mark.parametrize("command", ["--help", "--version", "sessions list", "tools list"])
+def test_a_command_that_connects_to_nothing_loads_no_http_client(
+    command: str, tmp_path: Path
+) -> None:
     code = (
         "import atexit, os, sys\n"
         "from nanobot.cli import main\n"
         "loaded = {'aiohttp', 'httpx', 'telegram'}\n"
         "atexit.register(lambda: loaded & sys.modules.keys() and os._exit(9))\n"
-        "sys.argv = ['nanobot', sys.argv[1]]\n"
+        "sys.argv[0] = 'nanobot'\n"
         "main()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, option],
-        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+        [sys.executable, "-c", code, *command.split()],
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "NANOBOT_HOME": str(tmp_path)},
         stdout=subprocess.DEVNULL,
         check=False,
     )
