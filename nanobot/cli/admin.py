@@ -46,7 +46,10 @@ def put(
     key: Annotated[str, typer.Argument(help="The key, as in agent.model.")],
     value: Annotated[str, typer.Argument(help="Its value; lists with commas.")],
 ) -> None:
-    """Write a key into config.toml; comments stay, and what would be wrong is refused."""
+    """Write a key into config.toml.
+
+    Comments stay, and what would be wrong is refused.
+    """
     from nanobot.cli import configfile  # noqa: PLC0415
 
     with errors():
@@ -56,7 +59,10 @@ def put(
 
 @config.command("check")
 def check(context: typer.Context, json: Json = False) -> None:
-    """Name every mistake in the configuration; ends with 3 if there is one."""
+    """Name every mistake in the configuration.
+
+    Ends with 3 if there is one.
+    """
     from nanobot.cli.doctor import checked  # noqa: PLC0415
 
     with errors():
@@ -76,7 +82,10 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
     json: Json = False,
 ) -> None:
-    """Check everything that has to work: one line each, and what to do; ends with 1 if not."""
+    """Check everything that has to work, and say what to do.
+
+    One line each; ends with 1 if something is broken.
+    """
     from nanobot.cli.doctor import examine  # noqa: PLC0415
 
     with errors():
@@ -97,11 +106,18 @@ def onboard(  # noqa: PLR0913 - each is an option
     name: Annotated[str, typer.Option(help="With --channel TYPE: what to call it.")] = "",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A key of the channel, as token='${TOKEN}'; may come again."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A key of the channel, as token='${TOKEN}'; may come again.",
+        ),
     ] = None,
     owner: Annotated[str, typer.Option(help="Your id on that channel; several with commas.")] = "",
 ) -> None:
-    """Set nanobot up: a model that answers, a first channel, a configuration with comments."""
+    """Set nanobot up: a model, a channel, a configuration.
+
+    Both are tried before they are written, with comments, into config.toml.
+    """
     from nanobot.cli.onboard import Wishes, run  # noqa: PLC0415
 
     wishes = Wishes(
