@@ -132,6 +132,11 @@ class Skills:
             raise UsageError(f"{path}: write the whole path of the folder")
         folder = source.parent if source.name == "SKILL.md" else source
         only = source.name == "SKILL.md"
+        if not folder.is_dir():
+            raise UsageError(
+                f"{folder} is no folder; what is packed, or lies elsewhere, has to be unpacked on "
+                "this machine first"
+            )
         if not (folder / "SKILL.md").is_file():
             raise UsageError(f"{folder} has no SKILL.md: that is what makes a folder a skill")
         files = [folder / "SKILL.md"] if only else _copied(folder)

@@ -123,15 +123,16 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[Tried]:
             listed = await link.tools()
     except TimeoutError:
         raise ServerTrouble("it does not answer") from None
-    own = {tool: shown for shown, tool in names(name, [one.name for one in listed]).items()}
+    by_name = {one.name: one for one in reversed(listed)}
     return [
         Tried(
-            name=own.get(one.name, one.name),
+            name=shown,
             description=described(name, one.description),
             read_only=one.read_only,
             offered=allowed(one.name, settings.allow),
         )
-        for one in listed
+        for shown, tool in names(name, [one.name for one in listed]).items()
+        for one in (by_name[tool],)
     ]
 
 

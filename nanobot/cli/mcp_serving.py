@@ -29,7 +29,9 @@ from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.schema import parameters_of
 
 _LOOKING = ("status", "sessions list", "sessions show", "runs list", "runs show", "approvals list")
-_DECIDING = ("approve", "deny", "answer", "sessions stop", "runs cancel")
+_DECIDING = ("approve", "deny", "answer", "stop", "runs cancel")
+# In a chat "/stop" is enough; a program reads the name without anything around it.
+_CALLED = {"stop": "sessions_stop"}
 _SEND = "send_message"
 _MAX_WAIT = 600.0
 _PATIENCE = 50
@@ -60,7 +62,8 @@ class Served:
         self._config = load(environ)
         known = {one.name: one for one in OPERATIONS}
         self._operations = {
-            name.replace(" ", "_"): known[name] for name in (*_LOOKING, *_DECIDING) if name in known
+            _CALLED.get(name, name.replace(" ", "_")): known[name]
+            for name in (*_LOOKING, *_DECIDING)
         }
 
     async def tools(
@@ -187,8 +190,11 @@ def run(environ: Mapping[str, str], http: str, token_env: str) -> None:
 
 
 async def _over_pipes(made: Server[Any]) -> None:
-    async with stdio_server() as (heard, said):
-        await made.run(heard, said, made.create_initialization_options())
+    try:
+        async with stdio_server() as (heard, said):
+            await made.run(heard, said, made.create_initialization_options())
+    except* BrokenPipeError:
+        pass  # the other side left while an answer was on its way to it
 
 
 def guarded(app: Any, token: str) -> Callable[[_Scope, _Receive, _Send], Awaitable[None]]:

@@ -20,6 +20,7 @@ from nanobot import __version__
 from nanobot.mcp import http, stdio
 from nanobot.mcp.content import contents_text, messages_text, result_text
 from nanobot.mcp.line import MAX_MESSAGE_BYTES, Line, ServerTrouble
+from nanobot.mcp.screening import screened
 from nanobot.settings import McpSettings
 from nanobot.tools.result import quoted
 
@@ -133,7 +134,7 @@ async def linked(
                     settings.url, http_client=web, max_sse_event_size=MAX_MESSAGE_BYTES
                 )
             client = Client(
-                transport,
+                screened(transport),
                 read_timeout_seconds=settings.timeout,
                 message_handler=_hearing(line),
                 client_info=_ME,

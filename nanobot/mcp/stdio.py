@@ -7,6 +7,7 @@ ends with everything it has started.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from asyncio.subprocess import PIPE, Process
@@ -106,7 +107,20 @@ def _message(raw: bytes) -> SessionMessage | Exception:
     try:
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(raw, by_name=False))
     except ValueError as error:
-        return error
+        if b"\\ud" not in raw.lower():
+            return error
+        try:
+            whole = _whole(raw)
+            return SessionMessage(types.jsonrpc_message_adapter.validate_json(whole, by_name=False))
+        except (ValueError, RecursionError):
+            return error
+
+
+def _whole(raw: bytes) -> bytes:
+    """Without the halves of characters that JavaScript writes where it has cut a text. Nobody
+    would answer the call if its answer was thrown away for one."""
+    read = json.loads(raw.decode("utf-8", "replace"))
+    return json.dumps(read, ensure_ascii=False).encode("utf-8", "replace")
 
 
 async def _last_words(process: Process, complaints: _Complaints) -> str:

@@ -11,6 +11,7 @@ import pytest
 from nanobot.bus.events import Address, Role
 from nanobot.mcp.servers import Servers
 from nanobot.mcp.view import ServerView
+from nanobot.ports import Clock
 from nanobot.settings import McpSettings
 from nanobot.system import SystemClock
 from nanobot.tools.base import CallContext
@@ -41,9 +42,21 @@ def program(folder: Path, **more: object) -> McpSettings:
     return McpSettings(**{**settings, **more})  # type: ignore[arg-type]
 
 
+def plain(folder: Path, **more: object) -> McpSettings:
+    """The double that is written by hand, which starts at once."""
+    return program(folder, args=("-m", "tests.doubles.mcp_plain", str(folder)), **more)
+
+
 def script(text: str, *, timeout: float = 20.0) -> McpSettings:
     """A program that speaks as it likes."""
     return McpSettings(command=sys.executable, args=("-c", text), timeout=timeout)
+
+
+class Hasty(SystemClock):
+    """Waits a twentieth of what is asked for, where nothing depends on how long."""
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds / 20)
 
 
 class Bench:
@@ -72,12 +85,15 @@ class Bench:
 
 @asynccontextmanager
 async def working(
-    folder: Path, wait: Sequence[str] = ("connected",), **servers: McpSettings
+    folder: Path,
+    wait: Sequence[str] = ("connected",),
+    clock: Clock | None = None,
+    **servers: McpSettings,
 ) -> AsyncIterator[Bench]:
     """Servers, each in one of the states that are waited for."""
     registry = ToolRegistry()
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "sk-not-for-you"}
-    made = Servers(servers, registry, SystemClock(), environ, folder)
+    made = Servers(servers, registry, clock or SystemClock(), environ, folder)
     bench = Bench(made, registry, folder)
     async with made.serving():
         await bench.until(lambda: all(view.state in wait for view in made.views()))

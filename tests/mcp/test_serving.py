@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
-from asyncio.subprocess import DEVNULL
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from mcp_types import TextContent
 
 from tests.cli.running import run
 from tests.cli.talking import Home
+from tests.doubles.mcp_server import NAMES
 from tests.doubles.openai_server import OpenAIServer
 from tests.mcp.conftest import ROOT
 from tests.mcp.test_http import free_port
@@ -78,6 +80,34 @@ async def test_what_is_wrong_is_an_answer_that_says_so(home: Home) -> None:
         text, ok = await call(made, "sessions_delete", key="mcp:work")
         assert "there is no tool" in text
         assert not ok
+
+
+async def test_the_tools_are_those_of_the_page(home: Home) -> None:
+    page = (Path(ROOT) / "docs/mcp.md").read_text("utf-8").partition("## nanobot as a server")[2]
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    async with client(home) as made:
+        listed = {one.name for one in (await made.list_tools()).tools}
+        assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == listed
+        await call(made, "send_message", text="say: hello")
+        assert (await call(made, "sessions_stop", session="mcp:direct"))[1]
+
+
+async def test_who_leaves_before_the_answer_ends_the_server_without_a_trace(home: Home) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(*COMMAND, "mcp", "serve"), env=environ(home), stdin=PIPE, stdout=PIPE, stderr=PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode() + b"\n"
+    process.stdin.write(asked)
+    async with asyncio.timeout(60):
+        assert json.loads(await process.stdout.readline())["id"] == 1
+        process.stdout._transport.close()  # type: ignore[attr-defined]
+        process.stdin.write(asked)
+        process.stdin.close()
+        told = await process.stderr.read()
+        assert (await process.wait(), told) == (0, b"")
 
 
 async def test_what_only_looks_says_so(home: Home) -> None:
@@ -141,6 +171,7 @@ async def test_a_server_is_added_tried_listed_and_removed(home: Home, tmp_path: 
     assert (await run(env, "mcp", "add", "it", "--url", "http://x/")).code == 2
     tried = await run(env, "mcp", "test", "it")
     assert "mcp__it__add (only reads): [it] Adds two numbers." in tried.out, tried.err
+    assert f"it answers: {len(NAMES)} tools, {len(NAMES)} of them offered." in tried.out
     (listed,) = (await run(env, "mcp", "list", "--json")).json
     assert (listed["name"], listed["state"]) == ("it", "off")
     shown = await run(env, "config", "get", "mcp.it.env")

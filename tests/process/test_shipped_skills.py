@@ -148,6 +148,24 @@ async def test_summarize(gateway: World, site: WebServer) -> None:
     assert f"line {offset - 1}\n" in await use(gateway, "read_file", path="long.txt", offset=offset)
 
 
+async def test_nanobot(gateway: World) -> None:
+    """Its page says what the model may change of itself, and that it cannot read its settings."""
+    assert "SOUL.md" in await use(gateway, "skill", name="nanobot")
+    assert "error" in await use(gateway, "read_file", path="../config.toml")
+    tea = "---\nname: tea\ndescription: Making tea.\n---\n\nGreen tea: two minutes.\n"
+    await use(gateway, "write_file", path="skills/tea/SKILL.md", content=tea)
+    assert "two minutes" in await use(gateway, "skill", name="tea")
+    await use(gateway, "write_file", path="SOUL.md", content="You speak like a heron.\n")
+    before = len(gateway.texts(1))
+    gateway.telegram.say(1, "/reload")
+    await gateway.answered(1, before + 1)
+    gateway.telegram.say(1, "say:here")
+    assert (await gateway.answered(1, before + 2))[-1] == "here"
+    system = gateway.model.requests[-1]["messages"][0]["content"]
+    assert "You speak like a heron." in system
+    assert "\n- tea: " in system
+
+
 def test_the_page_about_nanobot_names_what_there_is() -> None:
     text = page("nanobot")
     words = {
