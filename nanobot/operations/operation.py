@@ -273,7 +273,9 @@ def _told(reason: str, arguments: type[Arguments]) -> str:
     if strange := _STRANGE.fullmatch(reason):
         kind = next(f.type for f in msgspec.structs.fields(arguments) if f.name == strange[2])
         known = msgspec.json.schema(kind).get("enum", ())
-        return f"{strange[1]} is none of {', '.join(str(one) for one in known if one)}"
+        return (
+            f"{strange[2]}: {strange[1]} is none of {', '.join(str(one) for one in known if one)}"
+        )
     return reason.replace("`$.", "`").replace("Object ", "it ")
 
 
