@@ -23,6 +23,7 @@ from nanobot.session.entries import (
     ModelCallEntry,
     NoteEntry,
     PostEntry,
+    PromptEntry,
     ReplyEntry,
     SummaryEntry,
     ToolResultEntry,
@@ -43,6 +44,7 @@ _HEADER_TOKENS = 20
 _QUOTED = 500
 _BY_OTHERS = ("undelivered", "denied")
 _NOTES_SEEN = ("error", *_BY_OTHERS)
+_UNSEEN = (ModelCallEntry, PromptEntry)
 _TEXTS = (ToolResultEntry, PostEntry, RecallEntry)
 
 
@@ -146,12 +148,15 @@ def _turn_sizes(
 def _size(body: Body | None, limit: int) -> int | None:
     """About how many tokens an entry takes, without rendering it; None for what is not seen."""
     if isinstance(body, UserEntry):
-        files = sum(estimate_tokens(f.text) + _HEADER_TOKENS for f in body.attachments)
-        text = estimate_tokens(body.text) + estimate_tokens(body.quote) + files
+        text = estimate_tokens(body.text) + estimate_tokens(body.quote)
+        if body.attachments:
+            text += sum(estimate_tokens(f.text) + _HEADER_TOKENS for f in body.attachments)
         return min(text, limit // 3) + _HEADER_TOKENS
     if isinstance(body, ReplyEntry):
-        asked = sum(estimate_tokens(call.arguments) for call in body.tool_calls)
-        return estimate_tokens(body.text) + asked
+        text = estimate_tokens(body.text)
+        if body.tool_calls:
+            text += sum(estimate_tokens(call.arguments) for call in body.tool_calls)
+        return text
     if isinstance(body, _TEXTS) or (isinstance(body, NoteEntry) and body.what in _NOTES_SEEN):
         return estimate_tokens(body.text)
     return None
@@ -176,9 +181,9 @@ def context(
     run_id = ""
     pictures = shown(entries, call.window_from, call.profile)
     for entry in entries:
-        if entry.seq < call.window_from:
-            continue
         body = entry.body
+        if entry.seq < call.window_from or isinstance(body, _UNSEEN):
+            continue
         if isinstance(body, ToolResultEntry):
             asked = open_calls.pop((body.call, body.index), None)
             if asked is not None:
@@ -298,10 +303,12 @@ def _user(
     seq: int, body: UserEntry, profile: ModelProfile, pictures: frozenset[int]
 ) -> ChatMessage:
     """A message with what it answers and what came with it, each in a line, then the pictures."""
-    seen = [place(seq, index) in pictures for index in range(len(body.attachments))]
     lines = [f'[in reply to: "{_one_line(body.quote)}"]'] if body.quote else []
     lines += ["[edited message, replaces what was said before]"] if body.edited else []
     lines += [body.text] if body.text or not body.attachments else []
+    if not body.attachments:
+        return ChatMessage(role="user", content=_headed("\n".join(lines), body, profile))
+    seen = [place(seq, index) in pictures for index in range(len(body.attachments))]
     files = list(zip(body.attachments, seen, strict=True))
     lines += [line(file, images=profile.images, seen=visible) for file, visible in files]
     text = _headed("\n".join(lines), body, profile)
