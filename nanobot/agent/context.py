@@ -23,7 +23,6 @@ from nanobot.session.entries import (
     ModelCallEntry,
     NoteEntry,
     PostEntry,
-    PromptEntry,
     ReplyEntry,
     SummaryEntry,
     ToolResultEntry,
@@ -44,7 +43,6 @@ _HEADER_TOKENS = 20
 _QUOTED = 500
 _BY_OTHERS = ("undelivered", "denied")
 _NOTES_SEEN = ("error", *_BY_OTHERS)
-_UNSEEN = (ModelCallEntry, PromptEntry)
 _TEXTS = (ToolResultEntry, PostEntry, RecallEntry)
 
 
@@ -148,15 +146,12 @@ def _turn_sizes(
 def _size(body: Body | None, limit: int) -> int | None:
     """About how many tokens an entry takes, without rendering it; None for what is not seen."""
     if isinstance(body, UserEntry):
-        text = estimate_tokens(body.text) + estimate_tokens(body.quote)
-        if body.attachments:
-            text += sum(estimate_tokens(f.text) + _HEADER_TOKENS for f in body.attachments)
+        files = sum([estimate_tokens(f.text) + _HEADER_TOKENS for f in body.attachments])
+        text = estimate_tokens(body.text) + estimate_tokens(body.quote) + files
         return min(text, limit // 3) + _HEADER_TOKENS
     if isinstance(body, ReplyEntry):
-        text = estimate_tokens(body.text)
-        if body.tool_calls:
-            text += sum(estimate_tokens(call.arguments) for call in body.tool_calls)
-        return text
+        asked = [estimate_tokens(call.arguments) for call in body.tool_calls]
+        return estimate_tokens(body.text) + sum(asked)
     if isinstance(body, _TEXTS) or (isinstance(body, NoteEntry) and body.what in _NOTES_SEEN):
         return estimate_tokens(body.text)
     return None
@@ -182,7 +177,7 @@ def context(
     pictures = shown(entries, call.window_from, call.profile)
     for entry in entries:
         body = entry.body
-        if entry.seq < call.window_from or isinstance(body, _UNSEEN):
+        if entry.seq < call.window_from or isinstance(body, ModelCallEntry):
             continue
         if isinstance(body, ToolResultEntry):
             asked = open_calls.pop((body.call, body.index), None)

@@ -47,9 +47,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
 
 def order(text: str) -> str:
     """The command within a lane that a message is: /new or /compact; empty for ordinary ones."""
-    if "/" not in text:  # asked of every message of the window in every turn
-        return ""
-    first = text.split(maxsplit=1)[:1]
+    first = text.split(maxsplit=1)[:1] if "/" in text else []
     return first[0] if first in (["/new"], ["/compact"]) else ""
 
 
