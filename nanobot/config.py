@@ -51,6 +51,7 @@ from nanobot.settings import (
     WebSettings,
     WebToolSettings,
     hook_trouble,
+    lowered,
     rules_of,
     server_trouble,
     watch_trouble,
@@ -232,7 +233,7 @@ class _Reader(Reader):
         return self._watch(kind, found, f"{above}.{name}")
 
     def _watch(self, kind: type[WatchSettings], found: Any, path: str) -> WatchSettings:
-        watch = self._table(kind, found, path)
+        watch = lowered(self._table(kind, found, path), found)
         key, wanted = watch_trouble(watch)
         if wanted:
             raise self._wrong(f"{path}.{key}", getattr(watch, key), wanted)

@@ -11,6 +11,7 @@ import msgspec
 from nanobot.agent.states import RunState, as_people_see
 from nanobot.approvals import Approval
 from nanobot.cron.jobs import JobView, OccurrenceView
+from nanobot.hooks.view import HookView
 from nanobot.memory.port import Found, MemoryView
 from nanobot.pairing import PairingView
 from nanobot.records import OutboxView, RunView, SessionView, ToolCallView
@@ -25,6 +26,7 @@ _SHOWN: dict[type, tuple[str, ...]] = {
     PairingView: ("who", "name", "state", "role", "code", "asked_at"),
     SkillView: ("name", "state", "source", "always", "description", "why"),
     JobView: ("id", "name", "state", "schedule", "zone", "next_at", "to", "text"),
+    HookView: ("name", "enabled", "style", "to", "url"),
     OccurrenceView: ("scheduled_at", "name", "status", "ended_at", "run_id", "error"),
     MemoryView: ("id", "text", "state", "kind", "scope", "updated_at"),
     Found: ("id", "text", "created_at"),
@@ -81,7 +83,7 @@ def _word(value: Any) -> str:
 def age(seconds: float) -> str:
     """How long ago, or in how long, in one word or two."""
     if abs(seconds) < _MINUTE:
-        return "just now" if seconds >= 0 else "at once"
+        return "just now" if seconds > -1 else f"in {-seconds:.0f} s"
     told = f"{abs(seconds) / _DAY:.0f} days"
     if abs(seconds) < _HOUR:
         told = f"{abs(seconds) / _MINUTE:.0f} min"

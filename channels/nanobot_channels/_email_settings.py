@@ -41,6 +41,9 @@ def settings_of(name: str, settings: Mapping[str, object]) -> Settings:
     """The table, checked. Raises ConfigError for settings that cannot work."""
     try:
         own = {key: value for key, value in settings.items() if key not in _PEOPLE}
+        if isinstance(trusted := own.get("trusted_authserv"), str):
+            # As a variable of the environment gives it.
+            own["trusted_authserv"] = [one.strip() for one in trusted.split(",")]
         made = msgspec.convert(own, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(

@@ -11,7 +11,7 @@ from nanobot.showing import cell, fields_of, heading, pairs
 _GAP = 2
 _NARROWEST = 6
 # What people copy into the next command is cut only when nothing else is left to cut.
-_COPIED = frozenset({"id", "key", "session_key", "run", "address", "head", "name", "usage"})
+_COPIED = frozenset({"id", "key", "session_key", "run", "address", "head", "name", "usage", "url"})
 _PLACES = frozenset({"session_key", "address", "run"})
 # Columns that still tell something: as wide they stay while others can be cut.
 _READABLE, _TELLING = 14, 9

@@ -147,9 +147,8 @@ class Book:
         if wish.to is not None:
             address = self._address(wish.to)
             here = address == asker.address
-            plan = msgspec.structs.replace(
-                plan, address=address, session_key=str(address), here=here
-            )
+            key = asker.session_key if here else str(address)
+            plan = msgspec.structs.replace(plan, address=address, session_key=key, here=here)
         plan = self._wished(plan, wish, now)
         state = "active" if job.state == "done" else job.state
         next_at = self._next(plan, now) if state == "active" else None

@@ -255,9 +255,9 @@ def following(plan: Plan, after: float) -> float | None:
     return None if over else found
 
 
-def skipped_to(plan: Plan, at: float, now: float) -> float:
-    """The time to begin with after an absence: `at`, or the first within MISSED_SECONDS."""
+def skipped_to(plan: Plan, at: float, now: float) -> float | None:
+    """The time to begin with after an absence: `at`, or the first within MISSED_SECONDS; None:
+    its life was over before."""
     if plan.once or now - at <= MISSED_SECONDS:
         return at
-    first = plan.when().next(now - MISSED_SECONDS)
-    return at if first is None else first
+    return following(plan, now - MISSED_SECONDS)

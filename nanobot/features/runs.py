@@ -108,10 +108,21 @@ async def _cancel(operations: Operations, caller: Caller, asked: _Run) -> RunVie
 
 class _ListOutbox(Arguments, frozen=True, kw_only=True):
     state: Annotated[
-        Literal["", "preview", "held", "digested", "pending", "sending", "sent", "dead", "dropped"],
+        Literal[
+            "",
+            "preview",
+            "held",
+            "digested",
+            "pending",
+            "sending",
+            "sent",
+            "direct",
+            "dead",
+            "dropped",
+        ],
         Meta(
             description="Only in this state: preview, held, digested, pending, sending, sent, "
-            "dead, dropped."
+            "direct, dead, dropped."
         ),
     ] = ""
     limit: Limit = 20

@@ -89,7 +89,7 @@ def _home(connection: sa.Connection, channels: Sequence[str]) -> Address | None:
 
 def _around(connection: sa.Connection, address: Address, most: int, now: float) -> Around:
     spoke = _last(connection, _i, address, _i.c.origin == Origin.USER)
-    owed = _last(connection, _o, address, _o.c.state != "preview")
+    owed = _last(connection, _o, address, _o.c.state.not_in(("preview", "direct")))
     said = _said(connection, address, most)
     heard_at = 0.0 if spoke is None else spoke.at
     gone = ""

@@ -106,7 +106,9 @@ class SqlQuiet:
         if one:
             # Its age, by which it would be given up, counts from now on.
             values = {"state": "pending", "created_at": now}
-        connection.execute(sa.update(_o).where(_o.c.id.in_(ids)).values(**values))
+        # One by one: no database takes any number of them in one statement.
+        each = sa.update(_o).where(_o.c.id == sa.bindparam("i")).values(**values)
+        connection.execute(each, [{"i": number} for number in ids])
         row, last = waiting[-1]
         if one:
             return last

@@ -45,6 +45,7 @@ from nanobot.settings.events import (
     SwapSettings,
     UnitsSettings,
     WatchSettings,
+    lowered,
     watch_trouble,
 )
 from nanobot.settings.tools import (
@@ -113,6 +114,7 @@ __all__ = [
     "WebToolSettings",
     "every_key",
     "hook_trouble",
+    "lowered",
     "rules_of",
     "server_trouble",
     "watch_trouble",

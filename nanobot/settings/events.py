@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
+import msgspec
 from msgspec import Meta
 
 from nanobot.settings.base import Count, Duration, Settings
@@ -135,6 +136,15 @@ NAMED_WATCHES: Mapping[str, type[WatchSettings]] = {
     "logs": LogSettings,
 }
 """Those that hold tables by name."""
+
+
+def lowered(watch: WatchSettings, given: object) -> WatchSettings:
+    """A watch of a level whose end is no higher than its beginning, where only that is given."""
+    if isinstance(watch, DiskSettings | MemoryWatchSettings | SwapSettings | LoadSettings):
+        named = isinstance(given, Mapping) and "under" in given
+        under = watch.under if named else min(watch.under, watch.over)
+        return msgspec.structs.replace(watch, under=under)
+    return watch
 
 
 def watch_trouble(watch: WatchSettings) -> tuple[str, str]:

@@ -126,7 +126,7 @@ def owe(
                 "channel": message.address.channel,
                 "chat_id": message.address.chat_id,
                 "body": msgspec.json.encode(message),
-                "state": "sent" if message.direct else "pending",
+                "state": "direct" if message.direct else "pending",
                 "created_at": writer.clock.now(),
                 "settled_at": writer.clock.now() if message.direct else None,
             },
@@ -317,12 +317,12 @@ def bury(
 def listing(
     connection: sa.Connection, state: str | None, limit: int, identity: int | None = None
 ) -> list[OutboundRow]:
-    """Messages by state or by id, the newest first."""
+    """Messages by id, or by state (None: any but those that no chat is owed), newest first."""
     query = sa.select(*_COLUMNS).order_by(_o.c.id.desc()).limit(limit)
-    if state is not None:
-        query = query.where(_o.c.state == state)
     if identity is not None:
         query = query.where(_o.c.id == identity)
+    else:
+        query = query.where(_o.c.state == state if state else _o.c.state != "direct")
     rows = connection.execute(query).all()
     return [_as_row(row, _parts(connection, row.id)) for row in rows]
 

@@ -330,6 +330,13 @@ def test_settings_that_cannot_work_are_refused(change: dict[str, object], why: s
         email.open_channel("email", settings | change)
 
 
+async def test_servers_that_are_trusted_may_be_one_text_with_commas(mail: MailServer) -> None:
+    given = mail.settings | {"trusted_authserv": "mx.example.org, mx2.example.org"}
+    assert settings_of("email", given).trusted_authserv == ["mx.example.org", "mx2.example.org"]
+    with pytest.raises(ConfigError, match="trusted_authserv is empty"):
+        settings_of("email", given | {"trusted_authserv": " , "})
+
+
 async def test_who_may_speak_is_no_setting_of_its_own(mail: MailServer) -> None:
     people = {"owners": ["a@b.c"], "members": [], "guests": [], "pairing": True}
     assert settings_of("email", mail.settings | people) == settings_of("email", mail.settings)

@@ -108,6 +108,16 @@ async def test_nothing_to_say_is_not_said() -> None:
         assert "done" in await answer(bot, "/cron history")
 
 
+async def test_what_has_expired_is_not_done_however_long_nobody_was_there() -> None:
+    async with at_noon() as home, gateway(home=home) as bot:
+        await answer(bot, "/cron add name=walk expires=+10d every day Walk")
+        await later(bot, 60 * 86_400)
+        (job,) = await bot.book.listed(asker(), state="", limit=9)
+        assert (job.state, job.next_at) == ("done", None)
+        assert await bot.book.history("walk", 9) == []
+        assert len(bot.channel.sent) == 1
+
+
 async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> None:
     async with at_noon() as home, gateway(home=home) as bot:
         await answer(bot, "/cron add name=tea send=yes zone=Europe/Berlin 0 9 * * * Tea!")

@@ -75,6 +75,20 @@ async def test_nothing_to_say_is_not_said_not_kept_in_the_chat_and_marks_nothing
         assert (job.name, job.status) == (NAME, "done")
 
 
+async def test_what_a_beat_is_told_of_the_chat_is_what_the_chat_has_heard(tmp_path: Path) -> None:
+    async with at_noon() as home, gateway(home=home) as bot:
+        await hello(bot)
+        wanted(tmp_path)
+        beats = heart(bot, tmp_path)
+        bot.provider.script.extend(["The build is red.", "NOTHING_TO_SAY"])
+        for _ in range(3):
+            await beaten(bot, beats)
+        last = bodies(bot, UserEntry, NAME)[-1].text
+        lately = last.partition("What you said there lately")[2].partition("What you answer")[0]
+        assert lately.count("The build is red.") == 1
+        assert "NOTHING_TO_SAY" not in lately
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -226,6 +240,24 @@ async def test_a_chat_that_is_gone_is_left_alone_until_somebody_speaks_or_a_day_
         assert "cannot be reached (the chat is gone)" in await beaten(bot, beats)
         assert len(bot.provider.requests) == 2
         assert await beaten(bot, beats, 86_400) == ""
+
+
+async def test_a_job_without_a_word_does_not_make_a_chat_that_is_gone_look_reached(
+    tmp_path: Path,
+) -> None:
+    channel = FakeChannel()
+    async with at_noon() as home, gateway(channel=channel, home=home) as bot:
+        wanted(tmp_path)
+        await hello(bot)
+        await bot.channel.push("/cron add +29m Look")
+        await bot.channel.pop()
+        beats = heart(bot, tmp_path)
+        channel.fail(Refused("the chat is gone"), Refused("the chat is gone"))
+        bot.provider.script.extend(["News.", "NOTHING_TO_SAY"])
+        assert await beaten(bot, beats, 600) == ""
+        for _ in range(2):  # the job is done after the first of them
+            assert "cannot be reached (the chat is gone)" in await beaten(bot, beats, 1_200)
+        assert len(bot.provider.requests) == 3
 
 
 async def test_a_huge_file_is_cut_one_that_is_no_text_is_read_as_far_as_it_is(

@@ -46,7 +46,7 @@ prompt = "Look."
 @pytest.mark.parametrize(
     ("text", "key", "why"),
     [
-        ("[events.disk]\nover = 70", "events.disk.under", "at most what `over` is, 70"),
+        ("[events.disk]\nover = 70\nunder = 71", "events.disk.under", "at most what `over` is, 70"),
         ("[events.memory]\nover = 170", "events.memory.over", "a number above 0"),
         ("[events]\ndisk = true", "events.disk", "a table: write [events.disk]"),
         ("[events.files.x]", "events.files.x.paths", "a list of files and folders"),
@@ -77,6 +77,13 @@ def test_a_mistake_is_named_with_its_key_and_what_is_allowed(
         load(tmp_path, text)
     assert key in str(error.value)
     assert why in str(error.value)
+
+
+def test_a_limit_alone_brings_the_end_of_its_episodes_down_to_it(tmp_path: Path) -> None:
+    found = load(tmp_path, "[events.disk]\nover = 60\n[events.load]\nover = 300").events
+    assert (found.disk.under, found.load.under) == (60, 120)
+    with pytest.raises(ConfigError, match="events.disk.under"):
+        load(tmp_path, "[events.disk]\nover = 60\nunder = 85")
 
 
 def test_a_key_that_nobody_knows_is_a_warning(tmp_path: Path) -> None:
