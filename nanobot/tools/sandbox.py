@@ -215,7 +215,10 @@ class Sandbox:
         if self._bwrap is None:
             raise ToolError(f"bubblewrap is not installed: {REMEDY}")
         words = [self._bwrap, "--unshare-all", *(["--share-net"] if network else [])]
-        words += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+        # No --new-session: bwrap is started in a session of its own, without a terminal, and what
+        # it starts has to stay in that group. Killed while it sets up, before the inner process
+        # has bound its life to its parent's, one that left the group would go on for ever.
+        words += ["--die-with-parent", "--cap-drop", "ALL"]
         words += ["--ro-bind", "/usr", "/usr"]
         for name in _MERGED:
             folder = Path("/", name)

@@ -3,15 +3,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+import psutil
 import pytest
 
 from nanobot.bus.events import Address, Role
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolDenied, ToolError, ToolTimeout
 from nanobot.tools.base import CallContext, Effect
+from nanobot.tools.capture import kill
 from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox import REMEDY, Limits, Sandbox, find_bwrap
@@ -229,6 +232,17 @@ async def test_cancelling_kills_the_command(shell: Shell) -> None:
         task.cancel()
     assert task.cancelled()
     await until(lambda: not living(mark))
+
+
+async def test_a_command_killed_while_its_sandbox_is_set_up_leaves_nothing(shell: Shell) -> None:
+    rng, mark = random.Random(1), "31.6227766"
+    for _ in range(80):
+        process = await shell.sandbox.start(f"sleep {mark}", shell.workspace, network=False)
+        await asyncio.sleep(rng.random() * 0.012)
+        kill(process)
+        await process.communicate()
+    commands = [one.info["cmdline"] for one in psutil.process_iter(["cmdline"])]
+    assert not [words for words in commands if mark in " ".join(words or [])]
 
 
 async def test_a_flood_of_output_is_cut_off_and_keeps_both_ends(shell: Shell) -> None:
