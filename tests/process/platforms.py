@@ -1,4 +1,4 @@
-"""Three platforms for one gateway: what people do there, what they see, and what goes wrong."""
+"""Platforms for one gateway: what people do there, what they see, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any, NamedTuple
 
+from nanobot.delivery import REPEAT_LINE
+from nanobot.previews import CURSOR
 from tests.doubles.discord_server import ME, DiscordServer
 from tests.doubles.slack_rules import Room, shown_text
 from tests.doubles.slack_server import SlackServer
@@ -36,6 +38,8 @@ class Platform(ABC):
     name: str
     certain = True
     """Whether a lost answer can be looked up, so that nothing need ever be repeated."""
+    share = 1.0
+    """How much is said in a chat, where it is so much elsewhere."""
 
     def __init__(self, rng: Random, chats: list[str]) -> None:
         self.rng = rng
@@ -56,6 +60,9 @@ class Platform(ABC):
 
     @abstractmethod
     async def until(self, holds: Callable[[], bool], timeout: float) -> None: ...
+
+    def started(self, line: str) -> None:  # noqa: B027 - most need not know
+        """A gateway is ready, and said so in this line."""
 
     @abstractmethod
     async def connected(self) -> None:
@@ -335,3 +342,25 @@ backfill_messages = 1000
         self._server.cut()
         await self._server.until(lambda: not self._server.connections)
         self._server.give_up()
+
+
+def told_once(shown: list[str]) -> list[str]:
+    """The texts without what was repeated. A repeat is marked by its last line, or by a line of
+    its own before it, and comes right after what it may repeat."""
+    told: list[str] = []
+    marked = False
+    for text in shown:
+        plain = text.removesuffix(REPEAT_LINE).rstrip()
+        if not plain:
+            marked = True
+            continue
+        if told and (marked or plain != text.rstrip()) and _may_be(told[-1], plain):
+            told.pop()
+        told.append(plain)
+        marked = False
+    return told
+
+
+def _may_be(before: str, text: str) -> bool:
+    """Whether a message is the other, or a preview of it."""
+    return before == text or (before.endswith(CURSOR) and text.startswith(before[:-1].rstrip()))

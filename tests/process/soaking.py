@@ -14,11 +14,11 @@ from collections import Counter
 from random import Random
 
 from nanobot.delivery import REPEAT_LINE
-from nanobot.previews import CURSOR
 from nanobot.session.entries import UserEntry
 from tests.doubles.openai_server import Answer, Body, Fault, error_status
 from tests.process.harness import Nanobot, World
-from tests.process.platforms import Platform, Trouble
+from tests.process.platforms import Platform, Trouble, told_once
+from tests.process.unasked import Clockwork
 
 STUCK_SECONDS = 90.0
 """A message that is not answered for so long is lost."""
@@ -48,7 +48,7 @@ def script(body: Body) -> Answer:
     more = [word for one in found for word in _words(_named(one), one[3] or "")]
     slow = any(one[3] == "slow" for one in found)
     pace = _SLOW_SECONDS / (len(names) + len(more)) if slow else 0.0
-    return Answer(" ".join([*names, *more]), pace=pace)
+    return Answer(" ".join([*names, *more]) or "It is time.", pace=pace)
 
 
 def _named(found: re.Match[str]) -> str:
@@ -60,19 +60,22 @@ def _words(name: str, wish: str) -> list[str]:
 
 
 class Talk:
-    """One chat: who speaks there has a plan."""
+    """One chat: who speaks there has a plan, and says so many things."""
 
-    def __init__(self, platform: Platform, chat: str, number: int, rng: Random) -> None:
+    def __init__(
+        self, platform: Platform, chat: str, number: int, rng: Random, *, most: int
+    ) -> None:
         self.platform = platform
         self.chat = chat
         self.said = 0
+        self.most = most
         self._number = number
         self._rng = rng
         self._wishes: list[str] = []
 
-    async def burst(self, most: int) -> None:
+    async def burst(self, most: int = 3) -> None:
         """Say one or several things at once."""
-        for _ in range(min(self._rng.choice(_BURSTS), most)):
+        for _ in range(min(self._rng.choice(_BURSTS), most, self.most - self.said)):
             wish = self._rng.choice(_WISHES)
             self._wishes.append(wish)
             self.said += 1
@@ -120,39 +123,26 @@ class Talk:
         return f"{self.platform.name}:{self.chat} (c{self._number})"
 
 
-def told_once(shown: list[str]) -> list[str]:
-    """The texts without what was repeated. A repeat is marked by its last line, or by a line of
-    its own before it, and comes right after what it may repeat."""
-    told: list[str] = []
-    marked = False
-    for text in shown:
-        plain = text.removesuffix(REPEAT_LINE).rstrip()
-        if not plain:
-            marked = True
-            continue
-        if told and (marked or plain != text.rstrip()) and _may_be(told[-1], plain):
-            told.pop()
-        told.append(plain)
-        marked = False
-    return told
-
-
-def _may_be(before: str, text: str) -> bool:
-    """Whether a message is the other, or a preview of it."""
-    return before == text or (before.endswith(CURSOR) and text.startswith(before[:-1].rstrip()))
-
-
 class Soak:
-    """All of it. `each`: messages in a chat; `kills`: how often the gateway is killed."""
+    """All of it. `each`: messages in a chat, less where a platform's `share` says so; `once`: jobs
+    that are done once, beside some that are done again and again."""
 
-    def __init__(self, world: World, platforms: list[Platform], seed: int, *, each: int) -> None:
+    def __init__(
+        self, world: World, platforms: list[Platform], seed: int, *, each: int, once: int
+    ) -> None:
         self.happened: Counter[str] = Counter()
+        self.clockwork = Clockwork(world, once)
         self._world = world
         self._platforms = platforms
         self._rng = Random(f"{seed} troubles")
-        self._each = each
         self._talks = [
-            Talk(platform, chat, number, Random(f"{seed} {number}"))
+            Talk(
+                platform,
+                chat,
+                number,
+                Random(f"{seed} {number}"),
+                most=max(round(each * platform.share), 2),
+            )
             for number, (platform, chat) in enumerate(
                 (platform, chat) for platform in platforms for chat in platform.chats
             )
@@ -176,12 +166,12 @@ class Soak:
     async def run(self, kills: int, small: int, large: int) -> None:
         """Talk everywhere to the end, with so many kills; on each platform with a small trouble
         every so many messages, and a broken connection every so many."""
-        self._gateway = await self._world.start()
+        await self._start()
         for platform in self._platforms:
-            await platform.connected()
             self._rng.shuffle(platform.troubles)
             self._rng.shuffle(platform.breaks)
         self._world.model.script = self._script
+        await self.clockwork.begin()
         for talk in self._talks:  # who never spoke is not looked for
             await talk.burst(1)
         for talk in self._talks:
@@ -200,6 +190,19 @@ class Soak:
                     task.cancel()
         await self._end()
 
+    @property
+    def messages(self) -> int:
+        """How many there will be."""
+        return sum(talk.most for talk in self._talks)
+
+    async def _start(self) -> None:
+        self._gateway = await self._world.launch()
+        line = await self._gateway.ready()
+        for platform in self._platforms:
+            platform.started(line)
+        for platform in self._platforms:
+            await platform.connected()
+
     def _script(self, body: Body) -> Answer:
         for kept in (self._world.model.requests, self._world.model.raw_requests):
             kept.clear()
@@ -215,8 +218,8 @@ class Soak:
             await self._moved.wait()
 
     async def _talk(self, talk: Talk) -> None:
-        while talk.said < self._each:
-            await talk.burst(self._each - talk.said)
+        while talk.said < talk.most:
+            await talk.burst()
             self._moved.set()
             self._moved = asyncio.Event()
             if talk.patiently():
@@ -240,7 +243,9 @@ class Soak:
             await self._next(deck, turn)
 
     async def _break(self, platform: Platform, deck: list[Trouble], every: int) -> None:
-        """One connection after the other breaks."""
+        """One connection after the other breaks, where there are any."""
+        if not deck:
+            return
         due = len(platform.chats)
         for turn in itertools.count():
             due += every
@@ -257,17 +262,14 @@ class Soak:
 
     async def _kill(self, times: int) -> None:
         """The gateway is killed, again and again."""
-        total = self._each * len(self._talks)
         for number in range(times):
-            await self._reach(total * (number + 1) // (times + 1), *self._platforms)
+            await self._reach(self.messages * (number + 1) // (times + 1), *self._platforms)
             async with self._quiet:
                 self.happened["kill -9"] += 1
                 await self._gateway.kill()
                 for platform in self._platforms:
                     await platform.left()
-                self._gateway = await self._world.start()
-                for platform in self._platforms:
-                    await platform.connected()
+                await self._start()
 
     async def _end(self) -> None:
         """Everything is answered, nothing waits, and the log has every message once, in order."""
@@ -278,15 +280,25 @@ class Soak:
                 await talk.platform.until(talk.is_right, STUCK_SECONDS)
             except TimeoutError:
                 raise AssertionError(talk.complaint()) from None
+        await self.clockwork.end()
         assert await self._gateway.stop() == 0
         self._world.verify()
+        self.clockwork.check()
         for talk in self._talks:
             assert not talk.complaint()
         self._check_log()
 
     def _check_log(self) -> None:
+        """Each session has one chat's messages, or none of anybody's."""
+        found: dict[int, list[int]] = {}
         for (session,) in self._world.rows("SELECT key FROM sessions"):
             entries = self._world.entries(session)
             texts = [entry.text for entry in entries if isinstance(entry, UserEntry)]
-            numbers = [int(one[2]) for text in texts for one in _NAME.finditer(text)]
-            assert numbers == list(range(1, self._each + 1)), session
+            names = [one for text in texts for one in _NAME.finditer(text)]
+            for one in names:
+                assert one[1] == names[0][1], session
+            if names:
+                assert int(names[0][1]) not in found, session
+                found[int(names[0][1])] = [int(one[2]) for one in names]
+        wanted = {number: list(range(1, talk.most + 1)) for number, talk in enumerate(self._talks)}
+        assert found == wanted

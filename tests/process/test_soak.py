@@ -1,55 +1,82 @@
-"""One gateway, three platforms, sixty chats: whatever goes wrong, each message is answered, once,
-in order."""
+"""One gateway, five platforms, services and a clock: whatever goes wrong, each message is answered
+and each thing that was due is done, once, in order."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from importlib.metadata import entry_points
 from random import Random
+from typing import NamedTuple
 
 import pytest
 
 from tests.doubles.discord_server import DiscordServer
+from tests.doubles.mail_server import MailServer
+from tests.doubles.matrix_server import MatrixServer
 from tests.process.harness import World
 from tests.process.platforms import DenseSlack, OnDiscord, OnSlack, OnTelegram
+from tests.process.slow_platforms import OnMail, OnMatrix
 from tests.process.soaking import Soak
+from tests.process.unasked import OnHooks
 
 _FOUND = {one.name for one in entry_points(group="nanobot.channels")}
 # A checkout that was installed before there were these channels has to be installed anew.
 pytestmark = pytest.mark.skipif(
-    not {"telegram", "discord", "slack"} <= _FOUND, reason="not installed with every channel"
+    not {"telegram", "discord", "slack", "matrix", "email"} <= _FOUND,
+    reason="not installed with every channel",
 )
 
 
-async def soak(world: World, seed: int, *, chats: int, each: int, small: int) -> Soak:
-    messages = 3 * chats * each
+class Size(NamedTuple):
+    """How many chats on each of the three, on each of the two, and how many services; how many
+    messages `each` of the first has; jobs done `once`; a small trouble every so many."""
+
+    chats: int
+    fewer: int
+    hooks: int
+    each: int
+    once: int
+    small: int
+
+
+async def soak(world: World, seed: int, size: Size) -> Soak:
     async with AsyncExitStack() as stack:
         discord = await stack.enter_async_context(DiscordServer())
         slack = await stack.enter_async_context(DenseSlack())
+        matrix = await stack.enter_async_context(MatrixServer())
+        mail = await stack.enter_async_context(MailServer())
         rng = Random(f"{seed} platforms")
         platforms = [
-            OnTelegram(world.telegram, rng, chats),
-            OnDiscord(discord, rng, chats),
-            OnSlack(slack, rng, chats),
+            OnTelegram(world.telegram, rng, size.chats),
+            OnDiscord(discord, rng, size.chats),
+            OnSlack(slack, rng, size.chats),
+            OnMatrix(matrix, rng, size.fewer),
+            OnMail(mail, rng, size.fewer),
+            OnHooks(world.telegram, rng, size.hooks),
         ]
         tables = "".join(platform.table() for platform in platforms)
         world.configure(agent="max_history = 40", more=tables)
-        made = Soak(world, platforms, seed, each=each)
-        print(f"seed {seed}, {messages} messages")
-        await made.run(kills=max(messages // 1_300, 1), small=small, large=max(each * 3, 50))
-        print(f"went wrong: {dict(made.happened)}")
+        made = Soak(world, platforms, seed, each=size.each, once=size.once)
+        print(f"seed {seed}, {made.messages} messages")
+        kills = max(3 * size.chats * size.each // 1_300, 1)
+        await made.run(kills=kills, small=size.small, large=max(size.each * 3, 50))
+        print(f"went wrong: {dict(made.happened)}, by the clock: {made.clockwork.counts}")
     return made
 
 
 async def test_nothing_is_lost_doubled_or_out_of_order_whatever_breaks(world: World) -> None:
-    made = await soak(world, seed=1, chats=20, each=5, small=10)
+    size = Size(chats=20, fewer=6, hooks=2, each=5, once=6, small=10)
+    made = await soak(world, seed=1, size=size)
     assert made.happened["kill -9"] == 1
     assert sum(made.happened.values()) >= 25
+    assert made.clockwork.counts["done"] >= size.once
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200)
 async def test_ten_thousand_messages_survive_whatever_breaks(world: World) -> None:
-    made = await soak(world, seed=Random().randrange(1_000_000), chats=20, each=167, small=15)
+    size = Size(chats=20, fewer=10, hooks=4, each=167, once=40, small=15)
+    made = await soak(world, seed=Random().randrange(1_000_000), size=size)
     assert made.happened["kill -9"] == 7
     assert sum(made.happened.values()) > 600
+    assert made.clockwork.counts["done"] > size.once
