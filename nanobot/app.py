@@ -236,6 +236,7 @@ class Gateway:
         config = self.config.agent
         busy = Busy(mode=config.when_busy, collect_seconds=config.collect_seconds)
         self.bus = Bus(store.journal, config.lane_limit, busy)
+        self.bus.shared = store.shared
         store.writer.ledger = SqlLedger(self.budgets, self._clock)
         self.spending: Spending = SqlSpending(store.database)
         zone = local_zone(self._environ)

@@ -10,6 +10,9 @@ import pytest
 import pytest_asyncio
 
 from tests.process.harness import World, open_world
+from tests.store.conftest import postgres
+
+__all__ = ["postgres"]
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+import psycopg
 import sqlalchemy as sa
 
 from nanobot.delivery import REPEAT_LINE
@@ -93,6 +94,8 @@ class World:
 
     def __init__(self, home: Path, telegram: TelegramServer, model: OpenAIServer) -> None:
         self.home = home
+        self.database_url = ""
+        """Set, and configured, where the store is not in the home."""
         self.telegram = telegram
         self.model = model
         self.workspace = home / "workspace"
@@ -103,6 +106,8 @@ class World:
         """Write config.toml; `agent` are lines of its table, `top` and `more` stand around."""
         owners = [str(number) for number in OWNERS]
         members = [str(number) for number in MEMBERS]
+        if self.database_url:
+            top += f'\ndatabase_url = "{self.database_url}"'
         text = f"""
 {top}
 [agent]
@@ -244,11 +249,15 @@ members = {members}
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What the store holds."""
+        if self.database_url:
+            with psycopg.connect(self.database_url) as there:
+                found = there.execute(query.replace("?", "%s").encode(), values)
+                return found.fetchall()
         with closing(self.database()) as connection:
             return connection.execute(query, values).fetchall()
 
     def database(self) -> sqlite3.Connection:
-        """The store itself."""
+        """The store itself, where it is in the home."""
         return sqlite3.connect(self.home / "state.db")
 
     def entries(self, session: str) -> list[Body]:
@@ -258,7 +267,10 @@ members = {members}
 
     def verify(self) -> None:
         """Every session's chain holds, and nothing waits for anything."""
-        engine = sa.create_engine(f"sqlite:///{self.home / 'state.db'}")
+        url = sa.make_url(self.database_url or f"sqlite:///{self.home / 'state.db'}")
+        if self.database_url:
+            url = url.set(drivername="postgresql+psycopg")
+        engine = sa.create_engine(url)
         with engine.connect() as connection:
             for (key,) in self.rows("SELECT key FROM sessions"):
                 log.verify(connection, key)

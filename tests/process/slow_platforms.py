@@ -141,8 +141,9 @@ class OnMail(Platform):
         await self._server.until(holds, timeout)
 
     async def connected(self) -> None:
-        """What came before the first look is not for the bot."""
-        await self._server.until(lambda: self._server.idling > 0, 20)
+        """What came before the first look ever is not for the bot."""
+        if not self._spoken:
+            await self._server.until(lambda: self._server.idling > 0, 20)
 
     async def left(self) -> None:
         await self._server.until(lambda: not self._server.idling)
