@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.database import schema
+from nanobot.database.dialect import alone
 from nanobot.database.sqlite import Database
 from nanobot.store.unit import Writer
 
@@ -28,6 +29,7 @@ class SqlKeeping:
         values = {"body": body, "changed_at": self._writer.clock.now()}
 
         def write(connection: sa.Connection) -> None:
+            alone(connection, "kept")  # two at once would each find that nothing is there
             there = sa.update(_k).where(_k.c.name == name).values(**values)
             if connection.execute(there).rowcount == 0:
                 connection.execute(sa.insert(_k).values(name=name, **values))
