@@ -18,7 +18,6 @@ from nanobot.settings import HookSettings
 from tests.doubles.matrix_rooms import ANN, ME
 from tests.doubles.matrix_server import MatrixServer
 from tests.process.harness import World, open_world
-from tests.process.nest import Nest
 from tests.store.conftest import Postgres
 
 SECRET = "It's a Secret to Everybody"
@@ -46,13 +45,13 @@ async def shared_world(world: World, postgres: Postgres) -> World:
 
 @pytest.fixture
 async def both(
-    shared_world: World, tmp_path: Path, nest: Nest
+    shared_world: World, tmp_path: Path
 ) -> AsyncIterator[tuple[World, World, MatrixServer]]:
     """Two gateways over one database: one on Telegram, the other on Matrix."""
     if not entry_points(group="nanobot.channels", name="matrix"):
         pytest.skip("not installed with Matrix")
     (tmp_path / "other").mkdir()
-    async with MatrixServer() as matrix, open_world(tmp_path / "other", nest) as other:
+    async with MatrixServer() as matrix, open_world(tmp_path / "other") as other:
         other.database_url = shared_world.database_url
         arrange(other, matrix)
         yield shared_world, other, matrix
