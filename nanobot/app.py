@@ -217,7 +217,8 @@ class Gateway:
             await stack.enter_async_context(self._runs.serving())
             async with asyncio.TaskGroup() as tasks:
                 agent = tasks.create_task(self.loop.run(), name="agent")
-                hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()))]
+                here = Hosting(shared=self._shared)
+                hosting = [self._host(tasks, NAME, terminal, Gate(("local",), ()), here)]
                 starting = [
                     tasks.create_task(self._cron.run(), name="cron"),
                     tasks.create_task(supervise(self._triggers, self._clock), name="triggers"),
@@ -236,10 +237,10 @@ class Gateway:
         config = self.config.agent
         busy = Busy(mode=config.when_busy, collect_seconds=config.collect_seconds)
         self.bus = Bus(store.journal, config.lane_limit, busy)
-        self.bus.shared = store.shared
         store.writer.ledger = SqlLedger(self.budgets, self._clock)
         self.spending: Spending = SqlSpending(store.database)
         zone = local_zone(self._environ)
+        self._shared = store.shared
         self._cron = cron_of(store, self.bus, self.config.quiet, zone)
         self.book = self._cron.book(zone, (NAME, *self.config.served))
         self._triggers = triggers_of(
@@ -322,7 +323,7 @@ class Gateway:
         name: str,
         channel: Channel,
         gate: Gate,
-        hosting: Hosting = Hosting(),  # noqa: B008 - frozen
+        hosting: Hosting,
     ) -> asyncio.Task[None]:
         host = ChannelHost(name, channel, self.bus, self._clock, self._rng, hosting)
         self.hosts.append(host)
@@ -354,6 +355,7 @@ class Gateway:
             marks=settings.marks,
             said=self.loop.said,
             blobs=self.blobs,
+            shared=self._shared,
             commands=menu(self._operations, Role.MEMBER if settings.members else Role.OWNER),
         )
 

@@ -35,7 +35,6 @@ MAX_AGE_SECONDS = 24 * 3600.0
 """An unsent message dies of age, never of a number of attempts: an outage is not its fault."""
 
 _STORE_RETRY_SECONDS = 2.0
-_LOOK_SECONDS = 2.0
 
 T = TypeVar("T")
 
@@ -73,8 +72,6 @@ class Delivery:
         await self._recover()
         owed = self._bus.owed_chats(self._name)
         async with asyncio.TaskGroup() as tasks:
-            if self._bus.shared:
-                tasks.create_task(self._look(), name=f"what others owe {self._name}")
             while True:
                 chat = await owed.get()
                 self._parked.discard(chat)
@@ -97,12 +94,6 @@ class Delivery:
                 await self._clock.sleep(_STORE_RETRY_SECONDS)
             else:
                 return
-
-    async def _look(self) -> None:
-        """What other processes came to owe: their wake-ups do not reach this one."""
-        while True:
-            await self._clock.sleep(_LOOK_SECONDS)
-            await self._recover()
 
     async def flush(self, seconds: float) -> None:
         """Wait until nothing is being sent, at most `seconds`."""

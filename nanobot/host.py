@@ -31,6 +31,7 @@ MISSED_HEARTBEATS = 2
 
 _FIRST_BACKOFF = 1.0
 _LAST_BACKOFF = 60.0
+_LOOK_SECONDS = 2.0
 
 
 class _Silent(ChannelDown):
@@ -39,7 +40,8 @@ class _Silent(ChannelDown):
 
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `said` tells what a run has said so far (None: it is not driven
-    here), `blobs` holds the contents of files, `commands` are for the platform's menu."""
+    here), `blobs` holds the contents of files, `commands` are for the platform's menu. `shared`: other
+    processes work on the same store."""
 
     preview: bool = True
     show_tools: bool = False
@@ -47,6 +49,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     said: Callable[[str], str | None] = lambda _run_id: None
     blobs: BlobReader | None = None
     commands: tuple[Command, ...] = ()
+    shared: bool = False
 
 
 class ChannelHost:
@@ -72,6 +75,7 @@ class ChannelHost:
         self._clock = clock
         self._rng = rng
         self._hosting = hosting
+        self._bus = bus
         self._work = Work(name, bus, clock)
         self._sender = sender = Sender(channel, clock, hosting.blobs)
         self._previews: Previews | None = None
@@ -108,6 +112,8 @@ class ChannelHost:
         typing = channel.capabilities.typing
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._delivery.run(), name=f"{name}: delivery")
+            if self._hosting.shared:
+                tasks.create_task(self._look(), name=f"{name}: what others owe")
             self._receiving = tasks.create_task(self._receive(intake), name=f"{name}: intake")
             if typing or marks or previews:
                 tasks.create_task(self._work.watch(self._ended), name=f"{name}: work")
@@ -122,6 +128,14 @@ class ChannelHost:
                 tasks.create_task(watch, name=f"{name}: heartbeat")
             if isinstance(channel, Commanding) and self._hosting.commands:
                 tasks.create_task(self._register(channel), name=f"{name}: commands")
+
+    async def _look(self) -> None:
+        """What other processes came to owe our chats: their wake-ups do not reach this one."""
+        while True:
+            await self._clock.sleep(_LOOK_SECONDS)
+            with boundary(f"looking for what is owed to {self.name}"):
+                for address in await self._bus.journal.owed_chats(self.name):
+                    self._bus.owed(address)
 
     async def _handed_over(self, key: str) -> None:
         if self._previews is not None:

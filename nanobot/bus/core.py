@@ -78,8 +78,6 @@ class Bus:
     ) -> None:
         self._journal = journal
         self.busy = busy or Busy()
-        self.shared = False
-        """Whether other processes work on the same store: nobody wakes us for what they do."""
         self._lane_limit = lane_limit
         self._lanes = {kind: _Queue() for kind in RunKind}
         self._timers: dict[str, asyncio.TimerHandle] = {}

@@ -27,12 +27,15 @@ _BURSTS = (1, 1, 1, 2, 3)
 _WISHES = ("",) * 90 + ("tool",) * 5 + ("long",) * 3 + ("slow",) * 2
 _MORE = {"long": 450, "slow": 12}
 _SLOW_SECONDS = 2.5
+_SUMMING = "You keep the memory of a conversation"
 _NAME = re.compile(r"\bc(\d+)n(\d+)(?::(\w+))?\b")
 _WORD = re.compile(r"\bc\d+n\d+(?:x\d+)?\b")
 
 
 def script(body: Body) -> Answer:
     """What the model says: the names since its last answer, and what was wished for."""
+    if str(body["messages"][0]["content"]).startswith(_SUMMING):
+        return Answer("They talked.")
     new: list[str] = []
     called = False
     for message in body["messages"]:
