@@ -40,8 +40,8 @@ class _Silent(ChannelDown):
 
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `said` tells what a run has said so far (None: it is not driven
-    here), `blobs` holds the contents of files, `commands` are for the platform's menu. `shared`: other
-    processes work on the same store."""
+    here), `blobs` holds the contents of files, `commands` are for the platform's menu. `shared`:
+    other processes work on the same store."""
 
     preview: bool = True
     show_tools: bool = False
