@@ -7,7 +7,9 @@ fence cannot be longer than three backticks, and a backslash hides the meaning o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence, Set
+from itertools import accumulate
 
 from nanobot_channels._text import Rich, Span, Style, split, utf16_units
 
@@ -20,7 +22,7 @@ _MARKS = {Style.BOLD: "**", Style.ITALIC: "*", Style.STRIKE: "~~"}
 _FENCE = "```"
 _LANGUAGE = re.compile(r"[a-z0-9_+\-.#]{1,40}", re.IGNORECASE)
 _MASKABLE = re.compile(r"https?://[^\s<>\\]+", re.IGNORECASE)
-_ADDRESS_BEFORE = re.compile(r"https?://[^\s<]*\Z", re.IGNORECASE)
+_ADDRESS = re.compile(r"(https?://)[^\s<]*", re.IGNORECASE)
 _SPECIAL = re.compile(
     r"(?P<url>https?://[^\s<]+)"
     r"|[\\*_`~]"
@@ -67,70 +69,129 @@ def plain_text(rich: Rich) -> str:
 
 def escaped(text: str) -> str:
     """The text so that Discord shows it as it is."""
-    return _escaped(text, 0, len(text), styled=False)
+    return _Writer(text).escaped(0, len(text), styled=False)
 
 
 def written(rich: Rich) -> str:
     """The spans as Discord's Markdown, whatever its length."""
-    return _written(rich.text, 0, len(rich.text), _possible(rich))
+    writer = _Writer(rich.text)
+    spans = _possible(rich, writer.addresses)
+    return writer.written(0, len(rich.text), spans, styled=False)
 
 
-def _possible(rich: Rich) -> list[Span]:
+class _Addresses:
+    """Where in a text a client sees an address, found in one pass."""
+
+    def __init__(self, text: str) -> None:
+        found = list(_ADDRESS.finditer(text))
+        self._begins = [match.end(1) for match in found]
+        self._ends = [match.end() for match in found]
+
+    def reach(self, at: int) -> bool:
+        """Whether what is written at this place continues an address."""
+        number = bisect_right(self._begins, at) - 1
+        return number >= 0 and at <= self._ends[number]
+
+
+def _possible(rich: Rich, addresses: _Addresses) -> list[Span]:
     """The spans without those inside another of the same style, which would end it, and without
     those that begin within an address, whose marks would be part of it."""
     kept: list[Span] = []
+    around: list[Span] = []
     # A quote marks whole lines, so it is around whatever begins and ends with it.
     for span in sorted(rich.spans, key=lambda one: (one.start, -one.end, one.style != Style.QUOTE)):
-        around = (one for one in kept if one.start <= span.start and span.end <= one.end)
-        doubled = any(one.style is span.style for one in around)
-        if not doubled and (span.style is Style.PRE or not _in_address(rich.text, span.start)):
+        around = [one for one in around if one.end > span.start]
+        doubled = any(one.style is span.style and span.end <= one.end for one in around)
+        if not doubled and (span.style is Style.PRE or not addresses.reach(span.start)):
             kept.append(span)
+            around.append(span)
     return kept
 
 
-def _in_address(text: str, at: int) -> bool:
-    return _ADDRESS_BEFORE.search(text[max(0, at - TEXT_LIMIT) : at]) is not None
+class _Writer:
+    """Writes stretches of one text; what it has to know of all of it is found out once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.addresses = _Addresses(text)
+        self._has_targets = "](" in text
+
+    def written(self, start: int, end: int, spans: Sequence[Span], *, styled: bool) -> str:
+        """A stretch with its spans."""
+        out: list[str] = []
+        last = ""
+        at = start
+        for number, span in enumerate(spans):
+            if span.start < at or span.end > end:
+                continue
+            between = self.escaped(at, span.start, styled=styled)
+            last = between[-1:] or last
+            made = self._styled(span, _inside(spans, number), styled=styled)
+            apart = span.start == at and made[:1] == last and made[:1] in "*~`"
+            out += [between, _APART if apart and last else "", made]
+            last = made[-1:] or last
+            at = span.end
+        return "".join([*out, self.escaped(at, end, styled=styled)])
+
+    def _styled(self, span: Span, inside: Sequence[Span], *, styled: bool) -> str:
+        text = self._text
+        if span.style is Style.PRE:
+            return _fenced(text[span.start : span.end], span.value)
+        if span.style is Style.CODE:
+            code = _inline_code(text[span.start : span.end])
+            return code or self.escaped(span.start, span.end, styled=styled)
+        mark = _MARKS.get(span.style, "")
+        if mark and _ended_by_code(text, inside, mark):
+            mark = ""
+        inner = self.written(span.start, span.end, inside, styled=styled or bool(mark))
+        if inner[:1] in {"#", ">", "-"} and span.style is not Style.QUOTE:
+            # The beginning of a style may count as that of a line.
+            inner = f"\\{inner}"
+        if span.style is Style.LINK:
+            target = span.value.replace("(", "%28").replace(")", "%29")
+            target = _encoded(target) if styled else target
+            return f"[{inner}]({target})"
+        if span.style is Style.QUOTE:
+            begins_line = span.start == 0 or text[span.start - 1] == "\n"
+            return "\n".join(f"> {line}" for line in inner.split("\n")) if begins_line else inner
+        return f"{mark}{inner}{mark}"
+
+    def escaped(self, start: int, end: int, *, styled: bool) -> str:
+        """A stretch without a meaning for Discord; addresses stay as they are."""
+        text = self._text
+        out = []
+        at = start
+        for found in _SPECIAL.finditer(text, start, end):
+            out.append(text[at : found.start()])
+            at = found.end()
+            url, margin = found["url"], found["margin"]
+            if found["bracket"] and not self._has_targets:
+                out.append("[")
+                continue
+            if url:
+                whole = url.replace("](", "%5D(")
+                out.append(_encoded(whole) if styled else whole)
+            elif margin is not None:
+                out.append(f"{margin}\\{found[0][len(margin) :]}")
+            elif self.addresses.reach(found.start()):
+                # A backslash would be part of the address, which only "<" ends.
+                out.append(f"<{_APART}" if found[0] == "<" else found[0])
+            else:
+                out.append(f"\\{found[0]}")
+        out.append(text[at:end])
+        return "".join(out)
 
 
-def _written(
-    text: str, start: int, end: int, spans: Sequence[Span], *, styled: bool = False
-) -> str:
-    out = ""
-    at = start
-    for number, span in enumerate(spans):
-        if span.start < at or span.end > end:
-            continue
-        out += _escaped(text, at, span.start, styled=styled)
-        inside = [one for one in spans[number + 1 :] if one.end <= span.end]
-        made = _styled(text, span, inside, styled=styled)
-        if span.start == at and out and made[:1] == out[-1] and made[:1] in "*~`":
-            out += _APART
-        out += made
-        at = span.end
-    return out + _escaped(text, at, end, styled=styled)
-
-
-def _styled(text: str, span: Span, inside: Sequence[Span], *, styled: bool) -> str:
-    if span.style is Style.PRE:
-        return _fenced(text[span.start : span.end], span.value)
-    if span.style is Style.CODE:
-        code = _inline_code(text[span.start : span.end])
-        return code or _escaped(text, span.start, span.end, styled=styled)
-    mark = _MARKS.get(span.style, "")
-    if mark and _ended_by_code(text, inside, mark):
-        mark = ""
-    inner = _written(text, span.start, span.end, inside, styled=styled or bool(mark))
-    if inner[:1] in {"#", ">", "-"} and span.style is not Style.QUOTE:
-        # The beginning of a style may count as that of a line.
-        inner = f"\\{inner}"
-    if span.style is Style.LINK:
-        target = span.value.replace("(", "%28").replace(")", "%29")
-        target = _encoded(target) if styled else target
-        return f"[{inner}]({target})"
-    if span.style is Style.QUOTE:
-        begins_line = span.start == 0 or text[span.start - 1] == "\n"
-        return "\n".join(f"> {line}" for line in inner.split("\n")) if begins_line else inner
-    return f"{mark}{inner}{mark}"
+def _inside(spans: Sequence[Span], number: int) -> list[Span]:
+    """The spans within the one of this number; all spans are in the order of their starts."""
+    end = spans[number].end
+    found = []
+    for at in range(number + 1, len(spans)):
+        if spans[at].start >= end:
+            break
+        if spans[at].end <= end:
+            found.append(spans[at])
+    return found
 
 
 def _ended_by_code(text: str, inside: Sequence[Span], mark: str) -> bool:
@@ -162,48 +223,46 @@ def _inline_code(code: str) -> str:
     return f"``{' ' if code[0] == '`' else ''}{code}{' ' if code[-1] == '`' else ''}``"
 
 
-def _escaped(text: str, start: int, end: int, *, styled: bool) -> str:
-    """A stretch of the text, without a meaning for Discord; addresses stay as they are."""
-    out = []
-    at = start
-    for found in _SPECIAL.finditer(text, start, end):
-        out.append(text[at : found.start()])
-        at = found.end()
-        url, margin = found["url"], found["margin"]
-        if found["bracket"] and "](" not in text:
-            out.append("[")
-            continue
-        if url:
-            whole = url.replace("](", "%5D(")
-            out.append(_encoded(whole) if styled else whole)
-        elif margin is not None:
-            out.append(f"{margin}\\{found[0][len(margin) :]}")
-        elif _in_address(text, found.start()):
-            # A backslash would be part of the address, which only "<" ends.
-            out.append(f"<{_APART}" if found[0] == "<" else found[0])
-        else:
-            out.append(f"\\{found[0]}")
-    out.append(text[at:end])
-    return "".join(out)
-
-
 def _with_impossible_links_written_out(rich: Rich) -> Rich:
     """Links as Discord knows them: the others lose their span and show their target behind."""
-    text = rich.text
-    spans = list(rich.spans)
-    for link in [span for span in reversed(rich.spans) if span.style is Style.LINK]:
+    addresses = _Addresses(rich.text)
+    behind = rich.text.rfind("](")
+    dropped: set[Span] = set()
+    added: list[tuple[Span, str]] = []
+    for link in reversed([span for span in rich.spans if span.style is Style.LINK]):
         label = rich.text[link.start : link.end]
         # With those two characters behind it, in code for example, clients would read on to there.
-        alone = "](" not in text[link.end :] and not _in_address(text, link.start)
-        can_be_masked = alone and _can_be_masked(label, link.value)
-        if label != link.value and can_be_masked:
+        alone = behind < link.end and not addresses.reach(link.start)
+        if label != link.value and alone and _can_be_masked(label, link.value):
             continue
-        spans.remove(link)
-        if label == link.value:
+        dropped.add(link)
+        if label != link.value:
+            added.append((link, f" ({link.value})"))
+            behind = len(rich.text) if "](" in link.value else behind
+    return _with_added(rich, dropped, added[::-1])
+
+
+def _with_added(rich: Rich, dropped: Set[Span], added: Sequence[tuple[Span, str]]) -> Rich:
+    """The text with something behind some links; what surrounds a link grows with it."""
+    pieces = []
+    at = 0
+    for link, more in added:
+        pieces += [rich.text[at : link.end], more]
+        at = link.end
+    links = [link for link, _ in added]
+    ends = [link.end for link in links]
+    moves = [0, *accumulate(len(more) for _, more in added)]
+    spans = []
+    for span in rich.spans:
+        if span in dropped:
             continue
-        added = f" ({link.value})"
-        text = text[: link.end] + added + text[link.end :]
-        spans = [_moved(span, link, len(added)) for span in spans]
+        before, until = bisect_right(ends, span.start), bisect_right(ends, span.end)
+        # What begins within a link ends within it too, before what is added.
+        if before < until and links[before].start < span.start:
+            until = before
+        start, end = span.start + moves[before], span.end + moves[until]
+        spans.append(Span(start, end, span.style, span.value))
+    text = "".join([*pieces, rich.text[at:]])
     return Rich(text, tuple(sorted(spans, key=lambda span: (span.start, -span.end))))
 
 
@@ -215,11 +274,3 @@ def _can_be_masked(label: str, target: str) -> bool:
         and "://" not in label
         and not any(char in label for char in "\n[]")
     )
-
-
-def _moved(span: Span, link: Span, by: int) -> Span:
-    """The span after something was added behind a link; what surrounds the link grows."""
-    start = span.start + by if span.start >= link.end else span.start
-    around = span.start <= link.start and span.end >= link.end
-    end = span.end + by if around or span.start >= link.end else span.end
-    return Span(start, end, span.style, span.value)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
+from functools import cache
 
 import msgspec
 from markdown_it import MarkdownIt
@@ -18,6 +19,7 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from nanobot.bus.events import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
+from nanobot_channels._parsing import bounded
 from nanobot_channels._text import Rich, clean, clipped, split
 
 TEXT_LIMIT = 200_000
@@ -80,10 +82,12 @@ class _Renderer(RendererHTML):
         return super().renderToken(tokens, idx, options, env)
 
 
+@cache
 def _markdown() -> MarkdownIt:
     # html=False: what looks like markup is text, so nothing has to be taken out of it.
     made = MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer)
-    return made.enable(["table", "strikethrough"])
+    # The reference rule swallows "[1]: https://..." lines, which models write as sources.
+    return bounded(made.enable(["table", "strikethrough"]).disable("reference"))
 
 
 def as_html(text: str) -> str:

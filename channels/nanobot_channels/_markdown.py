@@ -31,7 +31,8 @@ def from_markdown(text: str, table_columns: int = TABLE_COLUMNS) -> Rich:
 
     Headings are bold, list items get bullets or their numbers, HTML and reference definitions stay
     as written. Link targets other than http, https, tg and mailto are written out behind their
-    text. Text nested deeper than 40 levels stays plain.
+    text. Text nested deeper than 40 levels stays plain, and so does what has more marks or lines
+    than a person means (`_parsing` has the numbers).
 
     Tables become monospaced blocks, those wider than `table_columns` a list for each row, with the
     columns' names before the values.
@@ -52,9 +53,11 @@ def _parser() -> MarkdownIt:
     # Most answers are plain and most processes short: the parser's 30 ms and 3 MB can wait.
     from markdown_it import MarkdownIt  # noqa: PLC0415
 
+    from nanobot_channels._parsing import bounded  # noqa: PLC0415
+
     # The reference rule swallows "[1]: https://..." lines, which models write as lists of sources.
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_NESTING})
-    return parser.enable(["table", "strikethrough"]).disable("reference")
+    return bounded(parser.enable(["table", "strikethrough"]).disable("reference"))
 
 
 class _Writer:
@@ -213,7 +216,7 @@ class _Writer:
 
     def inline(self, token: Token) -> None:
         links: list[tuple[int, int, Token]] = []
-        starts: list[int] = []
+        starts: list[tuple[str, int]] = []
         for child in token.children or []:
             kind, _, edge = child.type.rpartition("_")
             if child.type in {"softbreak", "hardbreak"}:
@@ -232,11 +235,16 @@ class _Writer:
             elif child.type == "link_close":
                 self._link(*links.pop())
             elif edge == "open":
-                starts.append(self._length)
+                starts.append((kind, self._length))
             elif edge == "close":
-                self._span(starts.pop(), _STYLES[kind])
+                self._styled(kind, starts.pop()[1], starts)
             else:
                 self._write(child.content)
+
+    def _styled(self, kind: str, start: int, around: Sequence[tuple[str, int]]) -> None:
+        # Within its own kind a style shows nothing, and they can be nested without end.
+        if all(outer != kind for outer, _ in around):
+            self._span(start, _STYLES[kind])
 
     def _image(self, token: Token, *, inside_link: bool) -> None:
         if inside_link:

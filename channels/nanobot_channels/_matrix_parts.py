@@ -186,10 +186,23 @@ def _pieces(block: Block, token: Token) -> list[Block]:
     """A block in pieces that fit into an event; code is fenced in each of them."""
     before = after = ""
     source = block.source
+    if token.meta:
+        # The rest of a text that is too long: nothing in it is Markdown.
+        return list(_literal_pieces(source, _PIECE))
     if token.type == "fence":
         before, after = f"{token.markup}{token.info.strip()}\n", f"\n{token.markup}"
         source = token.content.rstrip("\n")
     return list(_shorter(source, before, after, _PIECE))
+
+
+def _literal_pieces(source: str, limit: int) -> Iterator[Block]:
+    for rich in split(Rich(source), limit, measure=_bytes):
+        lines = escape(rich.text).replace("\n", "<br />\n")
+        made = Block(rich.text, f"<p>{lines}</p>\n", plain=False)
+        if made.size <= LIMIT:
+            yield made
+        else:
+            yield from _literal_pieces(rich.text, limit // 2)
 
 
 def _shorter(source: str, before: str, after: str, limit: int) -> Iterator[Block]:
@@ -211,9 +224,11 @@ def _bytes(text: str) -> int:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - its 30 ms can wait for an answer
 
+    from nanobot_channels._parsing import bounded  # noqa: PLC0415
+
     # The reference rule swallows "[1]: https://..." lines, which models write as lists of sources.
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": _MAX_NESTING})
-    parser.enable(["table", "strikethrough"]).disable("reference")
+    bounded(parser.enable(["table", "strikethrough"]).disable("reference"))
     parser.add_render_rule("image", _image)
     parser.add_render_rule("link_open", _link_open)
     for cell in ("th_open", "td_open"):

@@ -141,8 +141,13 @@ def _inline(piece: Rich, start: int, end: int) -> Iterator[Json]:
         edges |= {max(span.start, start), min(span.end, end)}
     points = sorted(edges)
     runs = []
+    over: list[Span] = []
+    at = 0
     for first, last in pairwise(points):
-        over = [span for span in spans if span.start <= first and span.end >= last]
+        begun = at
+        while at < len(spans) and spans[at].start <= first:
+            at += 1
+        over = [span for span in (*over, *spans[begun:at]) if span.end > first]
         link = next((span for span in over if span.style is Style.LINK), None)
         style = frozenset(_STYLES[span.style] for span in over if span.style in _STYLES)
         if any(span.style is Style.PRE for span in over):

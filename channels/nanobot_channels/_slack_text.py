@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from nanobot_channels._text import clean
 
@@ -39,10 +39,20 @@ def without_mention(text: str, person: str) -> str:
     for piece, is_code in _by_code(text):
         kept = piece
         if not is_code:
-            kept = re.sub(rf"[ \t]*<@{re.escape(person)}(?:\|[^<>]*)?>[ \t]*", " ", piece)
+            # White space is looked for from the mention, not from each of its own characters.
+            mention = rf"<@{re.escape(person)}(?:\|[^<>]*)?>"
+            kept = " ".join(_inner(re.split(mention, piece)))
         pieces.append(kept)
     rest = "".join(pieces).strip()
     return rest or text
+
+
+def _inner(pieces: Sequence[str]) -> Iterator[str]:
+    """The pieces without blanks where something was between them."""
+    last = len(pieces) - 1
+    for number, piece in enumerate(pieces):
+        left = piece.lstrip(" \t") if number else piece
+        yield left.rstrip(" \t") if number < last else left
 
 
 def to_plain(text: str, names: Mapping[str, str]) -> str:

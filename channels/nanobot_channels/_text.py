@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import accumulate
@@ -23,6 +23,7 @@ _NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/]')
 _SURROGATES = re.compile("[\ud800-\udfff]+")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]")
 _ZERO_WIDTH_JOINER = "\u200d"
+_FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F1FF + 1)))
 
 
 class Style(StrEnum):
@@ -118,9 +119,7 @@ def is_boundary(text: str, at: int) -> bool:
     if before == _ZERO_WIDTH_JOINER or _extends(after):
         return False
     if _is_flag_letter(before) and _is_flag_letter(after):
-        run = 0
-        while run < at and _is_flag_letter(text[at - 1 - run]):
-            run += 1
+        run = at - len(text[:at].rstrip(_FLAG_LETTERS))
         return run % 2 == 0
     return not (_is_jamo(before) and _is_jamo(after))
 
@@ -159,17 +158,26 @@ def split(
     characters has no parts.
     """
     if measure(rich.text) <= limit and len(rich.spans) <= max_spans:
-        whole = _part(rich, 0, len(rich.text), max_spans)
+        whole = _part(rich, rich.spans, 0, len(rich.text), max_spans)
         return [whole] if whole else []
     parts = []
-    start = 0
+    start = at = 0
+    starts = [span.start for span in rich.spans]
+    opened: list[Span] = []
     widths = [0, *accumulate(measure(char) for char in rich.text)]
     while start < len(rich.text):
         end = bisect_right(widths, widths[start] + limit) - 1
-        end = max(_before_too_many(rich.spans, start, end, max_spans), start + 1)
+        # A part looks at its own spans only, and at no more of them than it can have.
+        first = bisect_right(starts, start)
+        opened = [span for span in (*opened, *rich.spans[at:first]) if span.end > start]
+        at = first
+        last = min(bisect_left(starts, end, first), first + max_spans + 1)
+        near = (*opened, *rich.spans[first:last])
+        end = max(_before_too_many(near, start, end, max_spans), start + 1)
         if end < len(rich.text):
-            end = _outside_spans(rich, start, _best_end(rich.text, start, end), limit)
-        part = _part(rich, start, end, max_spans)
+            best = _best_end(rich.text, start, end)
+            end = _outside_spans(rich.text, near, start, best, limit)
+        part = _part(rich, near, start, end, max_spans)
         if part:
             parts.append(part)
         start = end
@@ -186,12 +194,12 @@ def _before_too_many(spans: Sequence[Span], start: int, end: int, most: int) -> 
     return end
 
 
-def _outside_spans(rich: Rich, start: int, end: int, limit: int) -> int:
+def _outside_spans(text: str, spans: Sequence[Span], start: int, end: int, limit: int) -> int:
     """The end, moved before the spans that it would cut in two if that leaves a good part."""
     # Spans start in ascending order, so from the back one pass finds every one that is now cut.
-    for span in reversed(rich.spans):
+    for span in reversed(spans):
         whole = span.style not in {Style.PRE, Style.QUOTE} and span.end - span.start <= limit // 2
-        if whole and start < span.start < end < span.end and is_boundary(rich.text, span.start):
+        if whole and start < span.start < end < span.end and is_boundary(text, span.start):
             end = span.start
     return end
 
@@ -218,8 +226,8 @@ def _best_end(text: str, start: int, end: int) -> int:
     return end
 
 
-def _part(rich: Rich, start: int, end: int, max_spans: int) -> Rich | None:
-    """`text[start:end]` with blank ends trimmed, None if it is blank."""
+def _part(rich: Rich, near: Sequence[Span], start: int, end: int, max_spans: int) -> Rich | None:
+    """`text[start:end]` with blank ends trimmed, None if it is blank; `near` has all its spans."""
     text = rich.text
     while end > start and text[end - 1].isspace():
         end -= 1
@@ -229,13 +237,13 @@ def _part(rich: Rich, start: int, end: int, max_spans: int) -> Rich | None:
     if all(_is_blank(char) for char in text[first:end]):
         return None
     if first > start and any(
-        span.style is Style.PRE and span.start <= first < span.end for span in rich.spans
+        span.style is Style.PRE and span.start <= first < span.end for span in near
     ):
         # Indentation of a first line of code means something; empty lines above it do not.
         first = max(text.rfind("\n", start, first) + 1, start)
     spans = (
         _trimmed(text, max(span.start, first), min(span.end, end), span)
-        for span in rich.spans
+        for span in near
         if span.start < end and span.end > first
     )
     kept = sorted((span for span in spans if span), key=lambda span: (span.start, -span.end))

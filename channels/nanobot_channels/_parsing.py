@@ -1,0 +1,128 @@
+"""Markdown parsers whose work grows with the length of a text and no faster, whatever is in it.
+
+The parser's own rules take the square of the length for some texts, all of them made of more marks
+than anybody means: they are literal text then. Nothing is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import table as parse_table
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+MAX_LINES = 3_000
+"""Lines of one text that are read as Markdown; what follows them is literal."""
+MAX_MARKS = 120
+"""Marks that are read together. A paragraph with more is read in groups of lines that have fewer,
+and a single line with more is literal."""
+MAX_ALL_MARKS = 10_000
+"""Marks of a whole text; the blocks behind them are literal."""
+MAX_CELLS = 4_000
+"""Cells of all tables of a text; the rows behind them are paragraphs."""
+LITERAL = "literal"
+"""Key of a token's `meta`: this is the literal rest of a text that is too long."""
+
+# What can begin something. A bracket makes the parser look ahead, for each bracket within it again.
+_MARK = re.compile(r"[\\`*_~<&]|\[")
+_ACTIVE = re.compile(r"[\\`*_~<&\[\n]")
+_BRACKET_WEIGHT = 3
+_CELLS = "nanobot cells"  # how many cells are left, in the environment of one parsing
+
+
+def bounded(parser: MarkdownIt) -> MarkdownIt:
+    """The parser, with the bounds of this module."""
+    parser.core.ruler.at("block", _blocks)
+    parser.core.ruler.at("inline", _inlines)
+    parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+    return parser
+
+
+def _blocks(state: StateCore) -> None:
+    source, rest, lines = _first_lines(state.src)
+    state.md.block.parse(source, state.md, state.env, state.tokens)
+    if rest.strip():
+        opening, inline = Token("paragraph_open", "p", 1), Token("inline", "", 0)
+        opening.block = inline.block = True
+        opening.map = inline.map = [MAX_LINES, lines]
+        opening.meta = inline.meta = {LITERAL: True}
+        inline.content, inline.level, inline.children = rest, 1, []
+        state.tokens += [opening, inline, Token("paragraph_close", "p", -1, block=True)]
+
+
+def _first_lines(text: str) -> tuple[str, str, int]:
+    """What is read as Markdown, the rest, and the number of all lines."""
+    lines = text.count("\n") + 1
+    if lines <= MAX_LINES:
+        return text, "", lines
+    divided = text.split("\n", MAX_LINES)
+    return "\n".join(divided[:-1]), divided[-1].strip("\n"), lines
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - theirs
+    if start + 2 > end:
+        return False
+    columns = 1 + state.src.count("|", state.bMarks[start + 1], state.eMarks[start + 1])
+    left = state.env.get(_CELLS, MAX_CELLS)
+    rows = left // columns - 1
+    found = rows >= 0 and parse_table(state, start, min(end, start + 2 + rows), silent)
+    if found and not silent:
+        state.env[_CELLS] = left - columns * (state.line - start - 1)
+    return found
+
+
+def _inlines(state: StateCore) -> None:
+    left = MAX_ALL_MARKS
+    for token in state.tokens:
+        if token.type != "inline":
+            continue
+        children = token.children = []
+        if LITERAL in token.meta:
+            children += _literal(token.content)
+            continue
+        for text, marks in _stretches(token.content):
+            if children:
+                children.append(Token("softbreak", "br", 0))
+            left -= marks
+            if marks > MAX_MARKS or left < 0:
+                children += _literal(text)
+            elif _ACTIVE.search(text):
+                # A list of its own: the parser expects to begin with an empty one.
+                made: list[Token] = []
+                state.md.inline.parse(text, state.md, state.env, made)
+                children += made
+            else:
+                children.append(Token("text", "", 0, content=text))
+
+
+def _stretches(text: str) -> Iterator[tuple[str, int]]:
+    """The text in groups of lines, with as many marks as are read together, or one line each."""
+    marks = _marks(text)
+    if marks <= MAX_MARKS:
+        yield text, marks
+        return
+    held: list[str] = []
+    count = 0
+    for line in text.split("\n"):
+        more = _marks(line)
+        if held and count + more > MAX_MARKS:
+            yield "\n".join(held), count
+            held, count = [], 0
+        held.append(line)
+        count += more
+    yield "\n".join(held), count
+
+
+def _marks(text: str) -> int:
+    return sum(_BRACKET_WEIGHT if mark == "[" else 1 for mark in _MARK.findall(text))
+
+
+def _literal(text: str) -> Iterator[Token]:
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            yield Token("softbreak", "br", 0)
+        yield Token("text", "", 0, content=line)
