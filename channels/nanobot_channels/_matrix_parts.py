@@ -157,12 +157,13 @@ def _blocks(text: str) -> list[Block]:
     lines = text.split("\n")
     tokens = _parser().parse(text)
     found: list[Block] = []
+    env: Json = {}
     at = 0
     while at < len(tokens):
         end = _closing(tokens, at)
         first, last = tokens[at].map or (0, 0)
         made = _block("\n".join(lines[first:last]).strip("\n"), tokens[at:end])
-        found += [made] if made.size <= LIMIT else _pieces(made, tokens[at])
+        found += [made] if made.size <= LIMIT else _pieces(made, tokens[at], env)
         at = end
     # Nothing but what the parser takes for nothing, such as a lone backslash, is still text.
     return found or [Block(text, f"<p>{escape(text)}</p>\n", plain=True)]
@@ -182,8 +183,9 @@ def _block(source: str, tokens: Sequence[Token]) -> Block:
     return Block(source, html, plain and "\\" not in source and "&" not in source)
 
 
-def _pieces(block: Block, token: Token) -> list[Block]:
-    """A block in pieces that fit into an event; code is fenced in each of them."""
+def _pieces(block: Block, token: Token, env: Json) -> list[Block]:
+    """A block in pieces that fit into an event; code is fenced in each of them. All pieces of a
+    message are parsed in the same environment, so that its bounds are those of a text."""
     before = after = ""
     source = block.source
     if token.meta:
@@ -192,7 +194,7 @@ def _pieces(block: Block, token: Token) -> list[Block]:
     if token.type == "fence":
         before, after = f"{token.markup}{token.info.strip()}\n", f"\n{token.markup}"
         source = token.content.rstrip("\n")
-    return list(_shorter(source, before, after, _PIECE))
+    return list(_shorter(source, (before, after), _PIECE, env))
 
 
 def _literal_pieces(source: str, limit: int) -> Iterator[Block]:
@@ -205,15 +207,15 @@ def _literal_pieces(source: str, limit: int) -> Iterator[Block]:
             yield from _literal_pieces(rich.text, limit // 2)
 
 
-def _shorter(source: str, before: str, after: str, limit: int) -> Iterator[Block]:
+def _shorter(source: str, fence: tuple[str, str], limit: int, env: Json) -> Iterator[Block]:
     for rich in split(Rich(source), limit, measure=_bytes):
-        text = f"{before}{rich.text}{after}"
-        made = _block(text, _parser().parse(text))
+        text = rich.text.join(fence)
+        made = _block(text, _parser().parse(text, env))
         if made.size <= LIMIT:
             yield made
         else:
             # Escaped it is longer: a quotation mark takes eight bytes in all.
-            yield from _shorter(rich.text, before, after, limit // 2)
+            yield from _shorter(rich.text, fence, limit // 2, env)
 
 
 def _bytes(text: str) -> int:

@@ -16,22 +16,25 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 MAX_LINES = 3_000
-"""Lines of one text that are read as Markdown; what follows them is literal."""
+"""Lines of one text, but for those of code, that are read as Markdown; what follows is literal."""
 MAX_MARKS = 120
 """Marks that are read together. A paragraph with more is read in groups of lines that have fewer,
 and a single line with more is literal."""
 MAX_ALL_MARKS = 10_000
-"""Marks of a whole text; the blocks behind them are literal."""
+"""Marks of a whole text, or of all that share an environment; the blocks behind are literal."""
 MAX_CELLS = 4_000
-"""Cells of all tables of a text; the rows behind them are paragraphs."""
+"""Cells of all tables of a text, counted likewise; the rows behind them are paragraphs."""
 LITERAL = "literal"
 """Key of a token's `meta`: this is the literal rest of a text that is too long."""
 
 # What can begin something. A bracket makes the parser look ahead, for each bracket within it again.
 _MARK = re.compile(r"[\\`*_~<&]|\[")
 _ACTIVE = re.compile(r"[\\`*_~<&\[\n]")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _BRACKET_WEIGHT = 3
-_CELLS = "nanobot cells"  # how many cells are left, in the environment of one parsing
+# What is left for all texts that are parsed in one environment.
+_CELLS = "nanobot cells"
+_MARKS = "nanobot marks"
 
 
 def bounded(parser: MarkdownIt) -> MarkdownIt:
@@ -43,24 +46,37 @@ def bounded(parser: MarkdownIt) -> MarkdownIt:
 
 
 def _blocks(state: StateCore) -> None:
-    source, rest, lines = _first_lines(state.src)
+    source, rest, line = _divided(state.src)
     state.md.block.parse(source, state.md, state.env, state.tokens)
     if rest.strip():
         opening, inline = Token("paragraph_open", "p", 1), Token("inline", "", 0)
         opening.block = inline.block = True
-        opening.map = inline.map = [MAX_LINES, lines]
+        opening.map = inline.map = [line, line + rest.count("\n") + 1]
         opening.meta = inline.meta = {LITERAL: True}
         inline.content, inline.level, inline.children = rest, 1, []
         state.tokens += [opening, inline, Token("paragraph_close", "p", -1, block=True)]
 
 
-def _first_lines(text: str) -> tuple[str, str, int]:
-    """What is read as Markdown, the rest, and the number of all lines."""
-    lines = text.count("\n") + 1
-    if lines <= MAX_LINES:
-        return text, "", lines
-    divided = text.split("\n", MAX_LINES)
-    return "\n".join(divided[:-1]), divided[-1].strip("\n"), lines
+def _divided(text: str) -> tuple[str, str, int]:
+    """What is read as Markdown, the rest, and the number of the line where that begins."""
+    if text.count("\n") < MAX_LINES:
+        return text, "", 0
+    lines = text.split("\n")
+    left = MAX_LINES
+    fence = ""
+    for number, line in enumerate(lines):
+        found = _FENCE.match(line)
+        if fence:
+            # Code costs the parser next to nothing, however long it is.
+            ends = found is not None and found[1].startswith(fence) and not found[2].strip()
+            fence = "" if ends else fence
+            continue
+        left -= 1
+        if left < 0:
+            return "\n".join(lines[:number]), "\n".join(lines[number:]), number
+        if found is not None and "`" not in found[2]:
+            fence = found[1]
+    return text, "", 0
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - theirs
@@ -76,7 +92,7 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # no
 
 
 def _inlines(state: StateCore) -> None:
-    left = MAX_ALL_MARKS
+    left = state.env.get(_MARKS, MAX_ALL_MARKS)
     for token in state.tokens:
         if token.type != "inline":
             continue
@@ -97,6 +113,7 @@ def _inlines(state: StateCore) -> None:
                 children += made
             else:
                 children.append(Token("text", "", 0, content=text))
+    state.env[_MARKS] = left
 
 
 def _stretches(text: str) -> Iterator[tuple[str, int]]:

@@ -15,6 +15,7 @@ from nanobot_channels._discord_markdown import escaped, pieces, written
 from nanobot_channels._discord_parts import body, content_of, nonce_of, reference, render
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._text import Rich, clean, utf16_units
+from tests.channels.hostile import texts
 from tests.doubles.discord_client import Reader, Styled
 from tests.doubles.discord_rules import check_message
 
@@ -143,8 +144,9 @@ SNIPPETS = (
     *("<@1>", "@everyone", "😀", "👩\u200d👩\u200d👧\u200d👦", "\\", " "),
     *("x" * 700, "日本語" * 300, "word " * 400),
 )
-MARKDOWN = st.lists(st.one_of(st.text(max_size=60), st.sampled_from(SNIPPETS)), max_size=25).map(
-    "".join
+MARKDOWN = st.one_of(
+    st.lists(st.one_of(st.text(max_size=60), st.sampled_from(SNIPPETS)), max_size=25).map("".join),
+    texts(100, 1_500),
 )
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nanobot.bus.events import Address, Choice, OutboundKind, OutboundMessage
 from nanobot_channels._matrix_parts import LIMIT, Payload, content, render, replacement
+from tests.channels.hostile import texts
 from tests.doubles.matrix_rooms import oversized
 
 CHAT = Address("matrix", "!r:loopback")
@@ -92,7 +93,7 @@ _PIECES = st.sampled_from([*_MARKS, *_WORDS, "\U0001f600" * 30])
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(_PIECES, max_size=20), st.sampled_from([1, 1, 1, 100]))
+@given(st.lists(_PIECES, max_size=20) | texts(50, 1_000).map(list), st.sampled_from([1, 1, 1, 100]))
 def test_whatever_is_written_fits_and_is_allowed(pieces: list[str], times: int) -> None:
     text = "".join(pieces) * times
     parts = render(message(text))

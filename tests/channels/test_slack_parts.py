@@ -16,6 +16,7 @@ from nanobot_channels._markdown import from_markdown
 from nanobot_channels._slack_parts import PLAIN_LIMIT, TEXT_LIMIT, content, mark_of
 from nanobot_channels._slack_parts import render as render_message
 from nanobot_channels._slack_text import mentions
+from tests.channels.hostile import texts
 from tests.doubles.slack_rules import check_message, shown_text
 
 PIECES = [
@@ -25,7 +26,7 @@ PIECES = [
     "```\n",
     "| a | b |\n",
 ]
-MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=200).map("".join)
+MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=200).map("".join) | texts(10, 100)
 
 
 def render(text: str, **fields: Any) -> list[OutboundPart]:

@@ -18,6 +18,7 @@ from nanobot_channels._markdown import from_markdown
 from nanobot_channels._telegram_parts import payload_of
 from nanobot_channels._telegram_parts import render as render_message
 from nanobot_channels.telegram import TelegramChannel, open_channel
+from tests.channels.hostile import texts
 from tests.doubles.telegram_rules import check_text
 from tests.doubles.telegram_server import TelegramServer
 
@@ -252,7 +253,10 @@ def render(text: str, **fields: Any) -> list[OutboundPart]:
     return render_message(message)
 
 
-@given(st.text(st.sampled_from("ab😀é*_`#> \n[](:/.)"), max_size=400), st.integers(1, 60))
+@given(
+    st.text(st.sampled_from("ab😀é*_`#> \n[](:/.)"), max_size=400) | texts(10, 100),
+    st.integers(1, 60),
+)
 def test_whatever_is_rendered_is_accepted(text: str, times: int) -> None:
     for part in render(text * times):
         payload = msgspec.json.decode(part.payload)

@@ -22,19 +22,22 @@ from nanobot_channels._text import (
     split,
     utf16_units,
 )
+from tests.channels.hostile import texts
 
-MARKDOWN = st.text(
-    st.sampled_from("abcxyz*_~`#>-+[]()|!\\<&; \n\t'\":/1.é日😀"), max_size=200
-) | st.lists(
-    st.sampled_from(
-        [
-            *["**bold**", "_it_", "`code`", "~~gone~~", "#", "-", "1.", ">", "wörd.", "[", "]"],
-            *["[t](https://x.org)", "![i](/i)", "(/p)", "👩‍👩‍👧‍👦", "🇩🇪🇫🇷", "é", "한글"],
-            *("\n```py\nx = 1\n```\n", "\n|a|b|\n|-|-|\n|c|d|e|\n", "\n\n", "\n", " "),
-        ]
-    ),
-    max_size=60,
-).map("".join)
+MARKDOWN = (
+    st.text(st.sampled_from("abcxyz*_~`#>-+[]()|!\\<&; \n\t'\":/1.é日😀"), max_size=200)
+    | st.lists(
+        st.sampled_from(
+            [
+                *["**bold**", "_it_", "`code`", "~~gone~~", "#", "-", "1.", ">", "wörd.", "[", "]"],
+                *["[t](https://x.org)", "![i](/i)", "(/p)", "👩‍👩‍👧‍👦", "🇩🇪🇫🇷", "é", "한글"],
+                *("\n```py\nx = 1\n```\n", "\n|a|b|\n|-|-|\n|c|d|e|\n", "\n\n", "\n", " "),
+            ]
+        ),
+        max_size=60,
+    ).map("".join)
+    | texts(30, 400)
+)
 
 
 def letters(text: str) -> Counter[str]:

@@ -1,0 +1,142 @@
+"""Parsing and dividing cost what the length of a text asks for, and nothing of it is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import SupportsIndex, overload
+
+import pytest
+from hypothesis import given, settings
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+
+from nanobot.bus.events import Address, OutboundMessage
+from nanobot_channels import _discord_parts, _email_parts, _matrix_parts, _slack_parts
+from nanobot_channels import _telegram_parts as _telegram
+from nanobot_channels._markdown import from_markdown
+from nanobot_channels._parsing import MAX_ALL_MARKS, MAX_LINES, MAX_MARKS, bounded
+from nanobot_channels._text import Rich, Span, Style, clean, split
+from tests.channels.hostile import hostile, repeated, texts
+
+RENDERERS = (
+    _discord_parts.render,
+    _email_parts.render,
+    _matrix_parts.render,
+    _slack_parts.render,
+    _telegram.render,
+)
+
+
+class Steps:
+    """A parser that counts at how many places its inline rules were tried, looking ahead too."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 40})
+        bounded(self.parser.enable(["table", "strikethrough"]).disable("reference"))
+        self.parser.inline.ruler.before("text", "counting", self._tried)
+
+    def _tried(self, _state: StateInline, _silent: bool) -> bool:
+        self.count += 1
+        return False
+
+
+@pytest.mark.parametrize(("name", "text"), hostile(100_000).items())
+def test_the_parser_tries_no_more_places_than_a_text_has_characters(name: str, text: str) -> None:
+    steps = Steps()
+    tokens = steps.parser.parse(text)
+    assert steps.count <= len(text), name
+    assert sum(len(token.children or ()) for token in tokens) <= len(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["[[" * 20, "*a **b _c ~~d " * 15, "[a](b " * 20, "`" * 30 + "a ` `` b" * 8]
+)
+def test_as_many_marks_as_are_read_cost_no_more_than_they_may(text: str) -> None:
+    steps = Steps()
+    steps.parser.parse("\n\n".join([text] * 100))
+    assert steps.count <= 100 * 15 * len(text)
+
+
+class Counted(tuple[Span, ...]):
+    """Spans that count how many of them were looked at."""
+
+    __slots__ = ()
+    looked = 0
+
+    def __iter__(self) -> Iterator[Span]:
+        for span in super().__iter__():
+            Counted.looked += 1
+            yield span
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> Span: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Span, ...]: ...
+    def __getitem__(self, at: SupportsIndex | slice) -> Span | tuple[Span, ...]:
+        found = super().__getitem__(at)
+        Counted.looked += len(found) if isinstance(found, tuple) else 1
+        return found
+
+
+def test_dividing_looks_at_a_span_a_few_times_however_many_parts_there_are() -> None:
+    spans = Counted(Span(at, at + 2, Style.BOLD) for at in range(0, 30_000, 3))
+    Counted.looked = 0
+    parts = split(Rich("ab " * 10_000, spans), 300, max_spans=100)
+    assert len(parts) >= 100
+    assert sum(len(part.spans) for part in parts) == len(spans)
+    assert Counted.looked <= 4 * len(spans)
+
+
+def letters(text: str) -> set[str]:
+    return {char for char in text if char.isalnum()}
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts(100, 500, 2_000, 6_000))
+def test_no_renderer_loses_a_letter_of_a_hostile_text(text: str) -> None:
+    for render in RENDERERS:
+        message = OutboundMessage(address=Address("any", "1"), text=text, key="k")
+        parts = render(message)
+        assert all(part.text.strip() for part in parts)
+        shown = "".join(part.text + part.payload.decode() for part in parts)
+        assert letters(clean(text)) <= letters(shown)
+
+
+def test_a_line_of_too_many_marks_is_literal_and_others_are_not() -> None:
+    odd = "*a" * (MAX_MARKS + 1)
+    rich = from_markdown(f"**before**\n{odd}\n**after**")
+    assert rich.text == f"before\n{odd}\nafter"
+    bold = [rich.text[span.start : span.end] for span in rich.spans]
+    assert bold == ["before", "after"]
+
+
+def test_a_paragraph_of_many_lines_keeps_its_styles() -> None:
+    rich = from_markdown("\n".join(f"**name {number}**: value" for number in range(1_000)))
+    assert len(rich.spans) == 1_000
+    assert "*" not in rich.text
+
+
+def test_lines_beyond_the_bound_are_literal_and_all_there() -> None:
+    lines = [f"- *item {number}*" for number in range(MAX_LINES + 50)]
+    rich = from_markdown("\n".join(lines))
+    assert rich.text.endswith("\n".join(lines[MAX_LINES:]))
+    assert rich.text.startswith("• item 0\n• item 1\n")
+
+
+def test_code_is_no_reason_for_a_bound() -> None:
+    code = repeated("**_~[`<", 20_000)
+    assert from_markdown(f"```\n{code}\n```").text == code
+
+
+def test_marks_beyond_those_of_a_whole_text_are_literal() -> None:
+    blocks = ["*a* " * 40] * (MAX_ALL_MARKS // 80 + 3)
+    text = from_markdown("\n\n".join(blocks)).text
+    assert text.startswith("a a a")
+    assert text.rstrip().endswith("*a*")
+
+
+def test_a_table_with_too_many_rows_shows_them_all() -> None:
+    rows = [f"|{number}|x{number}|" for number in range(2_500)]
+    text = from_markdown("\n".join(["|a|b|", "|-|-|", *rows])).text
+    assert all(f"x{number}" in text for number in range(2_500))
