@@ -132,7 +132,9 @@ class Reader:
         whole = paragraphs(
             plain(part.text()) if part.type == "text/html" else part.text() for part in parts
         )
-        if any(part.cut for part in parts):
+        long = len(whole) > MAX_TEXT_BYTES  # quotes within quotes get longer as text
+        whole = whole[:MAX_TEXT_BYTES]
+        if long or any(part.cut for part in parts):
             whole += f"\n\n[cut here: only {MAX_TEXT_BYTES // 1000} kB of a text are read]"
         own = said(whole, forwarded=bool(_FORWARDED.match(subject)))
         decision = _DECISION.match(own.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections import OrderedDict
@@ -175,7 +176,8 @@ class Receiving:
         if mail is None or arrived is None:
             return msgspec.structs.replace(place, uid=uid), False
         place = Place(place.validity, uid, max(place.at, int(arrived)))
-        found = self._read(mail, f"{place.validity}:{uid}", arrived)
+        # A megabyte of markup takes seconds to read.
+        found = await asyncio.to_thread(self._read, mail, f"{place.validity}:{uid}", arrived)
         if isinstance(found, Read):
             message = found.message
             self._correspondence.keep(message.message_id, found.thread)

@@ -51,8 +51,18 @@ class Block(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in an event, the line ends between blocks included."""
-        return len(msgspec.json.encode((self.source, "" if self.plain else self.html)))
+        """Bytes that it takes in an event of its own."""
+        return self.words + (0 if self.plain else self.looks)
+
+    @property
+    def words(self) -> int:
+        """Bytes of its source in an event, with the line ends between blocks."""
+        return len(msgspec.json.encode(self.source)) + len(r"\n\n")
+
+    @property
+    def looks(self) -> int:
+        """Bytes of its HTML in an event."""
+        return len(msgspec.json.encode(self.html))
 
 
 def render(message: OutboundMessage) -> list[OutboundPart]:
@@ -142,13 +152,18 @@ def _label(text: str) -> str:
 def _packed(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     """Blocks together, as many as fit."""
     held: list[Block] = []
-    size = 0
+    words = looks = 0
+    plain = True
     for block in blocks:
-        if held and size + block.size > LIMIT:
+        # One block that is not plain, and the HTML of all the others goes along.
+        more = block.words + (0 if plain and block.plain else looks + block.looks)
+        if held and words + more > LIMIT:
             yield held
-            held, size = [], 0
+            held, words, looks, plain = [], 0, 0, True
         held.append(block)
-        size += block.size
+        words += block.words
+        looks += block.looks
+        plain = plain and block.plain
     yield held
 
 

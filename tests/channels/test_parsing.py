@@ -15,6 +15,7 @@ from nanobot_channels import _discord_parts, _email_parts, _matrix_parts, _slack
 from nanobot_channels import _telegram_parts as _telegram
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._parsing import MAX_ALL_MARKS, MAX_LINES, MAX_MARKS, bounded
+from nanobot_channels._slack_text import without_mention
 from nanobot_channels._text import Rich, Span, Style, clean, split
 from tests.channels.hostile import hostile, repeated, texts
 
@@ -140,3 +141,8 @@ def test_a_table_with_too_many_rows_shows_them_all() -> None:
     rows = [f"|{number}|x{number}|" for number in range(2_500)]
     text = from_markdown("\n".join(["|a|b|", "|-|-|", *rows])).text
     assert all(f"x{number}" in text for number in range(2_500))
+
+
+def test_a_mention_goes_with_the_blanks_around_it_however_many() -> None:
+    assert without_mention("a \t<@U1|x>\t b  <@U1> <@U1> c", "U1") == "a b  c"
+    assert without_mention(f"a{' ' * 500_000}b<@U1>c `<@U1>`", "U1").endswith("b c `<@U1>`")
