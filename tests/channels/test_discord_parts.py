@@ -150,6 +150,7 @@ MARKDOWN = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(MARKDOWN, st.lists(st.tuples(LABELS, LABELS), max_size=30))
 @example("`" * 2500, [])
 @example("*" * 2500, [])
@@ -168,6 +169,7 @@ def test_parts_are_within_discords_limits_and_lose_nothing(
         assert part.text.strip()
 
 
+@settings(deadline=None)
 @given(MARKDOWN)
 def test_no_text_is_lost_between_the_parts(text: str) -> None:
     rich = from_markdown(text)
