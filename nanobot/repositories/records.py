@@ -38,6 +38,7 @@ _r = schema.runs
 _i = schema.inbound
 _o = schema.outbound
 _p = schema.parts
+_t = schema.occurrences
 
 _ALL = 1_000_000_000
 
@@ -86,7 +87,8 @@ class SqlRecords:
     async def delete(self, key: str) -> int:
         """Remove a session for good; nothing of it stays in the database's files, nor do files
         that came or went with it alone. What lies in the workspace stays."""
-        count, files = await self._do(lambda c: _delete(c, key), "delete")
+        now = self._writer.clock.now()
+        count, files = await self._do(lambda c: _delete(c, key, now), "delete")
         await self._database.scrub()
         if self._blobs is not None:
             await self._blobs.remove(files)
@@ -206,7 +208,7 @@ def _bytes(head: str) -> bytes:
         raise UsageError(f"{head[:80]!r} is not a head: 64 hexadecimal digits are") from None
 
 
-def _delete(connection: sa.Connection, key: str) -> tuple[int, list[str]]:
+def _delete(connection: sa.Connection, key: str, now: float) -> tuple[int, list[str]]:
     """See Records.delete. Rows of the inbox stay, emptied: they are how a repeat is known."""
     row = connection.execute(sa.select(_s).where(_s.c.key == key).with_for_update()).first()
     if row is None:
@@ -223,7 +225,8 @@ def _delete(connection: sa.Connection, key: str) -> tuple[int, list[str]]:
     theirs = sa.select(_r.c.id).where(_r.c.session_key == key)
     connection.execute(sa.delete(schema.tasks).where(schema.tasks.c.run_id.in_(theirs)))
     connection.execute(sa.delete(_r).where(_r.c.session_key == key))
-    for table in (schema.approvals, schema.rules, schema.spending):
+    _empty_occurrences(connection, key, now)
+    for table in (schema.approvals, schema.rules, schema.spending, schema.background):
         connection.execute(sa.delete(table).where(table.c.session_key == key))
     connection.execute(sa.delete(_e).where(_e.c.session_key == key))
     connection.execute(sa.delete(_s).where(_s.c.key == key))
@@ -237,3 +240,11 @@ def _empty_inbox(connection: sa.Connection, key: str) -> None:
         bare = msgspec.structs.replace(message, text="", attachments=())
         emptied = sa.update(_i).where(_i.c.id == identity)
         connection.execute(emptied.values(body=msgspec.json.encode(bare), state="settled"))
+
+
+def _empty_occurrences(connection: sa.Connection, key: str, now: float) -> None:
+    """What was to be done there goes; that it was due stays, or a delivery would be new again."""
+    theirs = sa.update(_t).where(_t.c.session_key == key)
+    called_off = theirs.where(schema.OCCURRENCE_OPEN)
+    connection.execute(called_off.values(status="cancelled", retry_at=None, ended_at=now))
+    connection.execute(theirs.values(body=msgspec.json.encode(""), error=None))

@@ -426,3 +426,26 @@ async def test_the_gateways_own_jobs_are_there_once(home: Home) -> None:
     assert first.id == again.id
     assert again.plan.text == "other"
     assert again.next_at is None
+
+
+async def test_a_deleted_session_takes_what_was_to_be_done_there_along_and_not_that_it_was(
+    home: Home,
+) -> None:
+    job = await add(home, plan(home, text="Look at the secret.", retries=2))
+    home.clock.advance(HOUR)
+    await home.jobs().fire()
+    await run(home, job, FAILED)
+    await home.jobs().fire()
+    assert await statuses(home, job) == ["waiting"]
+    await home.execute(
+        "INSERT INTO background (session_key, channel, chat_id, sender_id, role, command, owner, "
+        "seen_at) VALUES (:key, 'fake', '1', '1', 'owner', 'echo secret', 'us', 0)",
+        key=f"cron:{job.id}",
+    )
+    await home.records().delete(f"cron:{job.id}")
+    assert await statuses(home, job) == ["cancelled"]
+    home.clock.advance(HOUR / 2)
+    assert (await home.jobs().fire()).wakes == ()
+    left = await home.everything()
+    del left["jobs"]  # what is asked for goes on until the job is removed
+    assert "secret" not in repr(left)
