@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from benchmarks.figures import Scenario
-from benchmarks.scenarios import alone, clock, history, life, prefix, recall, store, talking
+from benchmarks.scenarios import (
+    alone,
+    clock,
+    history,
+    life,
+    prefix,
+    recall,
+    rendering,
+    store,
+    talking,
+)
 
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
@@ -21,6 +31,7 @@ SCENARIOS: dict[str, Scenario] = {
         clock.CRON,
         recall.RECALL,
         prefix.PREFIX,
+        rendering.RENDERING,
         alone.SIZE,
         talking.DOUBLES,
     )
