@@ -60,7 +60,7 @@ def _command(operation: Operation) -> Callable[..., None]:
         with errors():
             if operation.confirm and not given.pop("yes"):
                 _ask(operation)
-            named = {one.name: given[_slot(one)] for one in operation.parameters}
+            named = {one.name: _given(one, given[_slot(one)]) for one in operation.parameters}
             if "path" in named:  # whoever performs it may stand in another folder
                 named["path"] = str(Path(named["path"]).expanduser().absolute())
             operation.converted(named, strict=True)
@@ -69,8 +69,10 @@ def _command(operation: Operation) -> Callable[..., None]:
     hints: dict[str, Any] = {"context": typer.Context}
     defaults: dict[str, Any] = {"context": inspect.Parameter.empty}
     for one in operation.parameters:
-        hints[_slot(one)] = Annotated[one.kind, _declared(one)]
-        defaults[_slot(one)] = inspect.Parameter.empty if one.required else one.default
+        kind = list[str] if _in_words(one) else one.kind
+        hints[_slot(one)] = Annotated[kind, _declared(one)]
+        default = () if _in_words(one) else one.default
+        defaults[_slot(one)] = inspect.Parameter.empty if one.required else default
     if operation.confirm:
         hints["yes"] = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
         defaults["yes"] = False
@@ -89,6 +91,15 @@ def _command(operation: Operation) -> Callable[..., None]:
 def _slot(one: Parameter) -> str:
     """The name within Python, which has words of its own (`from`)."""
     return f"{one.name}_" if keyword.iskeyword(one.name) else one.name
+
+
+def _in_words(one: Parameter) -> bool:
+    """Whether it may be written as several words, as in a chat, without quotes."""
+    return one.positional and one.rest and one.kind is str
+
+
+def _given(one: Parameter, value: Any) -> Any:
+    return " ".join(value) if _in_words(one) else value
 
 
 def _declared(one: Parameter) -> Any:
