@@ -20,7 +20,7 @@ from tests.process.harness import Nanobot, World
 from tests.process.platforms import Platform, Trouble, told_once
 from tests.process.unasked import Clockwork
 
-STUCK_SECONDS = 90.0
+STUCK_SECONDS = 240.0
 """A message that is not answered for so long is lost."""
 
 _BURSTS = (1, 1, 1, 2, 3)
@@ -71,6 +71,8 @@ class Talk:
         self.platform = platform
         self.chat = chat
         self.said = 0
+        self.heard = 0
+        """So much of it was answered for certain."""
         self.most = most
         self._number = number
         self._rng = rng
@@ -92,7 +94,9 @@ class Talk:
         def there() -> bool:
             return any(name.search(text) for text in self.platform.recent(self.chat))
 
+        said = self.said
         await self.platform.until(there, STUCK_SECONDS)
+        self.heard = said
 
     def patiently(self) -> bool:
         """Now and then people do not wait for an answer."""
@@ -223,11 +227,16 @@ class Soak:
     async def _talk(self, talk: Talk) -> None:
         while talk.said < talk.most:
             await talk.burst()
-            self._moved.set()
-            self._moved = asyncio.Event()
+            self._move()
             if talk.patiently():
                 await self._answered(talk)
+                self._move()
         await self._answered(talk)
+        self._move()
+
+    def _move(self) -> None:
+        self._moved.set()
+        self._moved = asyncio.Event()
 
     async def _answered(self, talk: Talk) -> None:
         try:
@@ -264,10 +273,16 @@ class Soak:
         await trouble.act()
 
     async def _kill(self, times: int) -> None:
-        """The gateway is killed, again and again."""
+        """The gateway is killed, again and again. A run that is cut off three times is given up,
+        so nothing is cut off by more than two kills, however slow the machine."""
+        marks: list[tuple[Talk, int]] = []
         for number in range(times):
             await self._reach(self.messages * (number + 1) // (times + 1), *self._platforms)
+            if number % 2 == 0:
+                while any(talk.heard < mark for talk, mark in marks):
+                    await self._moved.wait()
             async with self._quiet:
+                marks = [(talk, talk.said) for talk in self._talks]
                 self.happened["kill -9"] += 1
                 await self._gateway.kill()
                 for platform in self._platforms:
