@@ -111,5 +111,5 @@ async def test_beats_over_the_limit_of_what_is_said_unasked_are_one_message_late
         for number in range(1, len(provider.requests) + 1):
             assert f"{number}." in told
         owed = home.do(lambda c: c.execute(sa.select(schema.outbound)).all())
-        assert {row.state for row in owed} == {"sent", "digested"}
+        assert {row.state for row in owed} - {"direct"} == {"sent", "digested"}
         assert any(row.key.startswith(DIGEST) for row in owed)
