@@ -1,9 +1,9 @@
 """What the channel uses of python-telegram-bot.
 
-As it loads, it takes in what it finds: cryptography (for Telegram Passport), and httpx (a transport
-in whose place the channel has its own) with httpx's command line, thus rich, click and pygments. Of
-these 12 MB, which would stay for as long as a gateway runs, nothing is ever used here. They are
-optional to those who ask for them, so meanwhile they count as not installed.
+As it loads, it takes in httpx (a transport in whose place the channel has its own) with httpx's
+command line, thus rich, click and pygments, which would stay for as long as a gateway runs and are
+never used. That module is optional to httpx, so meanwhile it counts as not installed. (Not so
+cryptography, which Telegram Passport would use: other threads may be importing what does need it.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def absent(*names: str) -> Iterator[None]:
             del sys.modules[name]
 
 
-with absent("cryptography", "httpx._main"):
+with absent("httpx._main"):
     from telegram import Bot, InputFile
     from telegram.error import NetworkError, TelegramError
     from telegram.request import BaseRequest, RequestData

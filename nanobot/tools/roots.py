@@ -155,9 +155,11 @@ class Roots:
         return self._keys() - {self._key(self.workspace)}
 
     def may_meet_hidden(self) -> bool:
-        """Whether something hidden may lie below what can be reached."""
+        """Whether something hidden may lie below what can be reached: a hidden file that has more
+        names than its own may be anywhere."""
         return self._everywhere or any(
-            path.resolve().is_relative_to(self.workspace) for path in self._hidden
+            path.resolve().is_relative_to(self.workspace) or _has_other_names(path)
+            for path in self._hidden
         )
 
     def write(self, path: str, data: bytes) -> bool:
@@ -365,6 +367,14 @@ def _split(path: str) -> deque[str]:
 
 def _kind(status: os.stat_result) -> str:
     return _KINDS.get(stat.S_IFMT(status.st_mode), "a file")
+
+
+def _has_other_names(path: Path) -> bool:
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_nlink > 1
 
 
 def _require_file(status: os.stat_result | None, path: str) -> None:

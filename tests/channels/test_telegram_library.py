@@ -14,8 +14,8 @@ from nanobot_channels._telegram_library import absent
 def test_what_was_hidden_while_it_loaded_can_be_had_afterwards() -> None:
     code = (
         "import sys, nanobot_channels.telegram\n"
-        "assert not {'cryptography', 'rich', 'httpx._main'} & sys.modules.keys()\n"
-        "import cryptography.hazmat.primitives.hashes, httpx, httpx._main\n"
+        "assert not {'rich', 'httpx._main'} & sys.modules.keys()\n"
+        "import httpx, httpx._main\n"
         "httpx.Client().close()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
