@@ -40,6 +40,8 @@ class Receipts:
                 ids = ", ".join(one.receipt for one in row.parts if one.receipt)
                 repeated = " (it may have arrived twice)" if row.maybe_duplicate else ""
                 return f"delivered{f' as message {ids}' if ids else ''}{repeated}"
+            if row.state in ("held", "digested"):
+                return "held back: that chat has heard enough unasked; it is sent when it may be"
             if self._clock.monotonic() + pause > until:
                 return ""
             await self._clock.sleep(pause)

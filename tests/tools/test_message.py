@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from nanobot.blobs import Blobs
+from nanobot.bus.events import Address, OutboundKind, OutboundMessage
 from nanobot.errors import ChatGone, NotSent
 from nanobot.host import Hosting
+from nanobot.quiet import Quietness
+from nanobot.repositories.quiet import SqlQuiet
 from nanobot.session.entries import PostEntry, ToolResultEntry
+from nanobot.settings import QuietSettings
 from nanobot.testing import (
     MEMBER,
     FakeGateway,
@@ -93,6 +97,22 @@ async def test_what_the_platform_refuses_for_good_is_told_as_a_failure() -> None
         (result,) = bodies(bot, ToolResultEntry)
         assert not result.ok
         assert result.text == "error: it could not be delivered: the bot was blocked"
+
+
+async def test_what_is_held_back_is_told_at_once() -> None:
+    model = ScriptedProvider(asks_for("message", content="dinner!", chat_id="2"), "it will be told")
+    async with gateway(model, tools=TOOLS) as bot:
+        writer = bot.process.writer
+        writer.quiet = SqlQuiet(writer, Quietness(QuietSettings(max_per_hour=1)))
+        await bot.journal.post(
+            "fake:2",
+            OutboundMessage(
+                address=Address("fake", "2"), text="1", key="k", kind=OutboundKind.POST
+            ),
+        )
+        await bot.channel.push("tell the others")
+        assert (await bot.channel.pop("1")).text == "it will be told"
+        assert results(bot)[0].startswith("held back: that chat has heard enough")
 
 
 async def test_what_takes_long_is_told_to_wait() -> None:
