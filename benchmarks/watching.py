@@ -17,14 +17,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from nanobot.cron.jobs import Taken
-from nanobot.settings import (
+from nanobot.config.settings.events import (
     EventsSettings,
     FilesSettings,
     LogSettings,
     ProcessSettings,
 )
 from nanobot.system import SystemClock
+from nanobot.triggers.cron.jobs import Taken
 from nanobot.triggers.events.ledger import Terms
 from nanobot.triggers.events.sensors import sensors_of
 from nanobot.triggers.events.trigger import Events

@@ -1,3 +1,42 @@
 """nanobot: a self-hosted assistant that lives where its people already talk."""
 
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from warnings import warn
+
 __version__ = "0.1.0"
+
+# Documented import paths of the first builds. They go with version 0.2.
+_MOVED_PACKAGES = {"nanobot.cron": "nanobot.triggers.cron", "nanobot.tasks": "nanobot.agent.tasks"}
+_MOVED = _MOVED_PACKAGES | {
+    "nanobot.cron.service": "nanobot.triggers.cron.service",
+    "nanobot.tasks.port": "nanobot.session.tasks",
+    "nanobot.tasks.types": "nanobot.agent.tasks.types",
+}
+
+
+class _Moved:
+    """Finds a module under the path that it had, and says where it is now."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Nothing but what is in `_MOVED`: everything else has its own finder."""
+        return ModuleSpec(name, self) if name in _MOVED else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """A placeholder: the import system marks what it is given as made from this spec."""
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module itself in its place: a class has one identity whichever path names it."""
+        old, new = module.__name__, _MOVED[module.__name__]
+        if old not in _MOVED_PACKAGES:
+            warn(f"{old} is now {new}; the old path goes with 0.2", DeprecationWarning, 2)
+        sys.modules[old] = import_module(new)
+
+
+# Before the others: beneath a package that moved, they would load a second copy of its modules.
+sys.meta_path.insert(0, _Moved())

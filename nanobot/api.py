@@ -14,12 +14,13 @@ from typing import Protocol
 
 import msgspec
 
-from nanobot import control, errors
-from nanobot.app import Gateway
-from nanobot.bus.events import RunEvent
-from nanobot.config import Config, load
-from nanobot.operations import Operations
-from nanobot.programs import RunInput, RunLimits, RunResult, ToolPolicy
+from nanobot import errors
+from nanobot.agent.requests import RunInput, RunLimits, RunResult, ToolPolicy
+from nanobot.app.gateway import Gateway
+from nanobot.config.loader import Config, load
+from nanobot.messages import RunEvent
+from nanobot.operations.dispatcher import Operations
+from nanobot.server import control
 from nanobot.system import RandomIds, environment
 
 __all__ = ["Agent", "RunEvent", "RunInput", "RunLimits", "RunResult", "ToolPolicy"]

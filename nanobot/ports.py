@@ -7,11 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from nanobot.bus.events import Address, Attachment, InboundMessage, OutboundMessage
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
+
+
+class Write(Protocol):
+    """Rows that a call leaves in the store, written in the transaction that records its result."""
+
+    def write(self, connection: Any) -> None:
+        """Within that transaction, over the store's own connection; it may be tried again."""
+        ...
+
+    def written(self) -> None:
+        """They are committed: whoever acts on them may be woken. A crash can come before this."""
+        ...
 
 
 class Clock(Protocol):

@@ -10,10 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot import config, settings, triggering
-from nanobot.budgets import Budgets
+from nanobot.agent.budgets import Budgets
+from nanobot.app import triggers as triggering
+from nanobot.config import loader as config
+from nanobot.config import settings
 from nanobot.providers.litellm_names import REACHED
-from nanobot.providers.models import KNOWN_PROVIDERS
+from nanobot.providers.model_choice import KNOWN_PROVIDERS
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text("utf-8")

@@ -10,14 +10,18 @@ import msgspec
 import pytest
 from typer.main import get_command
 
-from nanobot import approvals, exhibit, pairing, records, skills
+from nanobot.agent import context_view as exhibit
+from nanobot.bus import pairing
 from nanobot.cli.commands import app
-from nanobot.cron import jobs
 from nanobot.errors import NanobotError
-from nanobot.features import spending
-from nanobot.hooks.view import HookTried, HookView
-from nanobot.mcp.view import ServerView
 from nanobot.memory import port
+from nanobot.operations import usage as spending
+from nanobot.session import approvals
+from nanobot.session import views as records
+from nanobot.tools.mcp.views import ServerView
+from nanobot.triggers.cron import jobs
+from nanobot.triggers.webhooks.views import HookTried, HookView
+from nanobot.workspace import skills
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "commands.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^### `nanobot (.+?)`$(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))

@@ -13,23 +13,24 @@ from pathlib import Path
 
 import pytest
 
-from nanobot import config
-from nanobot.adapters import open_channel
-from nanobot.bus.events import Address
-from nanobot.cli.plugins import broken
+from nanobot.agent.tasks.types import installed
+from nanobot.channels.loading import open_channel
+from nanobot.cli.doctor.plugins import broken
+from nanobot.config import loader as config
+from nanobot.config.settings.agent import RunType
+from nanobot.config.settings.tools import McpSettings
+from nanobot.messages import Address
 from nanobot.plugins import Plugins
 from nanobot.ports import Channel, OutboundPart
 from nanobot.providers.base import ChatMessage, ModelRequest
-from nanobot.providers.roster import Roster
-from nanobot.settings import McpSettings, RunType
-from nanobot.skills import Skills
-from nanobot.tasks.types import installed
-from nanobot.testing import ManualClock
+from nanobot.providers.registry import Roster
 from nanobot.testing.channels import CHECKS, Check
+from nanobot.testing.machine import ManualClock
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.installed import opened
-from tests.mcp.conftest import working
+from nanobot.triggers.plugins import opened
+from nanobot.workspace.skills import Skills
+from tests.tools.mcp.conftest import working
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "extending.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -15,30 +15,25 @@ import msgspec
 import pytest
 
 from nanobot.agent.loop import AgentLoop
-from nanobot.agent.states import RunKind, RunState
+from nanobot.agent.requests import WHERE, Programs
 from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
-from nanobot.bus.events import EventKind
-from nanobot.bus.queue import MessageBus
-from nanobot.cron.service import CronService
+from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
-from nanobot.operations import Operations
-from nanobot.programs import WHERE, Programs
+from nanobot.messages import EventKind
+from nanobot.operations.dispatcher import Operations
 from nanobot.providers import litellm_provider
 from nanobot.providers.base import Completion
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.session.entries import CancelEntry, PromptEntry
-from nanobot.settings import PolicySettings, RuleSettings
+from nanobot.session.states import RunKind, RunState
+from nanobot.store.message_bus import MessageBus
 from nanobot.system import SystemClock
-from nanobot.testing import (
-    FakeGateway,
-    Held,
-    MemoryHome,
-    ScriptedProvider,
-    asks_for,
-    gateway,
-)
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome
+from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.policy import Policy
+from nanobot.triggers.cron.service import CronService
 from tests.doubles.openai_server import OpenAIServer
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "library.md").read_text("utf-8")

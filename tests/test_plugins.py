@@ -14,15 +14,17 @@ from typing import NoReturn, get_args
 import msgspec
 import pytest
 
-from nanobot.adapters import open_channel, survey
+from nanobot.agent.tasks.types import Bench, RunType, installed
 from nanobot.boundary import WantedToExit, boundary
+from nanobot.channels.loading import open_channel, survey
+from nanobot.config.settings.agent import RunType as RunTypeName
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.plugins import CHANNELS, RUN_TYPES, TOOLS, Plugins
-from nanobot.settings import ChannelSettings
-from nanobot.settings import RunType as RunTypeName
-from nanobot.tasks.port import Made
-from nanobot.tasks.types import Bench, RunType, installed
-from nanobot.testing import FakeChannel, ScriptedProvider, asks_for, gateway
+from nanobot.session.tasks import Made
+from nanobot.testing import gateway
+from nanobot.testing.model import ScriptedProvider, asks_for
+from nanobot.testing.platform import FakeChannel
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry
@@ -231,7 +233,7 @@ def test_a_run_type_is_added_and_broken_ones_are_left_out() -> None:
         "the run type 'idle' cannot be used",
         "the run type 'TICK TOCK' cannot be used",
         "the run type 'quiet' cannot be used",
-        "it gives a int, not a nanobot.tasks.types.RunType",
+        "it gives a int, not a nanobot.agent.tasks.types.RunType",
         "AttributeError",
     ]
 

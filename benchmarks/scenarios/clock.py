@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import BenchmarkError, Stage, Subject
 from nanobot.bus.core import Bus
-from nanobot.bus.events import Address, Role
-from nanobot.cron.book import Asker, Wish
-from nanobot.cron.service import LOOK_SECONDS, CronService
-from nanobot.repositories.jobs import SqlJobs
+from nanobot.messages import Address, Role
 from nanobot.store.opening import open_store
+from nanobot.store.repositories.jobs import SqlJobs
 from nanobot.system import RandomIds
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
+from nanobot.triggers.cron.editing import Asker, Wish
+from nanobot.triggers.cron.service import LOOK_SECONDS, CronService
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC).timestamp()
 DAY = 86_400.0

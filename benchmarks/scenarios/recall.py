@@ -9,14 +9,14 @@ from pathlib import Path
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.notes import NOTES, QUESTIONS
 from benchmarks.stage import Stage, Subject
-from nanobot.database import migrate
-from nanobot.database.sqlite import Database, SqliteDatabase
 from nanobot.memory.embed import Embedder, LocalEmbedder, missing
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance
 from nanobot.memory.search import Search, merged
-from nanobot.repositories.memories import SqlMemories
+from nanobot.store.database import migrate
+from nanobot.store.database.sqlite import Database, SqliteDatabase
+from nanobot.store.repositories.memories import SqlMemories
 from nanobot.store.unit import Writer
 from nanobot.system import RandomIds, SystemClock
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import Stage, Subject
-from nanobot.bus.events import Address, OutboundMessage
+from nanobot.messages import Address, OutboundMessage
 from nanobot_channels import (
     _discord_parts,
     _email_parts,

@@ -14,9 +14,7 @@ from typing import TypeVar
 
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import Stage, Subject
-from nanobot.agent.states import RunState
-from nanobot.bus.events import Address, InboundMessage, OutboundMessage, Role, Sender
-from nanobot.journal import Admission, Claim, Ending, Journal, Snapshot
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, Sender
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ModelProfile, ToolCall
 from nanobot.session.entries import (
@@ -27,6 +25,10 @@ from nanobot.session.entries import (
     ToolResultEntry,
     ToolStartedEntry,
 )
+from nanobot.session.inbox import Admission
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Claim, Ending, Snapshot
+from nanobot.session.states import RunState
 from nanobot.store.opening import open_store
 from nanobot.system import RandomIds, SystemClock
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import InboundMessage
+from nanobot.messages import InboundMessage
 from nanobot.ports import Command
 from nanobot_channels._discord_messages import (
     BadEvent,

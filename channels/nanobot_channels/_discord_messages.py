@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from nanobot.bus.events import Address, Attachment, InboundMessage, Sender
+from nanobot.messages import Address, Attachment, InboundMessage, Sender
 from nanobot_channels._text import clean
 
 EPOCH = 1_420_070_400

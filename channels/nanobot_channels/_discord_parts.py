@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Choice, OutboundMessage
+from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._discord_markdown import TEXT_LIMIT, escaped, pieces, plain_text
 from nanobot_channels._markdown import from_markdown

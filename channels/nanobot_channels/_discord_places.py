@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Address
+from nanobot.messages import Address
 from nanobot_channels._discord_http import DiscordHttp, Refusal
 from nanobot_channels._discord_messages import Me, Place
 

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.bus.events import InboundMessage
 from nanobot.errors import ChannelDown, DeliveryError
+from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Intake
 from nanobot_channels._discord_gateway import Gateway
 from nanobot_channels._discord_history import History

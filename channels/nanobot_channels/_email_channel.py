@@ -6,14 +6,8 @@ import re
 import ssl
 import time
 
-from nanobot.bus.events import Address, Attachment, OutboundMessage
-from nanobot.errors import (
-    BadCredentials,
-    ChannelDown,
-    ChatGone,
-    NotSent,
-    Refused,
-)
+from nanobot.errors import BadCredentials, ChannelDown, ChatGone, NotSent, Refused
+from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Checked, Intake, OutboundPart
 from nanobot_channels import _email_parts, _email_smtp
 from nanobot_channels._email_auth import servers

@@ -17,7 +17,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from nanobot.bus.events import Choice, OutboundMessage
+from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._parsing import bounded
 from nanobot_channels._text import Rich, clean, clipped, split

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-from nanobot.bus.events import Address, Attachment, InboundMessage, Sender
+from nanobot.messages import Address, Attachment, InboundMessage, Sender
 from nanobot_channels._email_auth import authenticated, author
 from nanobot_channels._email_headers import ODD, all_headers, header, headers_of, raw_headers
 from nanobot_channels._email_mime import MAX_TEXT_BYTES, Mail, Part, texts

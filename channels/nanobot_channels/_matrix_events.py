@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Attachment
+from nanobot.messages import Attachment
 from nanobot_channels._text import clean
 
 _KINDS = {"m.image": "image", "m.audio": "audio", "m.video": "video", "m.file": "document"}

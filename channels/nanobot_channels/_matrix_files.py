@@ -5,8 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 from urllib.parse import urlencode
 
-from nanobot.bus.events import Address, Attachment
 from nanobot.errors import ChannelDown, NotSent, Refused
+from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart
 from nanobot_channels import _matrix_parts
 from nanobot_channels._images import dimensions

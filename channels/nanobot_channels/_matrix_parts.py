@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from nanobot.bus.events import Address, OutboundKind, OutboundMessage
+from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._text import Rich, clean, split
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.bus.events import Address, InboundMessage, Sender
 from nanobot.errors import ChannelDown
+from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Clock, Intake
 from nanobot_channels._matrix_api import FAILED, Api, ApiRefusal, receiving_error
 from nanobot_channels._matrix_doors import Doors

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.bus.events import Address
+from nanobot.messages import Address
 from nanobot_channels._slack_api import WebApi
 from nanobot_channels._slack_events import BadEvent, Message, convert, is_ts, order
 

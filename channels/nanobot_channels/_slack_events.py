@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Address, Attachment, InboundMessage, Sender
+from nanobot.messages import Address, Attachment, InboundMessage, Sender
 from nanobot_channels._slack_parts import ACTION_PREFIX
 from nanobot_channels._slack_text import mentions, people_in, to_plain, without_mention
 from nanobot_channels._text import clean

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from nanobot.bus.events import Address, Attachment
 from nanobot.errors import ChannelDown, NotSent, Refused
+from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart
 from nanobot_channels._net import proxy_for
 from nanobot_channels._slack_api import (

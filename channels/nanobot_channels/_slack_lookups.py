@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from loguru import logger
 
-from nanobot.bus.events import Address
+from nanobot.messages import Address
 from nanobot_channels._slack_api import FAILED, ApiRefusal, WebApi, is_passing
 from nanobot_channels._slack_events import BadEvent, Me, Thread, Written, convert
 from nanobot_channels._slack_text import mentions

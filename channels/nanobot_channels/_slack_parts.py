@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Choice, OutboundMessage
+from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._slack_text import escape

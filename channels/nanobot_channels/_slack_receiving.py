@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.bus.events import InboundMessage
 from nanobot.errors import ChannelDown
+from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Intake
 from nanobot_channels._slack_api import ApiRefusal, NoAnswer, WebApi, is_passing
 from nanobot_channels._slack_backfill import Bounds, Found, History, Place, places, since

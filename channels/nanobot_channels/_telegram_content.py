@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nanobot.bus.events import Attachment
+from nanobot.messages import Attachment
 from nanobot_channels._telegram_types import File, Location, Message, Origin, Sticker, User
 from nanobot_channels._text import file_name, label
 

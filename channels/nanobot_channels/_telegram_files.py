@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.bus.events import Attachment
 from nanobot.errors import ChannelDown, Refused
+from nanobot.messages import Attachment
 from nanobot_channels._images import dimensions
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
 from nanobot_channels._telegram_http import ApiRefusal, TooMuch

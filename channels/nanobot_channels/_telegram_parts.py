@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from nanobot.bus.events import Choice, OutboundMessage
+from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._text import Rich, Span, Style, clean, label, split, utf16_units

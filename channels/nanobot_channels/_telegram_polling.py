@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.bus.events import InboundMessage
 from nanobot.errors import BadCredentials
+from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Intake
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal

@@ -6,7 +6,7 @@ import zlib
 
 import msgspec
 
-from nanobot.bus.events import Address, InboundMessage, Sender
+from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels._telegram_content import attachments, described, forwarded, person
 from nanobot_channels._telegram_text import means, written
 from nanobot_channels._telegram_types import Me, Message, Press, Update

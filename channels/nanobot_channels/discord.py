@@ -11,7 +11,6 @@ import discord
 import msgspec
 from discord.http import MultipartParameters, handle_message_parameters
 
-from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import (
     BadCredentials,
     ChannelDown,
@@ -22,6 +21,7 @@ from nanobot.errors import (
     OutcomeUnknown,
     Refused,
 )
+from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Command, Intake, Mark, OutboundPart, Rate
 from nanobot_channels import _discord_parts
 from nanobot_channels._clock import SystemClock

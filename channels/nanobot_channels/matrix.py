@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import ConfigError, NotSent, OutcomeUnknown
+from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, Mark, OutboundPart
 from nanobot_channels import _matrix_files, _matrix_parts
 from nanobot_channels._clock import SystemClock

@@ -9,8 +9,8 @@ from typing import Any
 
 from loguru import logger
 
-from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import ConfigError, OutcomeUnknown
+from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Checked, Clock, Intake, Mark, OutboundPart, Rate
 from nanobot_channels import _slack_files, _slack_parts
 from nanobot_channels._clock import SystemClock

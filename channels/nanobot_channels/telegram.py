@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Address, Attachment, OutboundMessage
 from nanobot.errors import ChannelDown, ConfigError, Refused
+from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import (
     Capabilities,
     Clock,

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import msgspec
 
-from nanobot.bus.events import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.errors import ChannelDown, ConfigError, NotSent, Refused
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.ports import Capabilities, Field, Intake, OutboundPart, Setup
 
 MAX_BYTES = 65_000  # of one request; UDP's own limit is 65,507

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nanobot.agent.persona import Persona
+from nanobot.agent.prompt import Persona
 from nanobot.errors import UsageError
 from nanobot.providers.base import ModelProfile, ToolSpec
 

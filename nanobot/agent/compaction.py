@@ -11,17 +11,16 @@ from functools import partial
 
 from loguru import logger
 
-from nanobot.agent.turn import Turn
-from nanobot.beside import ask
-from nanobot.journal import Journal
+from nanobot.agent.active_run import Turn
+from nanobot.agent.auxiliary import ask
+from nanobot.agent.summaries import latest, material, summed, summing
 from nanobot.memory.lasting import Lasting, whose
 from nanobot.memory.port import Provenance
-from nanobot.ports import Clock
+from nanobot.ports import Clock, Write
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import NoteEntry, SummaryEntry, UserEntry
-from nanobot.summaries import latest, material, summed, summing
-from nanobot.tools.base import Write
-from nanobot.tools.result import clean
+from nanobot.session.journal import Journal
+from nanobot.text import clean
 
 
 class Compaction:

@@ -13,9 +13,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from nanobot.attachments import IMAGE_TOKENS, line, part, place, shown
-from nanobot.bus.events import Origin
-from nanobot.journal import Snapshot
+from nanobot.agent.attachments import IMAGE_TOKENS, line, part, place, shown
+from nanobot.messages import Origin
 from nanobot.providers.base import ChatMessage, ModelProfile, TextPart, ToolCall
 from nanobot.session.entries import (
     Body,
@@ -23,13 +22,14 @@ from nanobot.session.entries import (
     ModelCallEntry,
     NoteEntry,
     PostEntry,
+    RecallEntry,
     ReplyEntry,
     SummaryEntry,
     ToolResultEntry,
     UserEntry,
     order,
 )
-from nanobot.thoughts import RecallEntry
+from nanobot.session.runs import Snapshot
 
 FULL = 0.8
 """The window is cut when the prompt is estimated over this share of the budget ..."""

@@ -10,15 +10,19 @@ from typing import Any
 
 import msgspec
 
-from nanobot.agent.asking import Asker, RunSettings
 from nanobot.agent.builder import ContextBuilder
-from nanobot.agent.calling import Caller, Retries
-from nanobot.agent.errands import Errands, Spoken
-from nanobot.agent.lanes import Capacity, Lanes
-from nanobot.agent.run import Driver
+from nanobot.agent.defaults import default_tools, keeper
+from nanobot.agent.model_calls import Asker
+from nanobot.agent.requests import Errands, Spoken
+from nanobot.agent.runner import Driver
+from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import Limits
+from nanobot.agent.tool_calls import Caller, Retries
+from nanobot.agent.worker import Capacity, Lanes
 from nanobot.bus.core import Bus
-from nanobot.bus.events import (
+from nanobot.config.settings.tools import ExecSettings
+from nanobot.errors import UsageError
+from nanobot.messages import (
     Address,
     Attachment,
     EventKind,
@@ -29,16 +33,13 @@ from nanobot.bus.events import (
     RunTerms,
     Sender,
 )
-from nanobot.cron.service import CronService
-from nanobot.errors import UsageError
 from nanobot.providers.base import LLMProvider, ModelProfile
-from nanobot.seeing import Seeing
+from nanobot.providers.vision import Seeing
 from nanobot.session.manager import SessionManager
-from nanobot.settings import ExecSettings
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
-from nanobot.toolbox import default_tools, keeper
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
+from nanobot.triggers.cron.service import CronService
 
 _DRAIN_SECONDS = 30.0
 _ME = Sender("local", "you")

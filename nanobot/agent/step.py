@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from nanobot.approvals import digest
 from nanobot.providers.base import ToolCall
+from nanobot.session.approvals import digest
 from nanobot.session.entries import (
     ApprovalEntry,
     Body,
@@ -17,13 +17,14 @@ from nanobot.session.entries import (
     Entry,
     ModelCallEntry,
     NoteEntry,
+    RecallEntry,
     ReplyEntry,
     SummaryEntry,
     ToolResultEntry,
     ToolStartedEntry,
+    TriageEntry,
     UserEntry,
 )
-from nanobot.thoughts import RecallEntry, TriageEntry
 
 SAME_RESULT_LIMIT = 3
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from nanobot.agent.tasks.builtin import agent_type
+from nanobot.agent.tasks.starting import Starter
+from nanobot.agent.tasks.types import Types
 from nanobot.bus.core import Bus
-from nanobot.bus.events import Address, Role
+from nanobot.messages import Address, Role
 from nanobot.ports import Ids
+from nanobot.session.tasks import AGENT, Parent, TaskRecords, Wanted
 from nanobot.system import RandomIds, SystemClock
-from nanobot.tasks.builtin import agent_type
-from nanobot.tasks.port import AGENT, Parent, TaskRecords, Wanted
-from nanobot.tasks.starting import Starter
-from nanobot.tasks.types import Types
 from nanobot.tools.registry import ToolRegistry
 
 

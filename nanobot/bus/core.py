@@ -12,10 +12,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
-from nanobot.agent.states import RunKind
-from nanobot.bus.events import Address, Attachment, EventKind, RunEvent
 from nanobot.errors import UsageError
-from nanobot.journal import Admission, Admitted, Busy, Journal, Ready, Run
+from nanobot.messages import Address, Attachment, EventKind, RunEvent
+from nanobot.session.inbox import Admission, Admitted, Busy
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Ready, Run
+from nanobot.session.states import RunKind
 
 _WATCH_LIMIT = 1_000
 _LONGEST_TIMER = 60.0

@@ -3,23 +3,66 @@ text is let through. Nobody is let in by default."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
-from nanobot.bus.events import Address, Role
-from nanobot.groups import Groups
+import msgspec
+
+from nanobot.config.settings.channels import ChatSettings
+from nanobot.messages import InboundMessage, Role
 from nanobot.ports import Capabilities
 
-SessionPolicy: TypeAlias = Literal["chat", "thread", "sender"]
+Listening: TypeAlias = Literal["mention", "all", "off"]
 
-MAX_TEXT = 1_000_000
-"""Characters of one message; longer ones are refused with a word to the sender."""
+
+_BEHIND = " \t\n,:;"
+
+
+"""What may stand between the prefix and what is said."""
+
+
+class Groups(msgspec.Struct, frozen=True, kw_only=True):
+    """What is heard in groups: `usual`, unless `chats` says otherwise for one. `prefix`: how a
+    message may begin that is meant for the assistant, instead of a mention."""
+
+    usual: Listening = "mention"
+    prefix: str = ""
+    chats: Mapping[str, ChatSettings] = {}
+
+    def heard(self, message: InboundMessage) -> InboundMessage | None:
+        """The message as addressed to the assistant (the prefix taken off), as one that is not
+        (which a command still may be), or None if it is not to be read at all."""
+        if not message.group:
+            return msgspec.structs.replace(message, addressed=True)
+        listening = self._listening(message.address.chat_id)
+        if listening == "off":
+            return None
+        said = self._without_prefix(message.text)
+        if said is not None:
+            return msgspec.structs.replace(message, text=said, addressed=True)
+        if message.addressed or message.pressed:
+            return msgspec.structs.replace(message, addressed=True)
+        if listening == "all" and (message.text.strip() or message.attachments):
+            return msgspec.structs.replace(message, addressed=True)
+        return message
+
+    def _listening(self, chat_id: str) -> Listening:
+        room = self.chats.get(chat_id)
+        return (room.groups if room is not None else "") or self.usual
+
+    def _without_prefix(self, text: str) -> str | None:
+        """What follows the prefix, None if it does not begin so: "!bother" is not for "!bot"."""
+        size = len(self.prefix)
+        text = text.lstrip()
+        if not size or text[:size].casefold() != self.prefix.casefold():
+            return None
+        rest = text[size:]
+        if rest and rest[0] not in _BEHIND and self.prefix[-1].isalnum():
+            return None
+        return rest.lstrip(_BEHIND)
+
 
 _EVERYONE = "*"
-# C0 and C1 controls but for tab and newline, and halves of surrogate pairs: no chat needs them,
-# and the store, the model's JSON or a terminal would trip over them.
-_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Gate:
@@ -65,16 +108,3 @@ class Gate:
     def names(self, sender_id: str) -> bool:
         """Whether the configuration says who they are on the whole channel."""
         return sender_id in self._owners | self._members | self._guests
-
-
-def session_key(address: Address, sender_id: str, policy: SessionPolicy) -> str:
-    """`channel:chat_id[:thread_id][:@sender]`, by the session policy."""
-    key = f"{address.channel}:{address.chat_id}"
-    if policy != "chat" and address.thread_id is not None:
-        key += f":{address.thread_id}"
-    return f"{key}:@{sender_id}" if policy == "sender" else key
-
-
-def clean(text: str) -> str:
-    """The text without control characters and broken surrogates, lines ended by newlines."""
-    return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nanobot.cli.exits import errors
+from nanobot.cli.exit_codes import errors
 
 config = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -27,7 +27,9 @@ def get(
     json: Json = False,
 ) -> None:
     """Show what holds now, defaults and the environment included; secrets as ***."""
-    from nanobot.cli import configfile  # noqa: PLC0415 - loads more than --help needs
+    from nanobot.cli import (  # noqa: PLC0415 - loads more than --help needs
+        config_file as configfile,
+    )
 
     with errors():
         found = configfile.chosen(context.obj, key)
@@ -50,7 +52,7 @@ def put(
 
     Comments stay, and what would be wrong is refused.
     """
-    from nanobot.cli import configfile  # noqa: PLC0415
+    from nanobot.cli import config_file as configfile  # noqa: PLC0415
 
     with errors():
         file = configfile.put(context.obj, {key: value})
@@ -63,7 +65,7 @@ def check(context: typer.Context, json: Json = False) -> None:
 
     Ends with 3 if there is one.
     """
-    from nanobot.cli.doctor import checked  # noqa: PLC0415
+    from nanobot.cli.doctor.checks import checked  # noqa: PLC0415
 
     with errors():
         raise typer.Exit(checked(context.obj, json=json))
@@ -72,7 +74,7 @@ def check(context: typer.Context, json: Json = False) -> None:
 @config.command("schema")
 def schema() -> None:
     """Print the JSON Schema of config.toml, for editors."""
-    from nanobot.cli import configfile  # noqa: PLC0415
+    from nanobot.cli import config_file as configfile  # noqa: PLC0415
 
     print(configfile.as_json(configfile.schema()))
 
@@ -86,7 +88,7 @@ def doctor(
 
     One line each; ends with 1 if something is broken.
     """
-    from nanobot.cli.doctor import examine  # noqa: PLC0415
+    from nanobot.cli.doctor.checks import examine  # noqa: PLC0415
 
     with errors():
         raise typer.Exit(examine(context.obj, fix=fix, json=json))
@@ -118,7 +120,7 @@ def onboard(  # noqa: PLR0913 - each is an option
 
     Both are tried before they are written, with comments, into config.toml.
     """
-    from nanobot.cli.onboard import Wishes, run  # noqa: PLC0415
+    from nanobot.cli.onboard.run import Wishes, run  # noqa: PLC0415
 
     wishes = Wishes(
         yes=yes,

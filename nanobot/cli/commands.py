@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from nanobot import __version__
-from nanobot.cli import admin, faces, mcp
-from nanobot.cli.exits import errors
+from nanobot.cli import admin
+from nanobot.cli import generated as faces
+from nanobot.cli.exit_codes import errors
+from nanobot.cli.mcp import commands as mcp
 from nanobot.errors import UsageError
-from nanobot.operations import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS
 
 app = typer.Typer(
     help="A self-hosted assistant that lives where its people already talk.",
@@ -52,7 +54,7 @@ def agent(
     json: Annotated[bool, typer.Option("--json", help="Print one event a line.")] = False,
 ) -> None:
     """Talk to the assistant: one message, standard input from a pipe, or a conversation."""
-    from nanobot.cli.talk import Once, talk  # noqa: PLC0415 - loads the whole of nanobot
+    from nanobot.cli.chat.talk import Once, talk  # noqa: PLC0415 - loads the whole of nanobot
 
     with errors():
         if message is None and not sys.stdin.isatty():

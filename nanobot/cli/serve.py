@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from loguru import logger
 
-from nanobot.app import Gateway
-from nanobot.cli.exits import errors
+from nanobot.app.gateway import Gateway
+from nanobot.cli.exit_codes import errors
 from nanobot.cli.logs import to_stderr
-from nanobot.config import Config, load
+from nanobot.config.loader import Config, load
 
 _FORCED = 1
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from nanobot.showing import cell, fields_of, heading, pairs
+from nanobot.operations.rendering import cell, fields_of, heading, pairs
 
 _GAP = 2
 _NARROWEST = 6

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.adapters import open_channel
-from nanobot.bus.events import Address, InboundMessage, Sender
+from nanobot.channels.loading import open_channel
+from nanobot.config.settings.agent import ProviderSettings
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ChannelDown, ModelUnreachable
+from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Checked, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
-from nanobot.providers.models import EMBEDDED
-from nanobot.providers.roster import Roster
-from nanobot.settings import ChannelSettings, ProviderSettings
+from nanobot.providers.model_choice import EMBEDDED
+from nanobot.providers.registry import Roster
 from nanobot.system import SystemClock
 
 _MODEL_SECONDS = 90.0

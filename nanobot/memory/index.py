@@ -25,8 +25,7 @@ from nanobot.memory.records import Draft, Line, Memories, Writing
 from nanobot.memory.search import Search
 from nanobot.memory.terms import terms_of
 from nanobot.memory.vectors import Vectorising
-from nanobot.ports import Clock
-from nanobot.tools.base import Write
+from nanobot.ports import Clock, Write
 
 _AGAIN_SECONDS = (30.0, 120.0, 600.0)
 

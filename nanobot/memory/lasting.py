@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from loguru import logger
 
-from nanobot.bus.events import Origin
 from nanobot.errors import NanobotError, StoreError
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance, State, scope_of
+from nanobot.messages import Origin
+from nanobot.ports import Write
 from nanobot.session.entries import UserEntry
-from nanobot.tools.base import Write
 
 _PEOPLE = frozenset({Origin.USER, Origin.API, Origin.LIFECYCLE})
 

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.bus.events import Address, Role
+from nanobot.messages import Address, Role
 
 OWNER = "owner"
 """The scope of the owners' private conversations: MEMORY.md and memory/*.md."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from nanobot.features.approving import APPROVING
-from nanobot.features.context import CONTEXT
-from nanobot.features.hooks import HOOKS
-from nanobot.features.jobs import JOBS
-from nanobot.features.mcp import MCP
-from nanobot.features.memory import MEMORY
-from nanobot.features.pairing import PAIRING
-from nanobot.features.runs import STORED
-from nanobot.features.sessions import SESSIONS
-from nanobot.features.skills import SKILLS
-from nanobot.features.spending import SPENDING
-from nanobot.features.standing import STANDING
-from nanobot.features.tasks import TASKS
+from nanobot.operations.approvals import APPROVING
+from nanobot.operations.context import CONTEXT
+from nanobot.operations.conversation import TALKING
+from nanobot.operations.cron import JOBS
+from nanobot.operations.mcp import MCP
+from nanobot.operations.memory import MEMORY
 from nanobot.operations.operation import Operation
-from nanobot.operations.talking import TALKING
+from nanobot.operations.pairing import PAIRING
+from nanobot.operations.runs import STORED
+from nanobot.operations.sessions import SESSIONS
+from nanobot.operations.skills import SKILLS
+from nanobot.operations.status import STANDING
+from nanobot.operations.tasks import TASKS
+from nanobot.operations.usage import SPENDING
+from nanobot.operations.webhooks import HOOKS
 
 OPERATIONS: tuple[Operation, ...] = (
     *TALKING,

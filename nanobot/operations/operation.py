@@ -13,44 +13,60 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from nanobot.bus.events import Address, Role
 from nanobot.errors import UsageError
-from nanobot.showing import as_text
+from nanobot.messages import Address, Role
+from nanobot.operations.rendering import as_text
 
 if TYPE_CHECKING:
-    from nanobot.budgets import Budgets, Spending
+    from nanobot.agent.budgets import Budgets, Spending
+    from nanobot.agent.context_preview import Glimpse
     from nanobot.bus.core import Bus
-    from nanobot.cron.book import Book
-    from nanobot.glimpse import Glimpse
-    from nanobot.hooks.view import HookDesk
-    from nanobot.journal import Journal, Run
-    from nanobot.mcp.servers import Servers
+    from nanobot.bus.pairing import Pairing
     from nanobot.memory.port import MemoryPort
-    from nanobot.operations.desk import Operations
-    from nanobot.pairing import Pairing
     from nanobot.providers.base import ModelProfile
-    from nanobot.records import Records
     from nanobot.session.entries import ReplyEntry
-    from nanobot.skills import Skills
-    from nanobot.tasks.port import TaskRecords, TaskStarter
+    from nanobot.session.journal import Journal
+    from nanobot.session.runs import Run
+    from nanobot.session.tasks import TaskRecords, TaskStarter
+    from nanobot.session.views import Records
+    from nanobot.tools.mcp.servers import Servers
     from nanobot.tools.registry import ToolRegistry
+    from nanobot.triggers.cron.editing import Book
+    from nanobot.triggers.webhooks.views import HookDesk
+    from nanobot.workspace.skills import Skills
 
-TERMINAL = "cli"
-"""The channel of the command line and of the control socket."""
+
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
+
+
 _STRANGE = re.compile(r"Invalid enum value (.*) - at `\$\.(\w+)`", re.DOTALL)
+
+
 _BY_POWER = (Role.OWNER, Role.MEMBER, Role.GUEST)
+
+
 _YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+
 
 Here: TypeAlias = Annotated[
     str, Meta(description="The session; in a chat, the chat's own.", extra={"here": True})
 ]
+
+
 """The type of an argument that names a session; empty: where it is asked. Only owners may name
 another one."""
+
+
 HereFirst: TypeAlias = Annotated[Here, Meta(extra={"positional": True})]
+
+
 First: TypeAlias = Annotated[str, Meta(extra={"positional": True})]
+
+
 """The type of an argument that is given without its name. One named `text` takes all that follows.
 Arguments without a default are given so too."""
+
+
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="How many at most.")]
 
 
@@ -180,6 +196,13 @@ class Engine(Protocol):
         ...
 
 
+class Desk(Protocol):
+    """What a handler is given: the engine, and the list that it stands in."""
+
+    engine: Engine
+    listed: tuple[Operation, ...]
+
+
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     """One argument as the faces need it. `kind` is int, float, bool or str."""
 
@@ -208,7 +231,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     help: str
-    run: Callable[[Operations, Caller, Any], Awaitable[Any]]
+    run: Callable[[Desk, Caller, Any], Awaitable[Any]]
     returns: Any
     arguments: type[Arguments] = Nothing
     text: Callable[[Any, float], str] = as_text

@@ -22,7 +22,7 @@ from nanobot.errors import ModelMissing, ModelUnreachable
 from nanobot.ports import Clock
 from nanobot.providers.base import Delta, LLMProvider, ModelProfile, ModelRequest, Retrying
 from nanobot.providers.capabilities import profile_for
-from nanobot.providers.models import EMBEDDED, EMBEDDED_MODEL
+from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL
 from nanobot.providers.retrying import CallPolicy
 
 if TYPE_CHECKING:

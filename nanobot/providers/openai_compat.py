@@ -22,7 +22,6 @@ from nanobot.providers.base import (
     TextDelta,
 )
 from nanobot.providers.capabilities import profile_for
-from nanobot.providers.nearest import with_nearest
 from nanobot.providers.openai_audio import Recording, transcribe
 from nanobot.providers.openai_embeddings import embed
 from nanobot.providers.openai_errors import (
@@ -37,6 +36,7 @@ from nanobot.providers.openai_http import Line, may_pass, words
 from nanobot.providers.openai_request import Quirks, encode_request, learned
 from nanobot.providers.openai_stream import AnswerReader, StreamError
 from nanobot.providers.retrying import AttemptFailed, CallPolicy, with_retries
+from nanobot.providers.suggestions import with_nearest
 
 _MAX_ERROR_BODY = 65_536
 # After [DONE] only the end of the body is outstanding; reading it lets the connection be reused.

@@ -11,7 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import certifi
 
-from nanobot.providers.models import is_loopback
+from nanobot.providers.model_choice import is_loopback
 
 _CONNECTIONS = 256
 _KEEPALIVE_SECONDS = 30.0

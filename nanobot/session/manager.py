@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from nanobot.bus.core import Bus
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import Entry, PostEntry, ReplyEntry, ToolResultEntry, UserEntry
+from nanobot.session.journal import Journal
 
 Message = dict[str, Any]
 
@@ -21,10 +21,19 @@ class Session(msgspec.Struct, frozen=True):
     history: tuple[Message, ...] = ()
 
 
+class _Journaled(Protocol):
+    """Whatever has a journal: a Bus, or a MessageBus."""
+
+    @property
+    def journal(self) -> Journal:
+        """The verbs of the store."""
+        ...
+
+
 class SessionManager:
     """Looks at the sessions of a bus. The log is the only session there is: nothing is cached."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: _Journaled) -> None:
         self._bus = bus
 
     async def get_or_create(self, key: str) -> Session:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from nanobot.database import migrate
-from nanobot.database.crash import Crasher, CrashPoint
-from nanobot.database.lock import HomeLock
-from nanobot.database.postgres import PostgresDatabase
-from nanobot.database.sqlite import Database, SqliteDatabase
-from nanobot.database.trouble import as_store_error
 from nanobot.errors import ConfigError, StoreCorrupt
 from nanobot.ports import Clock, Ids
-from nanobot.store.journal import SqlJournal
+from nanobot.store.database import migrate
+from nanobot.store.database.crash import Crasher, CrashPoint
+from nanobot.store.database.lock import HomeLock
+from nanobot.store.database.postgres import PostgresDatabase
+from nanobot.store.database.sqlite import Database, SqliteDatabase
+from nanobot.store.database.trouble import as_store_error
+from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import Writer
 
 LEASE_SECONDS = 30.0

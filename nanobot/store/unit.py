@@ -7,12 +7,12 @@ from typing import Protocol
 
 import sqlalchemy as sa
 
-from nanobot.asides import AsideCall, Free, Reserved
-from nanobot.bus.events import Address, OutboundMessage
-from nanobot.journal import Ending, Lane, Run
+from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Ids
+from nanobot.session.auxiliary import AsideCall, Free, Reserved
 from nanobot.session.entries import Body, ModelCallEntry
-from nanobot.tasks.port import TaskEnds
+from nanobot.session.runs import Ending, Lane, Run
+from nanobot.session.tasks import TaskEnds
 
 
 class Ledger(Protocol):

@@ -18,8 +18,8 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.bus.events import Address, Choice, InboundMessage, OutboundMessage
 from nanobot.errors import DeliveryError, NanobotError, StoreUnwritable
+from nanobot.messages import Address, Choice, InboundMessage, OutboundMessage
 from nanobot.ports import Channel, OutboundPart
 from nanobot.testing.machine import PATIENCE
 

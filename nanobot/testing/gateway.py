@@ -11,64 +11,66 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from nanobot.agent.asking import Asker, RunSettings
-from nanobot.agent.calling import Caller
-from nanobot.agent.errands import Errands
-from nanobot.agent.lanes import Capacity, Lanes
-from nanobot.agent.persona import Persona
-from nanobot.agent.run import Before, Driver
-from nanobot.budgets import Budgets, Spending
+from nanobot.agent.budgets import Budgets, Spending
+from nanobot.agent.context_preview import Glimpse
+from nanobot.agent.model_calls import Asker
+from nanobot.agent.prompt import Persona
+from nanobot.agent.requests import Errands, Programs
+from nanobot.agent.runner import Before, Driver
+from nanobot.agent.settings import RunSettings
+from nanobot.agent.stages.stages import Mind
+from nanobot.agent.tasks.builtin import agent_type
+from nanobot.agent.tasks.starting import Starter
+from nanobot.agent.tasks.types import AnyRunType, Types
+from nanobot.agent.tool_calls import Caller
+from nanobot.agent.worker import Capacity, Lanes
 from nanobot.bus.core import Bus
-from nanobot.bus.gate import Gate, SessionPolicy
-from nanobot.cron.jobs import Jobs
-from nanobot.cron.service import CronService
-from nanobot.database import migrate
-from nanobot.database.sqlite import SqliteDatabase, Work
+from nanobot.bus.gate import Gate, Groups
+from nanobot.bus.pairing import Pairing, Pairings
+from nanobot.channels.attachments import Fetcher
+from nanobot.channels.host import ChannelHost, Hosting
+from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.receipts import Receipts
+from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.errors import StoreError
-from nanobot.fetching import Fetcher
-from nanobot.glimpse import Glimpse
-from nanobot.groups import Groups
-from nanobot.hooks.view import HookDesk, Shut
-from nanobot.host import ChannelHost, Hosting
-from nanobot.intake import ChannelIntake
-from nanobot.journal import Journal, Run
-from nanobot.mcp.servers import Servers
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.lasting import Lasting
 from nanobot.memory.port import MemoryPort
-from nanobot.mind.stages import Mind
-from nanobot.operations import Facts, Operations
-from nanobot.pairing import Pairing, Pairings
+from nanobot.messages import SessionPolicy
+from nanobot.operations.dispatcher import Operations
+from nanobot.operations.operation import Facts
 from nanobot.ports import Clock, Fetching, Ids
-from nanobot.programs import Programs
 from nanobot.providers.base import ModelProfile
-from nanobot.receipts import Receipts
-from nanobot.received import Received
-from nanobot.records import Records
-from nanobot.repositories.jobs import SqlJobs
-from nanobot.repositories.memories import SqlMemories
-from nanobot.repositories.pairings import SqlPairings
-from nanobot.repositories.records import SqlRecords
-from nanobot.repositories.spending import SqlLedger, SqlSpending
-from nanobot.repositories.tasks import SqlTasks
-from nanobot.seeing import Seeing
+from nanobot.providers.vision import Seeing
 from nanobot.session.entries import Entry, ReplyEntry
-from nanobot.settings import BudgetSettings
-from nanobot.skills import Skills
-from nanobot.store import log
-from nanobot.store.journal import SqlJournal
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Run
+from nanobot.session.tasks import TaskRecords, TaskStarter
+from nanobot.session.views import Records
+from nanobot.store.database import migrate
+from nanobot.store.database.sqlite import SqliteDatabase, Work
+from nanobot.store.journal import log
+from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories.jobs import SqlJobs
+from nanobot.store.repositories.ledger import SqlLedger, SqlSpending
+from nanobot.store.repositories.memories import SqlMemories
+from nanobot.store.repositories.pairings import SqlPairings
+from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.unit import Writer
-from nanobot.tasks.builtin import agent_type
-from nanobot.tasks.port import TaskRecords, TaskStarter
-from nanobot.tasks.starting import Starter
-from nanobot.tasks.types import AnyRunType, Types
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
+from nanobot.tools.mcp.servers import Servers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
+from nanobot.triggers.cron.jobs import Jobs
+from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.webhooks.views import HookDesk, Shut
+from nanobot.workspace.received import Received
+from nanobot.workspace.skills import Skills
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Address, Attachment, InboundMessage, Origin, OutboundMessage, Sender
 from nanobot.errors import Refused
+from nanobot.messages import Address, Attachment, InboundMessage, Origin, OutboundMessage, Sender
 from nanobot.ports import Capabilities, Command, Intake, Mark, OutboundPart
 from nanobot.testing.machine import PATIENCE
 

@@ -1,4 +1,4 @@
-"""The promises of nanobot.tasks.types.RunType as checks, for run types of any package.
+"""The promises of nanobot.agent.tasks.types.RunType as checks, for run types of any package.
 
 @pytest.mark.parametrize("check", CHECKS)
 async def test_a_run_type_keeps_what_the_port_promises(check: Check) -> None:
@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.agent.states import RunKind, RunState
-from nanobot.bus.events import Address, EventKind, Origin, Role, RunTerms
+from nanobot.agent.tasks.types import AnyRunType, Types, trouble
 from nanobot.errors import ToolArgumentsError
-from nanobot.journal import Run
-from nanobot.tasks.port import Made
-from nanobot.tasks.types import AnyRunType, Types, trouble
+from nanobot.messages import Address, EventKind, Origin, Role, RunTerms
+from nanobot.session.runs import Run
+from nanobot.session.states import RunKind, RunState
+from nanobot.session.tasks import Made
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.promises import ends_when_cancelled, that
 from nanobot.tools.base import AnyTool

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.bus.events import Address, Role
 from nanobot.errors import ToolArgumentsError, ToolError, UsageError
+from nanobot.messages import Address, Role
 from nanobot.testing.promises import ends_when_cancelled, that
+from nanobot.text import MAX_RESULT_CHARS
 from nanobot.tools.base import AnyTool, CallContext, Effect, Queued
 from nanobot.tools.plugins import trouble
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.result import MAX_RESULT_CHARS
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MAX_DESCRIPTION = 2_000

@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol, TypeAlias
 
-from nanobot.cron.jobs import Taken
 from nanobot.errors import StoreUnwritable
 from nanobot.testing.promises import soon, that
 from nanobot.triggers.base import Trigger
+from nanobot.triggers.cron.jobs import Taken
 
 MAX_TEXT = 50_000
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from nanobot.errors import ToolArgumentsError
-from nanobot.tools.result import quoted
+from nanobot.text import quoted
 
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 32

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from nanobot.bus.events import Address, Origin, OutboundMessage, Role
+from nanobot.messages import Address, Origin, OutboundMessage, Role
+from nanobot.ports import Write
 
 
 class Effect(StrEnum):
@@ -61,18 +62,6 @@ class Question(msgspec.Struct, frozen=True):
 
     text: str
     choices: tuple[str, ...] = ()
-
-
-class Write(Protocol):
-    """Rows that a call leaves in the store, written in the transaction that records its result."""
-
-    def write(self, connection: Any) -> None:
-        """Within that transaction, over the store's own connection; it may be tried again."""
-        ...
-
-    def written(self) -> None:
-        """They are committed: whoever acts on them may be woken. A crash can come before this."""
-        ...
 
 
 class Queued(msgspec.Struct, frozen=True):

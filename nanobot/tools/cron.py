@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from nanobot.cron.book import Asker, Book, Wish
-from nanobot.cron.jobs import Job
-from nanobot.cron.schedule import zone_of
 from nanobot.errors import ToolError, UsageError
 from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.triggers.cron.editing import Asker, Book, Wish
+from nanobot.triggers.cron.jobs import Job
+from nanobot.triggers.cron.schedule import zone_of
 
 _LISTED = 50
 _TEXT_CHARS = 80

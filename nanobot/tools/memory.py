@@ -11,11 +11,12 @@ from typing import Annotated
 
 import msgspec
 
+from nanobot.config.settings.agent import MemorySettings
 from nanobot.errors import NanobotError, ToolError
 from nanobot.memory.index import Memory
 from nanobot.memory.port import MAX_TEXT, Found, Provenance, Saved, State, scope_of
-from nanobot.settings import MemorySettings
-from nanobot.tools.base import AnyTool, CallContext, Effect, Queued, Tool, Write
+from nanobot.ports import Write
+from nanobot.tools.base import AnyTool, CallContext, Effect, Queued, Tool
 
 TOP_K = 8
 

@@ -11,12 +11,12 @@ from typing import Annotated
 
 import msgspec
 
-from nanobot.blobs import Blobs
-from nanobot.bus.events import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.errors import StoreUnwritable, ToolArgumentsError, ToolError
+from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
+from nanobot.text import clean, quoted
 from nanobot.tools.base import CallContext, Effect, Queued, Tool
-from nanobot.tools.result import clean, quoted
-from nanobot.tools.roots import Roots
+from nanobot.workspace.blobs import Blobs
+from nanobot.workspace.confinement import Roots
 
 MAX_CHARS = 100_000
 MAX_FILES = 10

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Role
 from nanobot.errors import UsageError
+from nanobot.messages import Role
 from nanobot.plugins import TOOLS, Found, Plugins
 from nanobot.tools.base import AnyTool, Effect, RawArgs, Tool
 from nanobot.tools.registry import ToolRegistry

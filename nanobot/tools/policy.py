@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from nanobot.bus.events import Role
-from nanobot.settings import PolicySettings, RuleSettings
+from nanobot.config.settings.tools import PolicySettings, RuleSettings
+from nanobot.messages import Role
 
 PROMPT_FILES = (
     "AGENTS.md",

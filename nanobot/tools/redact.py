@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from nanobot.config import Config
-from nanobot.config_source import is_secret
+from nanobot.config.loader import Config
+from nanobot.config.values import is_secret
 
 SHORTEST = 8
 """Shorter ones are left alone: they would be found within ordinary words."""

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.bus.events import Role
 from nanobot.errors import (
     ToolArgumentsError,
     ToolDenied,
@@ -22,13 +21,14 @@ from nanobot.errors import (
     ToolUnknown,
     UsageError,
 )
+from nanobot.messages import Role
 from nanobot.providers.base import ToolCall, ToolSpec
+from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.base import AnyTool, CallContext, Effect, Question, Queued, RawArgs
-from nanobot.tools.foreign import CALL_TOOL, parse_foreign, unwrapped
+from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
 from nanobot.tools.policy import Circumstances, Judgement, Policy, Verdict
 from nanobot.tools.redact import Redactor
-from nanobot.tools.result import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.schema import parameters_of
 
 # What every OpenAI-compatible endpoint accepts as a function's name.

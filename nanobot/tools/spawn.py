@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from nanobot.tasks.port import AGENT, MAX_TITLE, Parent, TaskStarter, Wanted
+from nanobot.session.tasks import AGENT, MAX_TITLE, Parent, TaskStarter, Wanted
 from nanobot.tools.base import CallContext, Effect, Queued, Tool
 
 
@@ -36,7 +36,7 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
             title=args.label.strip() or args.task.strip()[:60],
             input={"task": args.task},
             key=f"spawn:{context.key}",
-            parent=Parent.of(context),
+            parent=_parent(context),
         )
         run_id, write = await starter.prepare(wanted)
         told = f"Started #{run_id} in the background. Its report will come as a message here."
@@ -51,4 +51,17 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
         args=Spawn,
         run=run,
         effect=Effect.STORE,
+    )
+
+
+def _parent(context: CallContext) -> Parent:
+    """The run that makes the call."""
+    return Parent(
+        session_key=context.session_key,
+        run_id=context.run_id,
+        address=context.address,
+        sender_id=context.sender_id,
+        role=context.role,
+        tainted=context.tainted,
+        private=context.private,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 
-from nanobot.tools.result import clean, quoted
+from nanobot.text import clean, quoted
 
 # What the frame adds to a text, at most.
 FRAME_CHARS = 700

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from nanobot.cron.jobs import Taken
+from nanobot.triggers.cron.jobs import Taken
 
 
 class Publisher(Protocol):

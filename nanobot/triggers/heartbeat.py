@@ -21,13 +21,13 @@ from typing import Protocol
 import msgspec
 from loguru import logger
 
-from nanobot.bus.events import Address
-from nanobot.cron.hours import Hours
-from nanobot.cron.jobs import SILENT
-from nanobot.cron.schedule import zone_of
+from nanobot.messages import Address
 from nanobot.ports import Clock
 from nanobot.triggers.base import Publisher
-from nanobot.workspace import clipped
+from nanobot.triggers.cron.hours import Hours
+from nanobot.triggers.cron.jobs import SILENT
+from nanobot.triggers.cron.schedule import zone_of
+from nanobot.workspace.folder import clipped
 
 NAME = "heartbeat"
 """Of the job, of its session, and of whoever asks there."""

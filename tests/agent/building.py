@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from nanobot.bus.events import Address, Role
+from nanobot.messages import Address, Role
 from nanobot.providers.base import FinishReason, ModelProfile, ToolCall
 from nanobot.session.entries import (
     Body,

@@ -7,19 +7,21 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot import workspace
-from nanobot.mind.helper import Helpers
-from nanobot.mind.recall import AutoRecall, Recall
-from nanobot.mind.stages import Mind
-from nanobot.mind.triage import Triage, View
+from nanobot.agent.stages.helpers import Helpers
+from nanobot.agent.stages.recall import AutoRecall, Recall
+from nanobot.agent.stages.stages import Mind
+from nanobot.agent.stages.triage import Triage, View
+from nanobot.config.settings.agent import DecisionSettings
 from nanobot.providers.base import Completion, ModelRequest
-from nanobot.settings import DecisionSettings
-from nanobot.skills import Skills
-from nanobot.testing import FakeGateway, Options, ScriptedProvider, asks_for, gateway
-from nanobot.thoughts import RecallEntry, TriageEntry
-from nanobot.tools.files import file_tools
-from nanobot.tools.roots import Roots
+from nanobot.session.entries import RecallEntry, TriageEntry
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, Options
+from nanobot.testing.model import ScriptedProvider, asks_for
+from nanobot.tools.files.tools import file_tools
 from nanobot.tools.skill import skill_tool
+from nanobot.workspace import folder as workspace
+from nanobot.workspace.confinement import Roots
+from nanobot.workspace.skills import Skills
 
 TURNS = 50
 

@@ -11,15 +11,16 @@ import msgspec
 import pytest
 
 from nanobot.agent.builder import ContextBuilder
-from nanobot.agent.errands import Spoken
 from nanobot.agent.loop import AgentLoop, CancelToken
-from nanobot.bus.events import Address, EventKind, InboundMessage, RunEvent, Sender
-from nanobot.bus.queue import MessageBus
+from nanobot.agent.requests import Spoken
+from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ModelRefused, ToolUnknown, UsageError
+from nanobot.messages import Address, EventKind, InboundMessage, RunEvent, Sender
 from nanobot.providers.base import ImagePart, ModelProfile, ModelRequest
 from nanobot.session.entries import CancelEntry, UserEntry
-from nanobot.settings import ExecSettings
-from nanobot.testing import Held, MemoryHome, Process, ScriptedProvider, asks_for, last_text
+from nanobot.store.message_bus import MessageBus
+from nanobot.testing.gateway import MemoryHome, Process
+from nanobot.testing.model import Held, ScriptedProvider, asks_for, last_text
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.registry import ToolRegistry
 from tests.pictures import png

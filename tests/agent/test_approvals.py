@@ -7,20 +7,14 @@ import re
 import msgspec
 import pytest
 
-from nanobot.agent.states import RunKind, RunState
-from nanobot.bus.events import EventKind, Origin
+from nanobot.messages import EventKind, Origin
 from nanobot.providers.base import Completion, ToolCall
 from nanobot.session.entries import ApprovalEntry, DecisionEntry, ToolResultEntry, UserEntry
-from nanobot.testing import (
-    MEMBER,
-    OWNER,
-    FakeGateway,
-    MemoryHome,
-    ScriptedProvider,
-    asks_for,
-    gateway,
-    last_text,
-)
+from nanobot.session.states import RunKind, RunState
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome
+from nanobot.testing.model import ScriptedProvider, asks_for, last_text
+from nanobot.testing.platform import MEMBER, OWNER
 from nanobot.tools.base import AnyTool, Effect
 from tests.agent.tooling import Recorder, bodies
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nanobot.agent.attachments import IMAGE_TOKENS, line
 from nanobot.agent.context import Room, context, plan_window
-from nanobot.attachments import IMAGE_TOKENS, line
-from nanobot.bus.events import Attachment
-from nanobot.journal import Snapshot
+from nanobot.messages import Attachment
 from nanobot.providers.base import ChatMessage, ImagePart, ModelProfile, TextPart
 from nanobot.session.entries import Body, Entry, UserEntry
+from nanobot.session.runs import Snapshot
 from tests.agent.building import asking, joined, log, reply, user
 
 SNAPSHOT = Snapshot(system="You are nanobot.", tools=())

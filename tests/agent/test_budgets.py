@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.agent.asking import RunSettings
-from nanobot.agent.states import RunState
-from nanobot.budgets import Budgets
+from nanobot.agent.budgets import Budgets
+from nanobot.agent.settings import RunSettings
+from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
 from nanobot.errors import ModelUnreachable
 from nanobot.providers.base import Completion, ModelProfile, Price, Retrying, ToolCall, Usage
 from nanobot.session.entries import ModelCallEntry
-from nanobot.settings import AllowanceSettings, BudgetSettings
-from nanobot.testing import MEMBER, Held, Options, ScriptedProvider, asks_for, gateway
+from nanobot.session.states import RunState
+from nanobot.testing import gateway
+from nanobot.testing.gateway import Options
+from nanobot.testing.model import Held, ScriptedProvider, asks_for
+from nanobot.testing.platform import MEMBER
 from tests.agent.test_fallback import Lineup, model
 from tests.agent.tooling import Recorder, bodies
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from nanobot.agent.asking import RunSettings
+from nanobot.agent.settings import RunSettings
 from nanobot.errors import ModelUnreachable
 from nanobot.providers.base import ChatMessage, ModelProfile, ModelRequest
 from nanobot.session.entries import SummaryEntry
-from nanobot.testing import FakeGateway, Options, ScriptedProvider, gateway
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, Options
+from nanobot.testing.model import ScriptedProvider
 from tests.agent.tooling import bodies
 
 SHORT = Options(settings=RunSettings(max_history=4))

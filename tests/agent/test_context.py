@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.agent.context import Room, Window, context, estimate_tokens, plan_window
-from nanobot.bus.events import Origin
-from nanobot.journal import Snapshot
+from nanobot.messages import Origin
 from nanobot.providers.base import ChatMessage, ModelProfile, ToolCall, ToolSpec, Usage
 from nanobot.session.entries import Body, Entry, ModelCallEntry, NoteEntry, PostEntry, UserEntry
+from nanobot.session.runs import Snapshot
 from tests.agent.building import PROFILE, asking, joined, log, reply, result, started, user
 
 SNAPSHOT = Snapshot(system="You are nanobot.", tools=(ToolSpec("look", "Looks.", {}),))

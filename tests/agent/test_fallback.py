@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from nanobot.agent.asking import RunSettings
-from nanobot.agent.persona import Persona
+from nanobot.agent.prompt import Persona
+from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import Limits
-from nanobot.bus.events import EventKind
 from nanobot.errors import (
     ConfigError,
     ContextOverflow,
@@ -22,9 +21,12 @@ from nanobot.errors import (
     ModelUnreachable,
     NanobotError,
 )
+from nanobot.messages import EventKind
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import ModelCallEntry, NoteEntry, PromptEntry
-from nanobot.testing import Held, MemoryHome, Options, ScriptedProvider, asks_for, gateway
+from nanobot.testing import gateway
+from nanobot.testing.gateway import MemoryHome, Options
+from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from tests.agent.tooling import Recorder, bodies, kinds
 
 SETTINGS = RunSettings(fallback_models=("test/second", "test/third"))

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.agent.asking import RunSettings
-from nanobot.agent.lanes import Capacity
-from nanobot.agent.states import RunState
-from nanobot.bus.events import Origin
+from nanobot.agent.settings import RunSettings
+from nanobot.agent.worker import Capacity
 from nanobot.errors import StoreUnwritable
-from nanobot.journal import Ending
+from nanobot.messages import Origin
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import UserEntry
-from nanobot.testing import (
-    MEMBER,
-    OWNER,
-    Answer,
-    FakeChannel,
-    FakeGateway,
-    Held,
-    MemoryHome,
-    Options,
-    Process,
-    ScriptedProvider,
-    gateway,
-    last_text,
-)
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process
+from nanobot.testing.model import Answer, Held, ScriptedProvider, last_text
+from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from tests.agent.building import asking
 from tests.agent.tooling import bodies
 

@@ -9,11 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.agent.asking import RunSettings
+from nanobot.agent.settings import RunSettings
 from nanobot.memory.port import MemoryView
 from nanobot.providers.base import ModelProfile, ModelRequest
 from nanobot.session.entries import SummaryEntry
-from nanobot.testing import MEMBER, FakeGateway, MemoryHome, Options, ScriptedProvider, gateway
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
+from nanobot.testing.model import ScriptedProvider
+from nanobot.testing.platform import MEMBER
 from nanobot.tools.base import Effect
 from tests.agent.test_compaction import is_summing, say
 from tests.agent.tooling import Recorder, bodies

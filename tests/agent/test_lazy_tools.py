@@ -10,19 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Role
+from nanobot.config.settings.tools import McpSettings
 from nanobot.errors import ToolArgumentsError
-from nanobot.mcp import offer
-from nanobot.mcp.servers import Servers
+from nanobot.messages import Role
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import ReplyEntry, ToolResultEntry, ToolStartedEntry
-from nanobot.settings import McpSettings
 from nanobot.system import SystemClock
-from nanobot.testing import ScriptedProvider, asks_for, gateway
+from nanobot.testing import gateway
+from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool
-from nanobot.tools.finding import finding_tools
-from nanobot.tools.foreign import parse_foreign
+from nanobot.tools.foreign_schema import parse_foreign
+from nanobot.tools.mcp import tool_names as offer
+from nanobot.tools.mcp.servers import Servers
 from nanobot.tools.registry import MAX_LISTED, ToolRegistry
+from nanobot.tools.tool_search import finding_tools
 from tests.agent.tooling import bodies
 
 PARAMETERS = {

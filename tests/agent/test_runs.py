@@ -8,10 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.agent.asking import RunSettings
-from nanobot.agent.persona import Persona
+from nanobot.agent.prompt import Persona
+from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import INTERRUPTED, Limits
-from nanobot.bus.events import EventKind
 from nanobot.errors import (
     ContextOverflow,
     ModelError,
@@ -22,7 +21,7 @@ from nanobot.errors import (
     ModelUnreachable,
     ToolError,
 )
-from nanobot.journal import Snapshot
+from nanobot.messages import EventKind
 from nanobot.providers.base import Completion, ModelProfile, ModelRequest, ToolCall, ToolSpec
 from nanobot.session.entries import (
     CancelEntry,
@@ -33,15 +32,11 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from nanobot.testing import (
-    MEMBER,
-    Held,
-    Options,
-    ScriptedProvider,
-    asks_for,
-    gateway,
-    last_text,
-)
+from nanobot.session.runs import Snapshot
+from nanobot.testing import gateway
+from nanobot.testing.gateway import Options
+from nanobot.testing.model import Held, ScriptedProvider, asks_for, last_text
+from nanobot.testing.platform import MEMBER
 from nanobot.tools.base import Effect
 from tests.agent.tooling import Args, Gate, Recorder, bodies, kinds
 

@@ -13,11 +13,9 @@ import pytest
 import sqlalchemy as sa
 from loguru import logger
 
-from nanobot.agent.asking import RunSettings
+from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import Limits
-from nanobot.bus.events import Address
-from nanobot.database import schema
-from nanobot.delivery import REPEAT_LINE
+from nanobot.channels.delivery import REPEAT_LINE
 from nanobot.errors import (
     ContextOverflow,
     ModelUnreachable,
@@ -27,21 +25,15 @@ from nanobot.errors import (
     StoreError,
     ToolError,
 )
+from nanobot.messages import Address
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import Entry, UserEntry
-from nanobot.testing import (
-    MEMBER,
-    OWNER,
-    Answer,
-    FakeChannel,
-    FakeGateway,
-    MemoryHome,
-    Options,
-    ScriptedProvider,
-    asks_for,
-    gateway,
-)
+from nanobot.store.database import schema
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
+from nanobot.testing.model import Answer, ScriptedProvider, asks_for
+from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import Effect, Tool
 from tests.agent.tooling import Args, Recorder
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nanobot.agent import step
 from nanobot.agent.step import AskHuman, CallModel, Finish, Limits, RunTools, Stop, next_step
-from nanobot.approvals import digest
 from nanobot.providers.base import FinishReason, ToolCall
+from nanobot.session.approvals import digest
 from nanobot.session.entries import (
     ApprovalEntry,
     Body,

@@ -7,19 +7,14 @@ from collections import Counter
 
 import pytest
 
-from nanobot.delivery import REPEAT_LINE
+from nanobot.channels.delivery import REPEAT_LINE
 from nanobot.errors import ModelUnreachable, StoreUnwritable
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import ToolResultEntry
-from nanobot.testing import (
-    Answer,
-    FakeChannel,
-    FakeGateway,
-    Held,
-    ScriptedProvider,
-    asks_for,
-    gateway,
-)
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.model import Answer, Held, ScriptedProvider, asks_for
+from nanobot.testing.platform import FakeChannel
 from nanobot.tools.base import Effect
 from tests.agent.tooling import Recorder, bodies
 

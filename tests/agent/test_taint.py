@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from nanobot.bus.events import Attachment, Origin
+from nanobot.messages import Attachment, Origin
 from nanobot.session.entries import ToolResultEntry, UserEntry
-from nanobot.testing import MEMBER, OWNER, ScriptedProvider, asks_for, gateway
+from nanobot.testing import gateway
+from nanobot.testing.model import ScriptedProvider, asks_for
+from nanobot.testing.platform import MEMBER, OWNER
 from nanobot.tools.base import CallContext, Effect, Queued, Tool
 from tests.agent.tooling import Args, Recorder, bodies
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from nanobot.session.entries import Body
-from nanobot.testing import FakeGateway
+from nanobot.testing.gateway import FakeGateway
 from nanobot.tools.base import CallContext, Effect, Tool
 
 B = TypeVar("B")

@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nanobot.agent.states import RunKind
 from nanobot.bus.core import Bus
-from nanobot.bus.events import (
+from nanobot.messages import (
     Address,
     EventKind,
     InboundMessage,
@@ -19,8 +18,9 @@ from nanobot.bus.events import (
     RunEvent,
     Sender,
 )
-from nanobot.journal import Admission
-from nanobot.testing import MemoryHome, Process
+from nanobot.session.inbox import Admission
+from nanobot.session.states import RunKind
+from nanobot.testing.gateway import MemoryHome, Process
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Role
-from nanobot.bus.gate import Gate, SessionPolicy, clean, session_key
-from nanobot.groups import Groups
-from nanobot.settings import ChatSettings
+from nanobot.bus.gate import Gate, Groups
+from nanobot.config.settings.channels import ChatSettings
+from nanobot.messages import Address, Role, SessionPolicy, session_key
+from nanobot.text import without_controls
 
 
 def test_nobody_is_let_in_by_default() -> None:
@@ -73,13 +73,13 @@ def test_without_a_thread_there_is_none_in_the_name() -> None:
 
 
 def test_controls_and_halves_of_emoji_are_taken_out_and_lines_end_alike() -> None:
-    assert clean("a\x00\x1b[31m\x7f\x9b\ud83d b\r\nc\rd\te\n") == "a[31m b\nc\nd\te\n"
+    assert without_controls("a\x00\x1b[31m\x7f\x9b\ud83d b\r\nc\rd\te\n") == "a[31m b\nc\nd\te\n"
 
 
 @settings(deadline=None)
 @given(st.text(st.characters(), max_size=50))
 def test_a_cleaned_text_can_be_stored_anywhere(text: str) -> None:
-    cleaned = clean(text)
+    cleaned = without_controls(text)
     cleaned.encode("utf-8")
     assert "\x00" not in cleaned
-    assert clean(cleaned) == cleaned
+    assert without_controls(cleaned) == cleaned

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 
 import pytest
 
-from nanobot.bus.events import Address, InboundMessage, OutboundMessage, Sender
-from nanobot.bus.queue import MessageBus
 from nanobot.errors import UsageError
-from nanobot.testing import MemoryHome, Process
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
+from nanobot.store.message_bus import MessageBus
+from nanobot.testing.gateway import MemoryHome, Process
 
 
 def said(text: str, chat: str = "1", key: str = "") -> InboundMessage:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from nanobot_channels.telegram import TelegramChannel
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.telegram_server import TelegramServer

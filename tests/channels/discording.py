@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from nanobot.bus.events import Address
-from nanobot.testing import ManualClock
+from nanobot.messages import Address
+from nanobot.testing.machine import ManualClock
 from nanobot_channels._discord_receiving import Limits
 from nanobot_channels.discord import DiscordChannel, Server
 from tests.doubles import discord_server

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from nanobot.bus.events import Address, OutboundMessage
 from nanobot.errors import NanobotError
+from nanobot.messages import Address, OutboundMessage
 from nanobot_channels._matrix_api import Account
 from nanobot_channels._matrix_doors import Invites
 from nanobot_channels.matrix import MatrixChannel

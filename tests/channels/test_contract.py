@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import Address, InboundMessage, OutboundMessage
 from nanobot.errors import ChannelDown, NotSent, StoreError
+from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Channel, Intake, OutboundPart
-from nanobot.testing import FakeChannel, ManualClock
 from nanobot.testing.channels import (
     CHECKS,
     Check,
@@ -29,6 +28,8 @@ from nanobot.testing.channels import (
     sends_parts_in_order,
     tells_messages_apart,
 )
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.platform import FakeChannel
 from nanobot_channels import email
 from nanobot_channels._matrix_api import Account
 from nanobot_channels.discord import DiscordChannel, Server

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from nanobot.errors import BadCredentials, ChannelDown, StoreUnwritable
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from nanobot_channels._discord_messages import snowflake_at
 from nanobot_channels._discord_receiving import Limits
 from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import discord
 
-from nanobot.bus.events import Address, OutboundMessage
+from nanobot.messages import Address, OutboundMessage
 from nanobot_channels._discord_markdown import TEXT_LIMIT
 from nanobot_channels._discord_parts import content_of, render
 from nanobot_channels._discord_receiving import Limits

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Choice, InboundMessage, OutboundMessage
+from nanobot.messages import Choice, InboundMessage, OutboundMessage
 from nanobot_channels._discord_interactions import parse_interaction, said_by
 from nanobot_channels._discord_messages import BadEvent, Me, Place, parse, to_inbound
 from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Choice, OutboundMessage
+from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._discord_markdown import escaped, pieces, written
 from nanobot_channels._discord_parts import body, content_of, nonce_of, reference, render

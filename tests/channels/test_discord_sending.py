@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.bus.events import Address, Attachment, Choice, OutboundMessage
 from nanobot.errors import (
     ChannelDown,
     ChatGone,
@@ -18,6 +17,7 @@ from nanobot.errors import (
     OutcomeUnknown,
     Refused,
 )
+from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import (
     Channel,
     Command,

@@ -11,8 +11,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import msgspec
 import pytest
 
-from nanobot.bus.events import Address
 from nanobot.errors import BadCredentials, ChannelDown, ConfigError, Refused, StoreUnwritable
+from nanobot.messages import Address
 from nanobot.ports import Checked
 from nanobot_channels import email
 from nanobot_channels._email_channel import EmailChannel

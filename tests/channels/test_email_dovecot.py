@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nanobot.bus.events import Address
 from nanobot.errors import BadCredentials, ChannelDown, OutcomeUnknown
+from nanobot.messages import Address
 from nanobot_channels._email_channel import EmailChannel
 from nanobot_channels._email_settings import settings_of
 from tests.channels.test_email_sending import part_of

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Attachment
+from nanobot.messages import Attachment
 from nanobot_channels._email_headers import all_headers, header, text_of, words
 from nanobot_channels._email_mime import Mail, Skim, decoded, pieces, texts
 from nanobot_channels._email_reading import Read, Reader, Stamp, files

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Attachment, Choice, OutboundMessage
 from nanobot.errors import ChatGone, DeliveryError, NotSent, OutcomeUnknown, Refused
+from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._email_channel import EmailChannel
 from nanobot_channels._email_parts import Envelope, as_bytes, as_html, composed, render, subject_of

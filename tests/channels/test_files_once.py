@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from nanobot.bus.events import Address, Attachment, OutboundMessage
+from nanobot.channels.sender import Sender
+from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Channel
-from nanobot.sending import Sender
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from nanobot_channels import discord, telegram
 
 FILE = Attachment(kind="document", name="a.pdf")

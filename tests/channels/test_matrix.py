@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import Address
 from nanobot.errors import StoreUnwritable
+from nanobot.messages import Address
 from tests.channels.matrixing import BOB, GROUP, about, channel, ended, group, receiving
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.matrix_rooms import ANN, ME

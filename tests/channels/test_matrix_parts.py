@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Choice, OutboundKind, OutboundMessage
+from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
 from nanobot_channels._matrix_parts import LIMIT, Payload, content, render, replacement
 from tests.channels.hostile import texts
 from tests.doubles.matrix_rooms import oversized

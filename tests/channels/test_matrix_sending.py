@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.bus.events import Address, Attachment
 from nanobot.errors import (
     ChannelDown,
     ChatGone,
@@ -17,6 +16,7 @@ from nanobot.errors import (
     OutcomeUnknown,
     Refused,
 )
+from nanobot.messages import Address, Attachment
 from nanobot.ports import Mark, OutboundPart
 from nanobot_channels.matrix import MatrixChannel, open_channel
 from tests.channels.matrixing import account, answer, channel

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.bus.events import Address, Attachment
 from nanobot.errors import BadCredentials, ChatGone, NotSent, Refused
+from nanobot.messages import Address, Attachment
 from nanobot.ports import Mark, OutboundPart
 from nanobot_channels._matrix_api import Account, Api, path
 from nanobot_channels._matrix_doors import Invites

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
-from nanobot.bus.events import Address, OutboundMessage
+from nanobot.messages import Address, OutboundMessage
 from nanobot_channels import _discord_parts, _email_parts, _matrix_parts, _slack_parts
 from nanobot_channels import _telegram_parts as _telegram
 from nanobot_channels._markdown import from_markdown

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import Address
 from nanobot.errors import BadCredentials, ChannelDown, StoreError
+from nanobot.messages import Address
 from nanobot.ports import Checked
 from nanobot_channels._slack_backfill import Bounds
 from nanobot_channels.slack import SCOPES

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Choice, InboundMessage, OutboundMessage
+from nanobot.messages import Address, Choice, InboundMessage, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._slack_events import (
     BadEvent,

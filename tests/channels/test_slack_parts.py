@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Choice, OutboundMessage
+from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._slack_parts import PLAIN_LIMIT, TEXT_LIMIT, content, mark_of

@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import Address, Attachment, Choice, OutboundMessage
-from nanobot.errors import (
-    ChannelDown,
-    ChatGone,
-    ConfigError,
-    NotSent,
-    OutcomeUnknown,
-    Refused,
-)
+from nanobot.errors import ChannelDown, ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused
+from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import (
     Channel,
     Editing,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from nanobot.bus.events import Address, Choice, OutboundMessage
 from nanobot.errors import BadCredentials, StoreUnwritable
+from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from nanobot_channels._telegram_polling import Backoff
 from nanobot_channels.telegram import TelegramChannel
 from tests.channels.conftest import Running

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import Attachment, InboundMessage
+from nanobot.messages import Attachment, InboundMessage
 from nanobot_channels._telegram_types import Me
 from nanobot_channels._telegram_updates import to_inbound
 

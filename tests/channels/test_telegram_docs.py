@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from nanobot.bus.events import Address, OutboundMessage
+from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._telegram_files import CAPTION_LIMIT, UPLOAD_LIMIT
 from nanobot_channels._telegram_parts import ENTITY_LIMIT, TEXT_LIMIT, payload_of, render

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import Address, Attachment
 from nanobot.errors import ChannelDown, NotSent, OutcomeUnknown, Refused
+from nanobot.messages import Address, Attachment
 from nanobot.ports import (
     Command,
     Commanding,
@@ -19,7 +19,7 @@ from nanobot.ports import (
     OutboundPart,
     Reacting,
 )
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from nanobot_channels.telegram import TelegramChannel
 from tests.doubles.telegram_rules import Upload
 from tests.doubles.telegram_server import TelegramServer

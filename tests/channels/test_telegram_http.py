@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from telegram import Bot
 from telegram.error import TelegramError
 
-from nanobot.bus.events import Address
 from nanobot.errors import NotSent, OutcomeUnknown
+from nanobot.messages import Address
 from nanobot.ports import OutboundPart
 from nanobot_channels._net import proxy_for
 from nanobot_channels._telegram_http import AiohttpRequest, NoAnswer, NothingSent, _form

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Attachment, Choice, OutboundMessage
 from nanobot.errors import ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused
+from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import Channel, OutboundPart
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._telegram_parts import payload_of
 from nanobot_channels._telegram_parts import render as render_message

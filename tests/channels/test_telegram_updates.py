@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import InboundMessage
+from nanobot.messages import InboundMessage
 from nanobot_channels._telegram_types import Me
 from nanobot_channels._telegram_updates import QUOTE_LENGTH, BadUpdate, needs_me, to_inbound
 from nanobot_channels._text import clean

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import Address, Choice, OutboundMessage
 from nanobot.errors import ChannelDown, ConfigError, NotSent, Refused, StoreUnwritable
+from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels.udp import PIECE, UdpChannel, open_channel
 from tests.doubles.fake_intake import FakeIntake

@@ -15,17 +15,20 @@ import pytest
 import typer
 from msgspec import Meta
 
-from nanobot.bus.events import Role
 from nanobot.bus.gate import Gate
-from nanobot.cli import faces
-from nanobot.cli.calling import asked
-from nanobot.control import Control
+from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.terminal import Terminal
+from nanobot.cli import generated as faces
+from nanobot.cli.calls import asked
 from nanobot.errors import NanobotError
-from nanobot.intake import ChannelIntake
-from nanobot.operations import OPERATIONS, Operation, Operations
-from nanobot.operations.operation import Arguments, Caller, First, Here
-from nanobot.terminal import NAME, Terminal
-from nanobot.testing import MEMBER, FakeGateway, gateway
+from nanobot.messages import NAME, Role
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.dispatcher import Operations
+from nanobot.operations.operation import Arguments, Caller, Desk, First, Here, Operation
+from nanobot.server.control import Control
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.platform import MEMBER
 from tests.cli.running import environ_of
 
 
@@ -41,7 +44,7 @@ class Greeting(msgspec.Struct, frozen=True):
     session: str
 
 
-async def greet(_: Operations, caller: Caller, asked: Greet) -> Greeting:
+async def greet(_: Desk, caller: Caller, asked: Greet) -> Greeting:
     if asked.name == "nobody":
         raise NanobotError("There is nobody.")
     text = " ".join([f"Hello {asked.name}{'!' if asked.loud else '.'}"] * asked.times)
@@ -243,5 +246,10 @@ async def test_help_loads_nothing_heavy() -> None:
     out, err = await process.communicate()
     assert b"sessions" in out
     heavy = {"sqlalchemy", "telegram", "httpx", "aiohttp", "loguru", "rich", "asyncio", "tomlkit"}
-    heavy |= {"prompt_toolkit", "nanobot.app", "nanobot.store.log", "nanobot.config"}
+    heavy |= {
+        "prompt_toolkit",
+        "nanobot.app.gateway",
+        "nanobot.store.journal.log",
+        "nanobot.config.loader",
+    }
     assert heavy & set(err.decode().split()) == set()

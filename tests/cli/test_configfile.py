@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.cli import configfile
-from nanobot.config import AgentSettings, Config, load
+from nanobot.cli import config_file as configfile
+from nanobot.config.loader import AgentSettings, Config, load
 from nanobot.errors import ConfigError, UsageError
 from tests.cli.running import Ran, environ_of, run
 

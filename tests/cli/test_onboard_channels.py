@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.adapters import open_channel, setup_of
+from nanobot.channels.loading import open_channel, setup_of
 from nanobot.cli.trials import first_sender
-from nanobot.config import ChannelSettings, load
+from nanobot.config.loader import ChannelSettings, load
 from nanobot.plugins import CHANNELS, Plugins
 from tests.cli.running import Ran, environ_of, run
 from tests.doubles.discord_server import DiscordServer

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from nanobot import __version__
-from nanobot.providers.models import choose
+from nanobot.providers.model_choice import choose
 from tests.cli.talking import Home, answered
 from tests.doubles.openai_server import Answer, Body, Fault, OpenAIServer
 from tests.doubles.terminal import CTRL_D, ENTER

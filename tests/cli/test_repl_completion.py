@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nanobot.cli.completion import Commands, model_labels
-from nanobot.config import load
-from nanobot.operations import OPERATIONS
+from nanobot.cli.chat.completion import Commands, model_labels
+from nanobot.config.loader import load
+from nanobot.operations.catalogue import OPERATIONS
 
 
 class Command(NamedTuple):

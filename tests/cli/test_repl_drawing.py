@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from nanobot.bus.events import Choice
-from nanobot.cli.markdown import Ink, ending, settled
-from nanobot.cli.paper import TerminalPaper
-from nanobot.cli.screen import harmless
-from nanobot.cli.transcript import Call
+from nanobot.cli.chat.markdown import Ink, ending, settled
+from nanobot.cli.chat.page import TerminalPaper
+from nanobot.cli.chat.screen import harmless
+from nanobot.cli.chat.transcript import Call
+from nanobot.messages import Choice
 
 PLAIN = Ink(colour=False)
 SAMPLE = """# A title of some length, longer than forty columns

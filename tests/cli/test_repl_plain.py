@@ -8,15 +8,15 @@ import sys
 
 import pytest
 
-from nanobot.bus.events import Choice, EventKind, OutboundKind, RunEvent
-from nanobot.cli.screen import JsonScreen, PlainScreen
-from nanobot.control import Message
+from nanobot.cli.chat.screen import JsonScreen, PlainScreen
+from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent
+from nanobot.server.control import Message
 
 DRAWING = ("rich", "prompt_toolkit", "markdown_it", "pygments")
 
 
 def test_one_question_loads_nothing_that_draws() -> None:
-    code = f"import sys, nanobot.cli.talk; sys.exit(any(m in sys.modules for m in {DRAWING}))"
+    code = f"import sys, nanobot.cli.chat.talk; sys.exit(any(m in sys.modules for m in {DRAWING}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

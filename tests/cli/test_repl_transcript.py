@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.bus.events import Choice, EventKind, OutboundKind, RunEvent
-from nanobot.cli.transcript import Call, Transcript
-from nanobot.control import Event, Message, Refusal, Taken
+from nanobot.cli.chat.transcript import Call, Transcript
+from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent
+from nanobot.server.control import Event, Message, Refusal, Taken
 
 
 class FakePaper:

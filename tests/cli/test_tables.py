@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nanobot.cli.tables import columns, page, table
 from nanobot.memory.port import MemoryView, Provenance
-from nanobot.records import SessionView
+from nanobot.session.views import SessionView
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=200)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nanobot import config
-from nanobot.app import Gateway
+from nanobot.app.gateway import Gateway
+from nanobot.config import loader as config
 
 
 @pytest.fixture

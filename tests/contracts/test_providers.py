@@ -19,15 +19,12 @@ from nanobot.providers.base import (
 )
 from nanobot.providers.embedded import EmbeddedProvider
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.providers.plugged import Guarded
+from nanobot.providers.plugins import Guarded
 from nanobot.providers.retrying import CallPolicy
 from nanobot.system import SystemClock
-from nanobot.testing import (
-    Held,
-    ManualClock,
-    ScriptedProvider,
-    providers,
-)
+from nanobot.testing import providers
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import Held, ScriptedProvider
 from tests.doubles.openai_server import Fault, OpenAIServer, error_status
 
 

@@ -7,14 +7,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.app import Gateway
-from nanobot.tasks.builtin import builtin_types
-from nanobot.tasks.port import Made
-from nanobot.tasks.types import Bench, RunType
-from nanobot.testing import MemoryHome, Process, gateway, run_types
-from nanobot.tools.addresses import Addresses
-from nanobot.tools.roots import Roots
-from nanobot.tools.web_fetch import Web, web_fetch_tool
+from nanobot.agent.tasks.builtin import builtin_types
+from nanobot.agent.tasks.types import Bench, RunType
+from nanobot.app.gateway import Gateway
+from nanobot.session.tasks import Made
+from nanobot.testing import gateway, run_types
+from nanobot.testing.gateway import MemoryHome, Process
+from nanobot.tools.web.addresses import Addresses
+from nanobot.tools.web.fetch import Web, web_fetch_tool
+from nanobot.workspace.confinement import Roots
 from tests.doubles.web_server import PUBLIC, WebServer
 
 

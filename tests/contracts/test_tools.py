@@ -10,12 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.app import Gateway
-from nanobot.bus.events import Address, OutboundMessage
+from nanobot.app.gateway import Gateway
 from nanobot.errors import ToolError
-from nanobot.testing import (
-    promises,
-)
+from nanobot.messages import Address, OutboundMessage
+from nanobot.testing import promises
 from nanobot.testing import tools as tool_checks
 from nanobot.tools.base import CallContext, Effect, Queued, Tool
 from nanobot.tools.plugins import BUILT_IN

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.bus.events import Address
-from nanobot.hooks.hook import Hook
-from nanobot.settings import HookSettings
-from nanobot.testing import ManualClock, triggers
+from nanobot.config.settings.triggers import HookSettings
+from nanobot.messages import Address
+from nanobot.testing import triggers
+from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.events.ledger import Terms
 from nanobot.triggers.events.sensor import Event
 from nanobot.triggers.events.trigger import Events
 from nanobot.triggers.heartbeat import FILE, Around, Heartbeat, Rhythm
+from nanobot.triggers.webhooks.webhook import Hook
 
 INTERVAL = 1_800.0
 

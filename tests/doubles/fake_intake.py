@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from nanobot.bus.events import Address, InboundMessage
+from nanobot.messages import Address, InboundMessage
 
 
 class FakeIntake:

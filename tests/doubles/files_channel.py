@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from nanobot.bus.events import Attachment
-from nanobot.testing import FakeChannel
+from nanobot.messages import Attachment
+from nanobot.testing.platform import FakeChannel
 
 
 class FilesChannel(FakeChannel):

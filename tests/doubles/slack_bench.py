@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from nanobot_channels._slack_receiving import Policy
 from nanobot_channels.slack import SlackChannel
 from tests.doubles.fake_intake import FakeIntake

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Role
 from nanobot.errors import NanobotError
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance, scope_of
-from nanobot.repositories.memories import SqlMemories
+from nanobot.messages import Address, Role
+from nanobot.store.repositories.memories import SqlMemories
 from nanobot.store.unit import Writer
-from nanobot.testing import CountingIds, ManualClock
+from nanobot.testing.machine import CountingIds, ManualClock
 from tests.memory.remembering import WordEmbedder
 from tests.store.conftest import sqlite
 

@@ -9,9 +9,10 @@ import pytest
 
 from nanobot.errors import NanobotError, UsageError
 from nanobot.memory.port import OWNER, Provenance
-from nanobot.operations import Operations
-from nanobot.testing import MEMBER, FakeGateway, gateway
-from nanobot.testing.gateway import Options
+from nanobot.operations.dispatcher import Operations
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, Options
+from nanobot.testing.platform import MEMBER
 
 THEIRS = f"people/fake/{MEMBER}"
 GROUP = "chats/fake/-5"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Role
 from nanobot.memory.port import OWNER, scope_of
-from nanobot.testing import MEMBER, ScriptedProvider, asks_for, gateway
+from nanobot.messages import Address, Role
+from nanobot.testing import gateway
+from nanobot.testing.model import ScriptedProvider, asks_for
+from nanobot.testing.platform import MEMBER
 from nanobot.tools.base import Effect
 from tests.agent.tooling import Recorder
 

@@ -25,9 +25,9 @@ import psutil
 import psycopg
 import sqlalchemy as sa
 
-from nanobot.delivery import REPEAT_LINE
+from nanobot.channels.delivery import REPEAT_LINE
 from nanobot.session.entries import Body, decode
-from nanobot.store import log
+from nanobot.store.journal import log
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.telegram_server import TelegramServer
 from tests.process.nest import Egg, the_nest

@@ -166,7 +166,7 @@ def _become(wanted: dict[str, object], streams: Sequence[int]) -> None:
 _NEEDED = (
     "nanobot.cli.commands",
     "nanobot.cli.serve",
-    "nanobot.cli.talk",
+    "nanobot.cli.chat.talk",
     "nanobot_channels.discord",
     "nanobot_channels.slack",
     "nanobot_channels.telegram",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from nanobot.bus.events import Origin
+from nanobot.messages import Origin
 from nanobot.session.entries import UserEntry
 from tests.process.harness import World
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import EventKind
-from nanobot.cli.client import Client
-from nanobot.control import Event
+from nanobot.messages import EventKind
+from nanobot.server.client import Client
+from nanobot.server.control import Event
 from tests.doubles.openai_server import Answer, Body, Fault
 from tests.process.harness import PATIENCE, STEERED, World
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.delivery import REPEAT_LINE
-from nanobot.previews import CURSOR
-from nanobot.store.previews import STOPPED_LINE
+from nanobot.channels.delivery import REPEAT_LINE
+from nanobot.channels.previews import CURSOR
+from nanobot.store.journal.previews import STOPPED_LINE
 from tests.process.harness import PATIENCE, World
 
 CHAT = 1

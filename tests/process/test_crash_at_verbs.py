@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nanobot.session.entries import ModelCallEntry, ReplyEntry, ToolResultEntry, UserEntry
-from nanobot.store.journal import VERBS
+from nanobot.store.journal.journal import VERBS
 from tests.doubles.openai_server import Body
 from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 

@@ -9,10 +9,17 @@ from typing import Any
 
 import pytest
 
-from nanobot.bus.events import Origin
+from nanobot.messages import Origin
 from nanobot.session import entries
-from nanobot.session.entries import ReplyEntry, SummaryEntry, ToolResultEntry, UserEntry
-from nanobot.thoughts import RecallEntry, RememberEntry, TriageEntry
+from nanobot.session.entries import (
+    RecallEntry,
+    RememberEntry,
+    ReplyEntry,
+    SummaryEntry,
+    ToolResultEntry,
+    TriageEntry,
+    UserEntry,
+)
 from tests.doubles.openai_server import Answer, Body
 from tests.process.harness import World, without_repeats
 

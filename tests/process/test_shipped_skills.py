@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nanobot import assets
-from nanobot.briefing import COMMON_FILES, PRIVATE_FILES, TOOL_FILES
-from nanobot.operations import OPERATIONS
-from nanobot.settings import AgentSettings
+from nanobot.agent.prompt import COMMON_FILES, PRIVATE_FILES, TOOL_FILES
+from nanobot.config.settings.agent import AgentSettings
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.workspace import assets
 from tests.doubles.web_server import WebServer
 from tests.process.harness import PATIENCE, World
 

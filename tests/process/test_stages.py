@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from nanobot.session.entries import NoteEntry, ReplyEntry, ToolResultEntry
-from nanobot.thoughts import TriageEntry
+from nanobot.session.entries import NoteEntry, ReplyEntry, ToolResultEntry, TriageEntry
 from tests.doubles.openai_server import Answer, Body
 from tests.process.harness import World, open_world, without_repeats
 

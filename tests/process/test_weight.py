@@ -51,5 +51,5 @@ async def test_a_gateway_that_answers_has_loaded_only_what_that_takes(world: Wor
         if process.returncode is None:
             process.kill()
             await process.wait()
-    assert loaded >= {"telegram", "nanobot.app"}
+    assert loaded >= {"telegram", "nanobot.app.gateway"}
     assert sorted(NOT_NEEDED & loaded) == []

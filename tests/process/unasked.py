@@ -10,8 +10,8 @@ from random import Random
 
 import aiohttp
 
-from nanobot.hooks.signatures import sign
-from nanobot.settings import HookSettings
+from nanobot.config.settings.triggers import HookSettings
+from nanobot.triggers.webhooks.signatures import sign
 from tests.doubles.telegram_server import TelegramServer
 from tests.process.harness import World
 from tests.process.platforms import Platform, told_once

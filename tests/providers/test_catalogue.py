@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.config.settings.agent import PriceSettings, ProviderSettings
 from nanobot.providers.base import Price, Usage
-from nanobot.providers.catalogue import Catalogue, bundled_table
-from nanobot.settings import PriceSettings, ProviderSettings
+from nanobot.providers.model_table import Catalogue, bundled_table
 
 ROWS = {
     "sample_spec": {"litellm_provider": "one of ...", "max_input_tokens": "max input tokens"},

@@ -24,7 +24,7 @@ from nanobot.providers.base import (
     ToolSpec,
 )
 from nanobot.providers.embedded import INSTALL, EmbeddedProvider, find_weights, require
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 
 # By hand: it has no types, and its stubs are one more package to keep.
 psutil = importlib.import_module("psutil")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError, ModelProtocolError, ModelRefused
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.providers.roster import Indexer, Roster
-from nanobot.settings import ProviderSettings
-from nanobot.testing import ManualClock
+from nanobot.providers.registry import Indexer, Roster
+from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Fault, OpenAIServer, error_status
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
 from nanobot.providers.capabilities import profile_for
-from nanobot.providers.models import (
+from nanobot.providers.model_choice import (
     KNOWN_PROVIDERS,
     Choice,
     Probe,
@@ -14,7 +15,6 @@ from nanobot.providers.models import (
     http_probe,
     is_loopback,
 )
-from nanobot.settings import ProviderSettings
 from tests.doubles.openai_server import OpenAIServer
 
 

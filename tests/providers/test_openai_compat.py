@@ -6,10 +6,7 @@ import asyncio
 
 import pytest
 
-from nanobot.errors import (
-    ConfigError,
-    ModelRefused,
-)
+from nanobot.errors import ConfigError, ModelRefused
 from nanobot.providers.base import (
     ChatMessage,
     Completion,
@@ -20,7 +17,7 @@ from nanobot.providers.base import (
     ToolCall,
 )
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import (
     Answer,
     Fault,

@@ -15,13 +15,10 @@ from nanobot.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from nanobot.providers.base import (
-    Completion,
-    Retrying,
-)
+from nanobot.providers.base import Completion, Retrying
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import (
     Answer,
     Fault,

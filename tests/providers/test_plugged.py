@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from nanobot import config
+from nanobot.config import loader as config
+from nanobot.config.settings.agent import PriceSettings, ProviderSettings
 from nanobot.errors import ConfigError, ModelError, ModelProtocolError, ModelUnreachable
 from nanobot.plugins import PROVIDERS, Plugins
 from nanobot.providers.base import (
@@ -23,10 +24,10 @@ from nanobot.providers.base import (
     Price,
     TextDelta,
 )
-from nanobot.providers.plugged import Guarded, survey
-from nanobot.providers.roster import Roster
-from nanobot.settings import PriceSettings, ProviderSettings
-from nanobot.testing import ManualClock, ScriptedProvider
+from nanobot.providers.plugins import Guarded, survey
+from nanobot.providers.registry import Roster
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import ScriptedProvider
 
 PRICE = Price(prompt=0.5, completion=0.5)
 ASKED = ModelRequest(model="m", messages=(ChatMessage(role="user", content="hello"),))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.config.settings.agent import PriceSettings, ProviderSettings
 from nanobot.providers.embedded import EmbeddedProvider
 from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.providers.roster import Roster
-from nanobot.settings import PriceSettings, ProviderSettings
-from nanobot.testing import ManualClock
+from nanobot.providers.registry import Roster
+from nanobot.testing.machine import ManualClock
 
 PROVIDERS = {
     "openai": ProviderSettings(

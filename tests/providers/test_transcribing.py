@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import (
     ConfigError,
     ModelProtocolError,
@@ -16,9 +17,8 @@ from nanobot.errors import (
     ModelUnreachable,
 )
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.providers.roster import Roster, Scribe
-from nanobot.settings import ProviderSettings
-from nanobot.testing import ManualClock
+from nanobot.providers.registry import Roster, Scribe
+from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Fault, OpenAIServer, error_status
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ToolError
-from nanobot.tools.files import file_tools
+from nanobot.tools.files.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.roots import Roots
+from nanobot.workspace.confinement import Roots
 from tests.tools.browsing import CALL
 
 SECRET = "sk-the-owners-key-4711"

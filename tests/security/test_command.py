@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.bus.events import Address, Role
+from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
-from nanobot.tools.dangers import KINDS, dangers
-from nanobot.tools.exec import exec_tool
 from nanobot.tools.policy import Verdict
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox import Sandbox, find_bwrap
+from nanobot.tools.shell.dangers import KINDS, dangers
+from nanobot.tools.shell.exec import exec_tool
+from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 
 DANGEROUS = {
     "delete": [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ToolError
-from nanobot.tools.roots import Roots
+from nanobot.workspace.confinement import Roots
 from tests.security.attacking import ACTS, SECRET, Home
 
 OUTWARD = (

@@ -7,15 +7,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.blobs import Blobs
-from nanobot.bus.events import Address, Role
-from nanobot.equipment import private_paths, workspace_tools
+from nanobot.app.parts import private_paths, workspace_tools
 from nanobot.errors import ToolError
+from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
-from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.roots import Roots
-from nanobot.tools.sandbox import Sandbox, find_bwrap
+from nanobot.tools.shell.exec import Terms, exec_tool
+from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
+from nanobot.workspace.blobs import Blobs
+from nanobot.workspace.confinement import Roots
 
 SECRET = "the safe opens with 7731"
 OWNER = CallContext(

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from loguru import logger
 
-from nanobot import config
+from nanobot.config import loader as config
+from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ConfigError, NanobotError, ToolError
-from nanobot.settings import WebToolSettings
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.roots import Roots
-from nanobot.tools.search_engines import Brave, SearchEngine, Tavily
-from nanobot.tools.web_search import web_search_tool
+from nanobot.tools.web.engines import Brave, SearchEngine, Tavily
+from nanobot.tools.web.search import web_search_tool
+from nanobot.workspace.confinement import Roots
 from tests.doubles.web_server import Page, WebServer
 from tests.security.attacking import ACTS, SECRET, Home
 from tests.tools.browsing import CALL, Browser

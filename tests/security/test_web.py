@@ -8,9 +8,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from nanobot.settings import WebSettings
-from nanobot.web.server import Route, WebServer
-from nanobot.web.wire import answer
+from nanobot.config.settings.channels import WebSettings
+from nanobot.server.web_server import Route, WebServer
+from nanobot.server.wire import answer
 
 HOSTS = ("bot.example.org", "*.tail.example")
 

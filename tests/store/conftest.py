@@ -13,9 +13,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from nanobot.database import migrate
-from nanobot.database.postgres import PostgresDatabase
-from nanobot.database.sqlite import SqliteDatabase
+from nanobot.store.database import migrate
+from nanobot.store.database.postgres import PostgresDatabase
+from nanobot.store.database.sqlite import SqliteDatabase
 from tests.store.home import Home
 
 

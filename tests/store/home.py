@@ -8,21 +8,21 @@ from typing import Any, TypeAlias, TypeVar
 import pytest
 import sqlalchemy as sa
 
-from nanobot.budgets import Budgets
-from nanobot.database import schema
-from nanobot.database.postgres import PostgresDatabase
-from nanobot.database.sqlite import SqliteDatabase, Work
-from nanobot.repositories.jobs import SqlJobs
-from nanobot.repositories.memories import SqlMemories
-from nanobot.repositories.pairings import SqlPairings
-from nanobot.repositories.records import SqlRecords
-from nanobot.repositories.spending import SqlLedger, SqlSpending
+from nanobot.agent.budgets import Budgets
+from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.session.entries import Body, Entry
-from nanobot.settings import BudgetSettings
-from nanobot.store import log
-from nanobot.store.journal import SqlJournal
+from nanobot.store.database import schema
+from nanobot.store.database.postgres import PostgresDatabase
+from nanobot.store.database.sqlite import SqliteDatabase, Work
+from nanobot.store.journal import log
+from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories.jobs import SqlJobs
+from nanobot.store.repositories.ledger import SqlLedger, SqlSpending
+from nanobot.store.repositories.memories import SqlMemories
+from nanobot.store.repositories.pairings import SqlPairings
+from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import Writer
-from nanobot.testing import CountingIds, ManualClock
+from nanobot.testing.machine import CountingIds, ManualClock
 
 T = TypeVar("T")
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.states import RunState
-from nanobot.approvals import Approval, digest
-from nanobot.asides import AsideCall
-from nanobot.bus.events import (
+from nanobot.messages import (
     Address,
     Attachment,
     InboundMessage,
@@ -17,9 +14,10 @@ from nanobot.bus.events import (
     Role,
     Sender,
 )
-from nanobot.journal import Admission, Admitted, Claim, Ending, Journal, Snapshot
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ModelProfile, ToolCall, ToolSpec
+from nanobot.session.approvals import Approval, digest
+from nanobot.session.auxiliary import AsideCall
 from nanobot.session.entries import (
     ModelCallEntry,
     PromptEntry,
@@ -27,6 +25,10 @@ from nanobot.session.entries import (
     ToolResultEntry,
     ToolStartedEntry,
 )
+from nanobot.session.inbox import Admission, Admitted
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Claim, Ending, Snapshot
+from nanobot.session.states import RunState
 
 CHAT = Address("telegram", "7")
 KEY = "telegram:7"

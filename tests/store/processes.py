@@ -11,17 +11,17 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from nanobot.agent.states import RunState
-from nanobot.approvals import Answer
-from nanobot.bus.events import Attachment
 from nanobot.errors import NanobotError
-from nanobot.journal import Ending
-from nanobot.outgoing import OutboundRow
+from nanobot.messages import Attachment
 from nanobot.ports import OutboundPart
-from nanobot.repositories.spending import SqlLedger
-from nanobot.store.journal import SqlJournal
+from nanobot.session.approvals import Answer
+from nanobot.session.outbox import OutboundRow
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store, open_store
-from nanobot.testing import CountingIds, ManualClock
+from nanobot.store.repositories.ledger import SqlLedger
+from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.home import NO_LIMITS
 from tests.store.making import (
     CHAT,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.agent.states import RunKind, RunState
-from nanobot.bus.events import Address, Origin, Role
 from nanobot.errors import Fenced
-from nanobot.journal import Admission, Ending
+from nanobot.messages import Address, Origin, Role
 from nanobot.session.entries import UserEntry
+from nanobot.session.inbox import Admission
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunKind, RunState
 from tests.store.home import Home, in_memory
 from tests.store.making import ANN, BEN, CHAT, KEY, admit, begun, claim, let_in, said, told
 

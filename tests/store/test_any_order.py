@@ -10,14 +10,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from nanobot.agent.states import RunState
-from nanobot.bus.events import Address
-from nanobot.database import migrate
-from nanobot.database.sqlite import SqliteDatabase
 from nanobot.errors import Fenced
-from nanobot.journal import Admission, Claim, Ending
+from nanobot.messages import Address
 from nanobot.session.entries import UserEntry
-from nanobot.store.previews import STOPPED_LINE
+from nanobot.session.inbox import Admission
+from nanobot.session.runs import Claim, Ending
+from nanobot.session.states import RunState
+from nanobot.store.database import migrate
+from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.journal.previews import STOPPED_LINE
 from tests.store.home import Home
 from tests.store.making import (
     ANN,

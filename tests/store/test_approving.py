@@ -7,11 +7,9 @@ import asyncio
 import msgspec
 import pytest
 
-from nanobot.agent.states import RunKind, RunState
-from nanobot.approvals import Answer, Approval, Decided, Parked
-from nanobot.bus.events import Address, Origin, OutboundKind, Role
 from nanobot.errors import Fenced
-from nanobot.journal import Admission, Claim
+from nanobot.messages import Address, Origin, OutboundKind, Role
+from nanobot.session.approvals import Answer, Approval, Decided, Parked
 from nanobot.session.entries import (
     ApprovalEntry,
     CancelEntry,
@@ -21,6 +19,9 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from nanobot.session.inbox import Admission
+from nanobot.session.runs import Claim
+from nanobot.session.states import RunKind, RunState
 from tests.store.home import Home
 from tests.store.making import (
     ANN,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nanobot.background import Started
-from nanobot.bus.events import Address, Role
-from nanobot.repositories.commands import SqlBackground
+from nanobot.messages import Address, Role
+from nanobot.store.repositories.background_commands import SqlBackground
 from nanobot.store.unit import Writer
+from nanobot.tools.shell.background import Started
 from tests.store.home import Home, on_postgres, on_sqlite
 
 SILENT_FOR = 60.0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.states import RunState
-from nanobot.journal import Admission, Admitted, Busy, Ending, Journal
 from nanobot.session.entries import CancelEntry, ReplyEntry, UserEntry
+from nanobot.session.inbox import Admission, Admitted, Busy
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
 from tests.store.home import Home
 from tests.store.making import BEN, CHAT, KEY, asked, begun, claim, let_in, said
 

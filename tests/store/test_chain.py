@@ -8,7 +8,7 @@ import pytest
 
 from nanobot.errors import StoreCorrupt, UsageError
 from nanobot.session.entries import ErasedEntry
-from nanobot.store.journal import SqlJournal
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import (
     CHAT,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.bus.events import Address, OutboundKind, Role
-from nanobot.journal import Admission
-from nanobot.repositories.chats import SqlChats
+from nanobot.messages import Address, OutboundKind, Role
+from nanobot.session.inbox import Admission
+from nanobot.store.repositories.chats import SqlChats
 from nanobot.store.unit import Writer
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, asked, begun, let_in, rendered, said, told

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.agent.states import RunKind, RunState
-from nanobot.bus.events import Address, Origin, Role
 from nanobot.errors import Fenced
-from nanobot.journal import Claim
+from nanobot.messages import Address, Origin, Role
 from nanobot.session.entries import Entry, UserEntry
+from nanobot.session.runs import Claim
+from nanobot.session.states import RunKind, RunState
 from tests.store.home import Home, in_memory
 from tests.store.making import (
     ANN,

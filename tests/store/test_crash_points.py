@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.database.crash import CrashPoint
-from nanobot.database.lock import HomeLock
-from nanobot.database.sqlite import SqliteDatabase
 from nanobot.errors import ConfigError
-from nanobot.store import log
-from nanobot.store.journal import VERBS
+from nanobot.store.database.crash import CrashPoint
+from nanobot.store.database.lock import HomeLock
+from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.journal import log
+from nanobot.store.journal.journal import VERBS
 from tests.store.making import KEY
 from tests.store.processes import ending_of, live
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from nanobot.agent.states import RunState
-from nanobot.bus.events import InboundMessage, Origin, OutboundMessage, RunTerms
 from nanobot.errors import Fenced
-from nanobot.journal import Ending
-from nanobot.store.journal import SqlJournal
+from nanobot.messages import InboundMessage, Origin, OutboundMessage, RunTerms
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, said
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.bus.events import Attachment, InboundMessage
-from nanobot.journal import Busy
+from nanobot.messages import Attachment, InboundMessage
 from nanobot.session.entries import UserEntry
+from nanobot.session.inbox import Busy
 from tests.store.home import Home
 from tests.store.making import (
     ANN,

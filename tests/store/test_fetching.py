@@ -5,10 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from nanobot.agent.states import RunKind
-from nanobot.bus.events import Attachment
-from nanobot.journal import Busy, Claim, Journal
+from nanobot.messages import Attachment
 from nanobot.session.entries import UserEntry
+from nanobot.session.inbox import Busy
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Claim
+from nanobot.session.states import RunKind
 from tests.store.home import Home
 from tests.store.making import (
     BEN,

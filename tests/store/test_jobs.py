@@ -9,16 +9,16 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from nanobot.agent.states import RunState
 from nanobot.bus.core import Bus
-from nanobot.bus.events import Address, OutboundKind, OutboundMessage, Role, RunTerms
-from nanobot.cron.jobs import KEPT_SECONDS, Job, OccurrenceView, Plan, following
-from nanobot.cron.schedule import parse
-from nanobot.cron.service import CronService
-from nanobot.database import schema
 from nanobot.errors import UsageError
-from nanobot.journal import Ending, Lane, Run
+from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunTerms
 from nanobot.session.entries import UserEntry
+from nanobot.session.runs import Ending, Lane, Run
+from nanobot.session.states import RunState
+from nanobot.store.database import schema
+from nanobot.triggers.cron.jobs import KEPT_SECONDS, Job, OccurrenceView, Plan, following
+from nanobot.triggers.cron.schedule import parse
+from nanobot.triggers.cron.service import CronService
 from tests.store.home import Home, in_file
 
 CHAT = Address("fake", "1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from nanobot.repositories.keeping import SqlKeeping
+from nanobot.store.repositories.trigger_state import SqlKeeping
 from nanobot.store.unit import Writer
 from tests.store.home import Home
 

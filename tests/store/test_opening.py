@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.database.lock import HomeLock
 from nanobot.errors import ConfigError, StoreCorrupt, StoreLocked, StoreUnwritable
+from nanobot.store.database.lock import HomeLock
 from nanobot.store.opening import open_store
-from nanobot.testing import CountingIds, ManualClock
+from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.making import KEY, admit, answered, begun, said
 from tests.store.processes import another, ending_of, hold, limited, live, opened, unprivileged
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.bus.events import Address
 from nanobot.errors import Fenced
-from nanobot.outgoing import OutboundRow
+from nanobot.messages import Address
 from nanobot.session.entries import NoteEntry, PostEntry
-from nanobot.store import outbox
-from nanobot.store.journal import SqlJournal
+from nanobot.session.outbox import OutboundRow
+from nanobot.store.journal import outbox
+from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import Writer
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, answered, begun, rendered, said, told

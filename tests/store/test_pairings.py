@@ -7,10 +7,10 @@ import asyncio
 import msgspec
 import pytest
 
-from nanobot.bus.events import Address, Role, Sender
+from nanobot.bus.pairing import KEPT_SECONDS, MAX_OPEN, VALID_SECONDS, Ask, Pairing, spelled
 from nanobot.errors import NanobotError, UsageError
-from nanobot.pairing import KEPT_SECONDS, MAX_OPEN, VALID_SECONDS, Ask, Pairing, spelled
-from nanobot.repositories.pairings import SqlPairings
+from nanobot.messages import Address, Role, Sender
+from nanobot.store.repositories.pairings import SqlPairings
 from tests.store.home import Home
 
 CHAT = Address("telegram", "666")

@@ -7,14 +7,14 @@ import asyncio
 import msgspec
 import pytest
 
-from nanobot.agent.states import RunState
-from nanobot.bus.events import OutboundMessage
-from nanobot.journal import Claim, Ending
-from nanobot.outgoing import OutboundRow
+from nanobot.messages import OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import ReplyEntry
-from nanobot.store.journal import SqlJournal
-from nanobot.store.previews import STOPPED_LINE
+from nanobot.session.outbox import OutboundRow
+from nanobot.session.runs import Claim, Ending
+from nanobot.session.states import RunState
+from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.journal.previews import STOPPED_LINE
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, answered, begun, rendered, stop_order, told
 

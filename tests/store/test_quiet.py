@@ -12,7 +12,9 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.events import (
+from nanobot.config.settings.triggers import QuietLimitSettings, QuietSettings
+from nanobot.errors import StoreError
+from nanobot.messages import (
     Address,
     Attachment,
     InboundMessage,
@@ -21,19 +23,18 @@ from nanobot.bus.events import (
     Role,
     Sender,
 )
-from nanobot.cron.jobs import Plan
-from nanobot.database import schema
-from nanobot.errors import StoreError
-from nanobot.journal import Admission
-from nanobot.outgoing import OutboundRow
-from nanobot.quiet import DIGEST, Quietness
-from nanobot.repositories.jobs import SqlJobs
-from nanobot.repositories.quiet import SqlQuiet
 from nanobot.session.entries import PostEntry
-from nanobot.settings import QuietLimitSettings, QuietSettings
-from nanobot.store.journal import SqlJournal
+from nanobot.session.inbox import Admission
+from nanobot.session.outbox import OutboundRow
+from nanobot.store.database import schema
+from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories.jobs import SqlJobs
+from nanobot.store.repositories.quiet import SqlQuiet
 from nanobot.store.unit import Writer
-from nanobot.testing import ManualClock, MemoryHome, Process
+from nanobot.testing.gateway import MemoryHome, Process
+from nanobot.testing.machine import ManualClock
+from nanobot.triggers.cron.jobs import Plan
+from nanobot.triggers.quiet import DIGEST, Quietness
 from tests.store.home import Home, in_memory
 
 CHAT = Address("fake", "1")

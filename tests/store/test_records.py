@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.agent.states import RunState
 from nanobot.errors import Fenced, StoreCorrupt, UsageError
-from nanobot.journal import Ending
-from nanobot.records import Counts, Standing
 from nanobot.session.entries import CancelEntry
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+from nanobot.session.views import Counts, Standing
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, said, told
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.blobs import Blobs
-from nanobot.bus.events import Attachment
 from nanobot.errors import BlobMissing
-from nanobot.repositories.records import SqlRecords
+from nanobot.messages import Attachment
+from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import Writer
+from nanobot.workspace.blobs import Blobs
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, claim, let_in, said
 

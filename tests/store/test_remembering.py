@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nanobot.asides import Free
-from nanobot.repositories.remembering import SqlRemembering
+from nanobot.session.auxiliary import Free
+from nanobot.session.entries import RememberEntry
+from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.unit import Writer
-from nanobot.thoughts import RememberEntry
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, claim, said
 

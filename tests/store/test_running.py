@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from nanobot.agent.states import LIVE, TRANSITIONS, RunKind, RunState
 from nanobot.errors import Fenced, StoreError
-from nanobot.journal import Claim, Ending, Journal, RunUsage, Snapshot
 from nanobot.session.entries import NoteEntry
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Claim, Ending, RunUsage, Snapshot
+from nanobot.session.states import LIVE, TRANSITIONS, RunKind, RunState
 from tests.store.home import Home
 from tests.store.making import (
     BEN,

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import pytest
 import sqlalchemy as sa
 
-from nanobot.database import migrate, schema
-from nanobot.database.migrate import OURS, History
-from nanobot.database.postgres import PostgresDatabase
-from nanobot.database.sqlite import SqliteDatabase
 from nanobot.errors import StoreError, StoreTooNew, StoreUnwritable
+from nanobot.store.database import migrate, schema
+from nanobot.store.database.migrate import OURS, History
+from nanobot.store.database.postgres import PostgresDatabase
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import bring_up_to_date
 from tests.store.conftest import Postgres
 from tests.store.making import KEY, admit, said

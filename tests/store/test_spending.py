@@ -9,16 +9,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.agent.states import RunState
-from nanobot.asides import AsideCall, Took
-from nanobot.budgets import Budgets, Spender
-from nanobot.bus.events import Address, Origin, OutboundKind, OutboundMessage
+from nanobot.agent.budgets import Budgets, Spender
+from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
 from nanobot.errors import Fenced, OverBudget
-from nanobot.journal import Claim, Ending, Journal
+from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
 from nanobot.providers.base import Price, ToolCall, Usage
+from nanobot.session.auxiliary import AsideCall, Took
 from nanobot.session.entries import ModelCallEntry, NoteEntry, ReplyEntry, SummaryEntry
-from nanobot.settings import AllowanceSettings, BudgetSettings
-from nanobot.usage import Used
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Claim, Ending
+from nanobot.session.states import RunState
+from nanobot.session.usage import Used
 from tests.store.home import Home
 from tests.store.making import (
     ANN,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nanobot.agent.states import RunState
 from nanobot.session.entries import CancelEntry, ReplyEntry, UserEntry
+from nanobot.session.states import RunState
 from tests.store.home import Home
 from tests.store.making import (
     ANN,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from nanobot.agent.states import RunState
 from nanobot.errors import Fenced
-from nanobot.journal import Admission, Claim, Ending
 from nanobot.session.entries import CancelEntry
-from nanobot.tasks.port import NewTask, Parent
+from nanobot.session.inbox import Admission
+from nanobot.session.runs import Claim, Ending
+from nanobot.session.states import RunState
+from nanobot.session.tasks import NewTask, Parent
 from tests.store.home import Home
 from tests.store.making import ANN, BEN, RESULT, admit, begun, claim, stop_order
 from tests.store.test_tasks import Desk, task

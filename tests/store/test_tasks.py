@@ -5,16 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from nanobot.agent.states import RunState
-from nanobot.bus.events import Address, OutboundKind, OutboundMessage, Role, RunTerms
 from nanobot.errors import Fenced, ToolError
-from nanobot.journal import Ending
-from nanobot.repositories.records import SqlRecords
-from nanobot.repositories.tasks import SqlTasks
+from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunTerms
 from nanobot.session.entries import UserEntry
-from nanobot.store.journal import SqlJournal
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+from nanobot.session.tasks import MAX_OF_SESSION, NewTask, Parent, Report, Wanted
+from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.unit import Writer
-from nanobot.tasks.port import MAX_OF_SESSION, NewTask, Parent, Report, Wanted
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY
 

@@ -10,13 +10,15 @@ from contextlib import suppress
 import pytest
 import sqlalchemy as sa
 
-from nanobot.agent.states import RunState
-from nanobot.bus.events import Address
-from nanobot.database import migrate, schema
-from nanobot.database.postgres import PostgresDatabase
 from nanobot.errors import Fenced
-from nanobot.journal import Admitted, Claim, Ending, Journal
-from nanobot.store.journal import SqlJournal
+from nanobot.messages import Address
+from nanobot.session.inbox import Admitted
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Claim, Ending
+from nanobot.session.states import RunState
+from nanobot.store.database import migrate, schema
+from nanobot.store.database.postgres import PostgresDatabase
+from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import Writer
 from tests.store.conftest import Postgres
 from tests.store.home import LEASE_SECONDS, Home, on_postgres

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from nanobot.bus.events import Address, Role
-from nanobot.tools.addresses import Addresses
+from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.web_fetch import SECONDS, Web, web_fetch_tool
+from nanobot.tools.web.addresses import Addresses
+from nanobot.tools.web.fetch import SECONDS, Web, web_fetch_tool
 from tests.doubles.web_server import PUBLIC, WebServer
 
 CALL = CallContext(

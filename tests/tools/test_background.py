@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.background import MAX_OF_SESSION, Background
 from nanobot.bus.core import Bus
-from nanobot.bus.events import Address, Origin, Role
 from nanobot.errors import ToolError
-from nanobot.repositories.commands import SqlBackground
-from nanobot.store import inbox
+from nanobot.messages import Address, Origin, Role
+from nanobot.store.journal import inbox
 from nanobot.store.opening import Store, open_store
+from nanobot.store.repositories.background_commands import SqlBackground
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
-from nanobot.tools.exec import Terms, exec_tool
-from nanobot.tools.process import process_tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox import Sandbox, find_bwrap
+from nanobot.tools.shell.background import MAX_OF_SESSION, Background
+from nanobot.tools.shell.exec import Terms, exec_tool
+from nanobot.tools.shell.process import process_tool
+from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 
 KEY, OTHER = "fake:1", "fake:2"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.tools.dangers import KINDS, dangers
+from nanobot.tools.shell.dangers import KINDS, dangers
 
 HARMLESS = [
     "ls -la",

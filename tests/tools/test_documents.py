@@ -18,13 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
-from nanobot.tools import parsing
-from nanobot.tools.documents import image_line, kind_of, read_document
-from nanobot.tools.files import file_tools
-from nanobot.tools.parsing import Job
+from nanobot.tools.documents import parse_worker as parsing
+from nanobot.tools.documents.parse_worker import Job
+from nanobot.tools.documents.reading import image_line, kind_of, read_document
+from nanobot.tools.files.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.roots import Roots
 from nanobot.tools.worker import PLACES, working
+from nanobot.workspace.confinement import Roots
 from tests.doubles.web_server import pdf
 from tests.tools.browsing import CALL
 
@@ -217,7 +217,7 @@ async def test_the_reading_process_sees_no_variable_of_ours(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     (tmp_path / "sitecustomize.py").write_text(
         "import os, json, sys\n"
-        "if 'nanobot.tools.parsing' in ' '.join(sys.orig_argv):\n"
+        "if 'nanobot.tools.documents.parse_worker' in ' '.join(sys.orig_argv):\n"
         "    print(json.dumps({'text': ' '.join(os.environ)}), flush=True)\n"
         "    os._exit(0)\n"
     )
@@ -283,7 +283,7 @@ async def test_only_a_few_documents_are_read_at_once(tmp_path: Path) -> None:
     full = asyncio.Event()
 
     async def work(number: int) -> None:
-        async with working("nanobot.tools.parsing", job, reading) as process:
+        async with working("nanobot.tools.documents.parse_worker", job, reading) as process:
             began.append(number)
             if len(began) == PLACES:
                 full.set()

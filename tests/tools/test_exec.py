@@ -11,13 +11,13 @@ from typing import Literal
 import psutil
 import pytest
 
-from nanobot.bus.events import Address, Role
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolDenied, ToolError, ToolTimeout
+from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext, Effect
-from nanobot.tools.capture import kill
-from nanobot.tools.exec import Terms, exec_tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox import REMEDY, Limits, Sandbox, find_bwrap
+from nanobot.tools.shell.capture import kill
+from nanobot.tools.shell.exec import Terms, exec_tool
+from nanobot.tools.shell.sandbox import REMEDY, Limits, Sandbox, find_bwrap
 
 SECRET = "sk-the-key-of-the-gateway"
 SMALL = Limits(output_bytes=1_000_000, file_kib=64, memory_kib=512 * 1024)

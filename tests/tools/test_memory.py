@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.bus.events import Address, Role
+from nanobot.config.settings.agent import MemorySettings
 from nanobot.errors import ToolDenied, ToolError
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance
-from nanobot.repositories.memories import SqlMemories
-from nanobot.settings import MemorySettings
+from nanobot.messages import Address, Role
+from nanobot.store.repositories.memories import SqlMemories
 from nanobot.store.unit import Writer
-from nanobot.testing import CountingIds, ManualClock
 from nanobot.testing.gateway import MemoryHome, Process
+from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.tools.base import CallContext, Queued
 from nanobot.tools.memory import memory_tools
 from nanobot.tools.registry import ToolRegistry

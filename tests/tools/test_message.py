@@ -6,27 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.blobs import Blobs
-from nanobot.bus.events import Address, OutboundKind, OutboundMessage
+from nanobot.channels.host import Hosting
+from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import ChatGone, NotSent
-from nanobot.host import Hosting
-from nanobot.quiet import Quietness
-from nanobot.repositories.quiet import SqlQuiet
+from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.session.entries import PostEntry, ToolResultEntry
-from nanobot.settings import QuietSettings
-from nanobot.testing import (
-    MEMBER,
-    FakeGateway,
-    FakePlatform,
-    ManualClock,
-    MemoryHome,
-    Options,
-    ScriptedProvider,
-    asks_for,
-    gateway,
-)
+from nanobot.store.repositories.quiet import SqlQuiet
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import ScriptedProvider, asks_for
+from nanobot.testing.platform import MEMBER, FakePlatform
 from nanobot.tools.message import Files, message_tool
-from nanobot.tools.roots import Roots
+from nanobot.triggers.quiet import Quietness
+from nanobot.workspace.blobs import Blobs
+from nanobot.workspace.confinement import Roots
 from tests.agent.tooling import bodies
 
 TOOLS = [message_tool({"fake"})]

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot import config
-from nanobot.bus.events import Role
+from nanobot.config import loader as config
+from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, UsageError
-from nanobot.settings import PolicySettings, RuleSettings
-from nanobot.testing import OWNER, ScriptedProvider, gateway
-from nanobot.tools.exec import exec_tool
-from nanobot.tools.explaining import Asked, explain
+from nanobot.messages import Role
+from nanobot.testing import gateway
+from nanobot.testing.model import ScriptedProvider
+from nanobot.testing.platform import OWNER
 from nanobot.tools.policy import DEFAULTS, Circumstances, Judgement, Policy, Verdict
+from nanobot.tools.policy_explain import Asked, explain
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox import Sandbox
+from nanobot.tools.shell.exec import exec_tool
+from nanobot.tools.shell.sandbox import Sandbox
 
 OWNERS, MEMBERS, GUESTS = Role.OWNER, Role.MEMBER, Role.GUEST
 

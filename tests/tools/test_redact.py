@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from loguru import logger
 
-from nanobot import config
 from nanobot.boundary import boundary
-from nanobot.bus.events import Address, Role
+from nanobot.config import loader as config
 from nanobot.errors import ToolError
+from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.tools.registry import ToolRegistry

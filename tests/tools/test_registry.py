@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Role
 from nanobot.errors import (
     ToolArgumentsError,
     ToolDenied,
@@ -20,6 +19,7 @@ from nanobot.errors import (
     ToolUnknown,
     UsageError,
 )
+from nanobot.messages import Address, Role
 from nanobot.tools.arguments import MAX_DEPTH, parse_arguments
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.registry import ToolRegistry

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolArgumentsError, ToolError
-from nanobot.tools.files import file_tools
+from nanobot.tools.files.search import MAX_MATCHES, search_files_tool
+from nanobot.tools.files.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.roots import Roots
-from nanobot.tools.search_files import MAX_MATCHES, search_files_tool
-from nanobot.tools.tree import Glob
+from nanobot.workspace.confinement import Roots
+from nanobot.workspace.tree import Glob
 from tests.tools.browsing import CALL
 
 RG = shutil.which("rg") or ""

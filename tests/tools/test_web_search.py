@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolError
-from nanobot.settings import WebToolSettings
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.search_engines import Brave, Ddgs, SearchEngine, Searxng, Tavily
-from nanobot.tools.web import web_tools
-from nanobot.tools.web_search import engines, web_search_tool
+from nanobot.tools.web.engines import Brave, Ddgs, SearchEngine, Searxng, Tavily
+from nanobot.tools.web.search import engines, web_search_tool
+from nanobot.tools.web.tools import web_tools
 from tests.doubles.web_server import Page, WebServer
 from tests.tools.browsing import CALL
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from nanobot.config import ChannelSettings, Config
+from nanobot.app.triggers import triggers_of
+from nanobot.config.loader import ChannelSettings, Config
+from nanobot.config.settings.triggers import HeartbeatSettings
 from nanobot.plugins import Plugins
-from nanobot.settings import HeartbeatSettings
 from nanobot.store.opening import Store
-from nanobot.testing import FakeGateway, ManualClock
-from nanobot.triggering import triggers_of
+from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.machine import ManualClock
 from nanobot.triggers.heartbeat import FILE, Heartbeat
 
 ASKED = "- Look at the builds."

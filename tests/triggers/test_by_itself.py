@@ -18,35 +18,31 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address, Origin, Role
-from nanobot.cron.book import Asker, Wish
-from nanobot.cron.jobs import Job
-from nanobot.cron.schedule import coming
-from nanobot.database import schema
-from nanobot.delivery import REPEAT_LINE
-from nanobot.hooks.hook import Hooks
-from nanobot.hooks.signatures import sign
+from nanobot.app.triggers import hooks_of, plan_of, triggers_of
+from nanobot.channels.delivery import REPEAT_LINE
+from nanobot.config.settings.triggers import HookSettings, QuietSettings
+from nanobot.messages import Address, Origin, Role
 from nanobot.plugins import Plugins
 from nanobot.providers.base import ModelRequest
-from nanobot.quiet import DIGEST, Quietness
-from nanobot.repositories.keeping import SqlKeeping
-from nanobot.repositories.quiet import SqlQuiet
-from nanobot.settings import HookSettings, QuietSettings
+from nanobot.store.database import schema
 from nanobot.store.opening import Store
-from nanobot.testing import (
-    FakeChannel,
-    FakeGateway,
-    ManualClock,
-    MemoryHome,
-    ScriptedProvider,
-    gateway,
-    last_text,
-)
-from nanobot.triggering import hooks_of, plan_of, triggers_of
+from nanobot.store.repositories.quiet import SqlQuiet
+from nanobot.store.repositories.trigger_state import SqlKeeping
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import ScriptedProvider, last_text
+from nanobot.testing.platform import FakeChannel
+from nanobot.triggers.cron.editing import Asker, Wish
+from nanobot.triggers.cron.jobs import Job
+from nanobot.triggers.cron.schedule import coming
 from nanobot.triggers.events.ledger import Terms
 from nanobot.triggers.events.sensor import Event
 from nanobot.triggers.events.trigger import Events
-from nanobot.triggers.supervising import supervise
+from nanobot.triggers.quiet import DIGEST, Quietness
+from nanobot.triggers.supervisor import supervise
+from nanobot.triggers.webhooks.signatures import sign
+from nanobot.triggers.webhooks.webhook import Hooks
 from tests.triggers.beating import at, configured, wanted
 
 EVENING = at("2026-03-10T19:30")

@@ -6,23 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.bus.events import Address, Origin, OutboundKind, OutboundMessage
+from nanobot.app.triggers import rhythm_of
 from nanobot.errors import ConfigError, Refused
+from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PostEntry, UserEntry
-from nanobot.testing import (
-    MEMBER,
-    OWNER,
-    FakeChannel,
-    FakeGateway,
-    Held,
-    ManualClock,
-    MemoryHome,
-    ScriptedProvider,
-    gateway,
-    last_text,
-)
-from nanobot.triggering import rhythm_of
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import Held, ScriptedProvider, last_text
+from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.triggers.heartbeat import FILE_LIMIT, NAME, to_do, trouble
 from tests.agent.tooling import bodies
 from tests.triggers.beating import ASKED, at, beaten, configured, heart, wanted

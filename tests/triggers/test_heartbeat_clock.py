@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.events import Address
-from nanobot.cron.hours import hours_of
-from nanobot.cron.jobs import Taken
 from nanobot.errors import StoreError
-from nanobot.testing import ManualClock
+from nanobot.messages import Address
+from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher
+from nanobot.triggers.cron.hours import hours_of
+from nanobot.triggers.cron.jobs import Taken
 from nanobot.triggers.heartbeat import LATE_SECONDS, Around, Heartbeat, Rhythm
 from tests.triggers.beating import at, wanted
 

@@ -10,12 +10,16 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.database import schema
+from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import StoreError
-from nanobot.quiet import DIGEST, Quietness
-from nanobot.repositories.quiet import SqlQuiet
-from nanobot.settings import QuietSettings
-from nanobot.testing import FakeChannel, ManualClock, MemoryHome, ScriptedProvider, gateway
+from nanobot.store.database import schema
+from nanobot.store.repositories.quiet import SqlQuiet
+from nanobot.testing import gateway
+from nanobot.testing.gateway import MemoryHome
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import ScriptedProvider
+from nanobot.testing.platform import FakeChannel
+from nanobot.triggers.quiet import DIGEST, Quietness
 from tests.triggers.beating import at, beaten, heart, wanted
 
 NOON = at("2026-03-10T12:00")

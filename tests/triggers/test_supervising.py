@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from nanobot.cron.jobs import Taken
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.supervising import supervise
+from nanobot.triggers.cron.jobs import Taken
+from nanobot.triggers.supervisor import supervise
 
 
 class Told:

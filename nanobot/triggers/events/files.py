@@ -8,12 +8,12 @@ from pathlib import PurePath
 import msgspec
 from loguru import logger
 
-from nanobot.settings import FilesSettings
-from nanobot.triggers.events.aside import aside
+from nanobot.config.settings.events import FilesSettings
 from nanobot.triggers.events.burst import MOST, Burst, grown, over
 from nanobot.triggers.events.globs import Globs
 from nanobot.triggers.events.plain import plain
 from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.threads import aside
 from nanobot.triggers.events.watching import Found, WatchedPath
 
 _EVERY = 2.0

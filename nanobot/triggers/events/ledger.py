@@ -7,8 +7,8 @@ from datetime import datetime
 
 import msgspec
 
-from nanobot.cron.jobs import SILENT
-from nanobot.cron.schedule import zone_of
+from nanobot.triggers.cron.jobs import SILENT
+from nanobot.triggers.cron.schedule import zone_of
 from nanobot.triggers.events.sensor import Event
 
 HOUR = 3_600.0

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nanobot.triggers.events.aside import aside
 from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.threads import aside
 
 Crossing: TypeAlias = Literal["rose", "fell"]
 

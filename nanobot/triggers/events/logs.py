@@ -6,14 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.settings import LogSettings
-from nanobot.triggers.events.aside import aside
+from nanobot.config.settings.events import LogSettings
 from nanobot.triggers.events.burst import Burst, grown, over
 from nanobot.triggers.events.machine import amount
 from nanobot.triggers.events.matching import Matcher
 from nanobot.triggers.events.plain import plain
 from nanobot.triggers.events.sensor import Event
 from nanobot.triggers.events.tail import Cursor, new_lines
+from nanobot.triggers.events.threads import aside
 
 _SHOWN_LINES = 20
 _SHOWN_CHARS = 400

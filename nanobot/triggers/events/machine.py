@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from nanobot.settings import EventsSettings
+from nanobot.config.settings.events import EventsSettings
 from nanobot.triggers.events.levels import LevelSensor, Limits, Measure, Wording
 from nanobot.triggers.events.sensor import Unreadable
 

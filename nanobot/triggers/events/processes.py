@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.settings import ProcessSettings
-from nanobot.triggers.events.aside import aside
+from nanobot.config.settings.events import ProcessSettings
 from nanobot.triggers.events.sensor import Event, Unreadable
+from nanobot.triggers.events.threads import aside
 
 _SAME_SECONDS = 2.0
 """Two readings of when a process began may differ by as much."""

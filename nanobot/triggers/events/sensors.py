@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from nanobot.settings import EventsSettings
+from nanobot.config.settings.events import EventsSettings
 from nanobot.triggers.events.files import FilesSensor
 from nanobot.triggers.events.logs import LogSensor
 from nanobot.triggers.events.machine import level_sensors

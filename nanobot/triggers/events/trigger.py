@@ -11,12 +11,12 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.cron.schedule import zone_of
 from nanobot.ports import Clock
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.events.keeping import Keeping
+from nanobot.triggers.cron.schedule import zone_of
 from nanobot.triggers.events.ledger import Ledger, Terms, begun, due_in, ended, noted
 from nanobot.triggers.events.sensor import Off, Sensor, Unreadable
+from nanobot.triggers.events.state import Keeping
 
 _LAZY_SECONDS = 30.0
 """What has changed, and tells nobody anything, is kept so much later at the most."""

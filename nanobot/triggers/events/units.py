@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from nanobot.settings import UnitsSettings
+from nanobot.config.settings.events import UnitsSettings
 from nanobot.triggers.events.plain import plain
 from nanobot.triggers.events.sensor import Event, Off, Unreadable
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.settings import FilesSettings
+from nanobot.config.settings.events import FilesSettings
 from nanobot.triggers.events.burst import MOST, Burst
 from nanobot.triggers.events.files import FilesSensor, FilesState, moved
 from nanobot.triggers.events.globs import Globs

@@ -6,15 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.triggers.events.ledger import (
-    MOST_EVENTS,
-    Ledger,
-    Terms,
-    begun,
-    due_in,
-    ended,
-    noted,
-)
+from nanobot.triggers.events.ledger import MOST_EVENTS, Ledger, Terms, begun, due_in, ended, noted
 from nanobot.triggers.events.sensor import Event
 
 TERMS = Terms(host="box", zone="UTC", prompts={"disk": "Delete old logs."}, prompt="", per_hour=2)

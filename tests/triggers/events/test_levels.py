@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.settings import EventsSettings
+from nanobot.config.settings.events import EventsSettings
 from nanobot.triggers.events.levels import Level, LevelSensor, Limits, Measure, Wording, crossed
 from nanobot.triggers.events.machine import level_sensors
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from nanobot.settings import LogSettings
+from nanobot.config.settings.events import LogSettings
 from nanobot.triggers.events.burst import Burst
 from nanobot.triggers.events.logs import LogSensor, LogState, Read
 from nanobot.triggers.events.matching import Matcher

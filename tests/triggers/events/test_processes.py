@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.settings import ProcessSettings
+from nanobot.config.settings.events import ProcessSettings
 from nanobot.triggers.events.processes import Alive, Known, ProcessSensor, span
 from nanobot.triggers.events.sensor import Event, Unreadable
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot import config
+from nanobot.config import loader as config
 from nanobot.errors import ConfigError
 
 

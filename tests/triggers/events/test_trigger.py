@@ -8,10 +8,15 @@ from typing import Any
 
 import msgspec
 
-from nanobot.cron.jobs import Taken
+from nanobot.config.settings.events import (
+    EventsSettings,
+    FilesSettings,
+    LogSettings,
+    ProcessSettings,
+)
 from nanobot.errors import StoreError
-from nanobot.settings import EventsSettings, FilesSettings, LogSettings, ProcessSettings
-from nanobot.testing import ManualClock
+from nanobot.testing.machine import ManualClock
+from nanobot.triggers.cron.jobs import Taken
 from nanobot.triggers.events.ledger import Ledger, Terms
 from nanobot.triggers.events.sensor import Event, Off, Unreadable
 from nanobot.triggers.events.sensors import prompts_of, sensors_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.settings import UnitsSettings
+from nanobot.config.settings.events import UnitsSettings
 from nanobot.triggers.events.sensor import Off, Unreadable
 from nanobot.triggers.events.units import UnitsSensor
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from nanobot.bus.events import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.errors import ConfigError
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.ports import Capabilities, Intake, OutboundPart
 
 

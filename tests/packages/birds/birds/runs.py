@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.tasks.port import Made
-from nanobot.tasks.types import Bench, RunType
+from nanobot.agent.tasks.types import Bench, RunType
+from nanobot.session.tasks import Made
 
 
 class Count(msgspec.Struct, frozen=True):

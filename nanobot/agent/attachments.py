@@ -1,0 +1,101 @@
+"""How files read to the model: a line for each, and which pictures it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nanobot.messages import Attachment
+from nanobot.providers.base import ImagePart, ModelProfile
+from nanobot.session.entries import Entry, UserEntry
+
+IMAGE_TOKENS = 1_000
+"""About what a picture takes of a model's context; providers count some 85 to 1,600."""
+
+_MOST_IMAGES = 16
+_MOST_BYTES = 8 * 1024 * 1024
+# An image is one of so many thousand tokens of context: a small model is shown few.
+_CONTEXT_FOR_ONE = 4_000
+_NAME_CHARACTERS = 100
+
+
+def shown(entries: Sequence[Entry], start: int, profile: ModelProfile) -> frozenset[int]:
+    """The attachments (as `place` numbers them) that the model sees as pictures, from entry `start`
+    on.
+
+    A turn shows its first 16, or 8 MiB, however many come later in it. When a turn begins and those
+    before it show more than that, only the newest with half of it are shown from then on. So what
+    is shown changes in steps, between turns, and never within one.
+    """
+    if not profile.images:
+        return frozenset()
+    most = max(min(_MOST_IMAGES, profile.context_tokens // _CONTEXT_FOR_ONE), 1)
+    turns: list[dict[int, float]] = []
+    run_id = None
+    for entry in entries:
+        if entry.seq < start or not isinstance(entry.body, UserEntry):
+            continue
+        if entry.run_id != run_id:
+            run_id = entry.run_id
+            turns = [*_newest(turns), {}]
+        for index, file in enumerate(entry.body.attachments):
+            weight = max(1 / most, file.size / _MOST_BYTES)
+            if _visible(file) and sum(turns[-1].values()) + weight <= 1.000_001:
+                turns[-1][place(entry.seq, index)] = weight
+    return frozenset(one for turn in turns for one in turn)
+
+
+def place(seq: int, index: int) -> int:
+    """One number for an attachment of an entry."""
+    return seq * 10_000 + index
+
+
+def part(file: Attachment) -> ImagePart:
+    """The picture, without its bytes: whoever asks the model adds them."""
+    return ImagePart(mime=file.mime, data="", blob=file.blob)
+
+
+def line(file: Attachment, *, images: bool, seen: bool) -> str:
+    """The attachment in a line. `images`: the model sees pictures at all; `seen`: this one."""
+    what = "voice message" if file.kind == "audio" and file.text else file.kind
+    said = [_named(file, what)]
+    if file.text:
+        said.append(f"transcript: {file.text}")
+    if file.error:
+        said.append(file.error if file.path or file.text else f"not here: {file.error}")
+    elif file.coming:
+        said.append("not here: it did not come in time")
+    elif file.kind == "image" and not seen:
+        said.append("no longer shown to you" if images else "you cannot see pictures")
+    elif file.kind == "audio" and not file.text:
+        said.append("not transcribed")
+    elif file.kind == "document" and file.path:
+        said.append("read it with read_file")
+    return f"[{'; '.join(said)}]"
+
+
+def _visible(file: Attachment) -> bool:
+    return file.kind == "image" and bool(file.blob and file.mime) and not file.error
+
+
+def _newest(turns: list[dict[int, float]]) -> list[dict[int, float]]:
+    total = sum(sum(turn.values()) for turn in turns)
+    if total <= 1:
+        return turns
+    kept = list(turns)
+    while kept and total > 0.5:
+        total -= sum(kept.pop(0).values())
+    return kept
+
+
+def _named(file: Attachment, what: str) -> str:
+    name = (file.path or file.name).rpartition("/")[2][:_NAME_CHARACTERS]
+    # A name comes from a stranger: it must not break out of its line.
+    plain = "".join(c if c.isprintable() and c not in "[]" else "_" for c in name)
+    head = " ".join(word for word in (what, plain) if word)
+    if file.kind != "image" and file.size:
+        head = f"{head}, {_size(file.size)}"
+    return f"{head}: {file.path}" if file.path else head
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{max(count / 1e3, 0.1):.1f} kB"

@@ -1,0 +1,303 @@
+"""Budgets: how much may be spent in a day, by whom and on what, and what a call may still take.
+
+Pure: the ledger of the store brings what was used, and asks here whether a call fits. Everybody,
+each person, each chat, each job and each model is a level with limits of its own; a day begins at
+the configured hour of the configured zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Literal, Protocol, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
+from nanobot.errors import ConfigError, OverBudget
+from nanobot.messages import Origin
+from nanobot.session.usage import NOTHING, Row, Used, Wanted
+
+Level: TypeAlias = Literal["all", "person", "chat", "job", "model", "run"]
+Measure: TypeAlias = Literal["tokens", "cost", "requests"]
+
+LEVELS: tuple[Level, ...] = ("all", "person", "chat", "job", "model")
+LEAST_ANSWER = 64
+"""Tokens of an answer for which a call is still worth making."""
+
+_MEASURES: tuple[Measure, ...] = ("tokens", "cost", "requests")
+_BY_PEOPLE = frozenset({Origin.USER, Origin.API, Origin.APPROVAL, Origin.RUN})
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
+    """At most `amount` of a measure in a day (of level run: in one run), for `name`."""
+
+    level: Level
+    name: str
+    measure: Measure
+    amount: float
+
+    def used(self, used: Used) -> float:
+        """How much of it is gone."""
+        return float(getattr(used, self.measure))
+
+    @property
+    def key(self) -> str:
+        """Its name in the store."""
+        return f"{self.level} {self.measure} {self.name}"
+
+    def __str__(self) -> str:
+        if self.level == "run":
+            return f"{shown(self.measure, self.amount)} for one answer"
+        return f"{shown(self.measure, self.amount)} a day{self._whose}"
+
+    @property
+    def _whose(self) -> str:
+        told = {"all": "", "person": " for you", "chat": " for this chat"}
+        return told.get(self.level, f" for {self.name}")
+
+
+class Spender(msgspec.Struct, frozen=True, kw_only=True):
+    """On whose account a model call goes; an empty name is nobody's. `job_name` is what people
+    call the job."""
+
+    person: str
+    chat: str
+    job: str
+    model: str
+    job_name: str = ""
+
+    def names(self) -> dict[Level, str]:
+        """The accounts by their level; everybody's has no name."""
+        named: dict[Level, str] = {"all": ""}
+        for level in LEVELS[1:]:
+            if name := getattr(self, level):
+                named[level] = name
+        return named
+
+
+class Beginning(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that all of an answer began with, on whose accounts everything goes that it starts.
+    `job`: the id of its job, if it has one, and what people call it."""
+
+    run_id: str
+    origin: Origin
+    channel: str
+    chat_id: str
+    sender_id: str
+    job: str = ""
+    job_name: str = ""
+
+
+def spender(first: Beginning, model: str) -> Spender:
+    """The accounts of a call. What came by itself is a job's, not a person's."""
+    by_itself = first.origin not in _BY_PEOPLE
+    return Spender(
+        person="" if by_itself else f"{first.channel}:{first.sender_id}",
+        chat=f"{first.channel}:{first.chat_id}",
+        job=f"{first.origin}:{first.job or first.sender_id}" if by_itself else "",
+        model=model,
+        job_name=first.job_name if by_itself else "",
+    )
+
+
+class Period(msgspec.Struct, frozen=True):
+    """A day of spending: its name, and when it ends (unix seconds, and for people)."""
+
+    day: str
+    ends: float
+    until: str
+
+
+class Budgets:
+    """The limits of the configuration. Raises ConfigError for a zone that there is not."""
+
+    def __init__(
+        self, settings: BudgetSettings, local: str = "UTC", max_run_cost: float = 0.0
+    ) -> None:
+        self._settings = settings
+        self.max_run_cost = max_run_cost
+        self._zone_name = settings.zone or local
+        self._zone = _zone(self._zone_name, given=bool(settings.zone))
+        self._period = Period("", 0.0, "")
+        own = {"person": "people", "chat": "chats", "job": "jobs"}
+        tables: list[AllowanceSettings] = [settings]
+        for level in LEVELS[1:]:
+            tables += [*_named(settings, own.get(level, level)).values()]
+            tables += [_usual(settings, level)]
+        self.daily = any(_amount(one, measure) for one in tables for measure in _MEASURES)
+        """Whether there is any limit by the day."""
+        self.by_cost = any(_amount(one, "cost") for one in tables)
+        """Whether any of these is of cost."""
+
+    def period(self, now: float) -> Period:
+        """The day that `now` belongs to."""
+        known = self._period
+        if known.ends - 86_400 + 7_200 <= now < known.ends:  # well within: no day is shorter
+            return known
+        shift = timedelta(hours=self._settings.reset_hour)
+        local = datetime.fromtimestamp(now, UTC).astimezone(self._zone).replace(tzinfo=None)
+        day = (local - shift).date()
+        midnight = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - the zone follows
+        end = (midnight + timedelta(days=1) + shift).replace(tzinfo=self._zone)
+        until = f"{end:%H:%M} on {end:%Y-%m-%d} ({self._zone_name})"
+        self._period = Period(day.isoformat(), end.timestamp(), until)
+        return self._period
+
+    def since(self, now: float, days: int) -> str:
+        """The first of the last `days` days."""
+        today = datetime.fromisoformat(self.period(now).day)
+        return (today - timedelta(days=days - 1)).date().isoformat()
+
+    def limits(self, who: Spender) -> list[Limit]:
+        """Every limit by the day that concerns a call."""
+        if not self.daily:
+            return []
+        return [
+            Limit(level=level, name=name, measure=measure, amount=amount)
+            for level, name in who.names().items()
+            for measure in _MEASURES
+            if (amount := self._of(level, name, measure, who.job_name))
+        ]
+
+    def _of(self, level: Level, name: str, measure: Measure, job_name: str) -> float:
+        """0: no limit. What is set for one name goes before what is set for all of its level; a
+        job's id before its name."""
+        settings = self._settings
+        if level == "all":
+            return _amount(settings, measure)
+        tables = {"person": settings.people, "chat": settings.chats, "job": settings.jobs}
+        table = tables.get(level, settings.model)
+        own = [name, job_name] if level == "job" else [name]
+        for one in (table[known] for known in own if known in table):
+            found = getattr(one, f"{measure}_per_day")
+            if found is not None:
+                return float(found)
+        return _amount(_usual(settings, level), measure)
+
+    def run_limit(self) -> list[Limit]:
+        """The limit of a single run with all that it starts."""
+        if not self.max_run_cost:
+            return []
+        return [Limit(level="run", name="", measure="cost", amount=self.max_run_cost)]
+
+    def soft(self, limit: Limit, used: Used) -> bool:
+        """Whether so much of it is gone that people should know."""
+        return limit.used(used) >= self._settings.soft * limit.amount
+
+    def allowed(
+        self, limits: Iterable[Limit], used: Mapping[Level, Used], wanted: Wanted, period: Period
+    ) -> int:
+        """How many tokens the answer may have, at most those wanted, so that no limit is passed.
+
+        Raises OverBudget where that is too little for an answer."""
+        most, tightest = wanted.tokens_out, None
+        for limit in limits:
+            room = _room(limit, used.get(limit.level, NOTHING), wanted)
+            if room < most:
+                most, tightest = room, limit
+        if tightest is None or most >= min(LEAST_ANSWER, wanted.tokens_out):
+            return most
+        gone = used.get(tightest.level, NOTHING)
+        raise OverBudget(
+            refusal(tightest, gone, period),
+            "limit_cost" if tightest.level == "run" else "limit_budget",
+            of_model=tightest.level == "model",
+            until=0.0 if tightest.level == "run" else period.ends,
+        )
+
+
+def _room(limit: Limit, used: Used, wanted: Wanted) -> int:
+    """Tokens of an answer that the limit has room for; less than 0: not even for the prompt."""
+    left = limit.amount - limit.used(used)
+    if limit.measure == "requests":
+        return wanted.tokens_out if left >= 1 else -1
+    if limit.measure == "tokens":
+        return int(left) - wanted.tokens_in
+    price = wanted.price
+    if price is None:
+        return wanted.tokens_out
+    left -= wanted.tokens_in * price.prompt
+    if left < 0 or not price.completion:
+        return -1 if left < 0 else wanted.tokens_out
+    return int(min(left / price.completion, wanted.tokens_out))
+
+
+def refusal(limit: Limit, used: Used, period: Period) -> str:
+    """Why a call is not made: which limit, how much is used, when it ends."""
+    gone = shown(limit.measure, limit.used(used))
+    text = f"the budget of {limit} is used up ({gone} used or reserved)"
+    if limit.level == "run":
+        return text
+    return f"{text}; it starts again at {period.until}"
+
+
+def warning(limit: Limit, used: Used, period: Period) -> str:
+    """That a limit is near."""
+    share = min(int(100 * limit.used(used) / limit.amount), 100)
+    gone = shown(limit.measure, limit.used(used))
+    return f"{share} % of the budget of {limit} is used ({gone}), until {period.until}."
+
+
+def shown(measure: str, amount: float) -> str:
+    """An amount as people read it."""
+    if measure == "cost":
+        return money(amount)
+    unit = "model request" if measure == "requests" else "token"
+    return f"{amount:,.0f} {unit}{'' if amount == 1 else 's'}"
+
+
+def money(dollars: float) -> str:
+    """Dollars, with as many digits as small sums need."""
+    return f"${dollars:,.2f}" if dollars >= 1 or not dollars else f"${dollars:.4f}"
+
+
+def _amount(table: AllowanceSettings, measure: Measure) -> float:
+    return float(getattr(table, f"{measure}_per_day") or 0)
+
+
+def _usual(settings: BudgetSettings, level: Level) -> AllowanceSettings:
+    """What holds for each name of a level. Models have only limits of their own."""
+    nothing = AllowanceSettings()
+    tables = {"person": settings.person, "chat": settings.chat, "job": settings.job}
+    return tables.get(level, nothing)
+
+
+def _named(settings: BudgetSettings, table: str) -> Mapping[str, AllowanceSettings]:
+    found: Mapping[str, AllowanceSettings] = getattr(settings, table)
+    return found
+
+
+def _zone(name: str, *, given: bool) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        if not given:
+            return ZoneInfo("UTC")
+        raise ConfigError(
+            f'budgets.zone is {name!r}, which is no time zone: set it to one like "Europe/Berlin".'
+        ) from None
+
+
+class Left(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit, and what of it is used or reserved."""
+
+    level: Level
+    name: str
+    measure: Measure
+    limit: float
+    used: float
+    left: float
+
+
+class Spending(Protocol):
+    """What the store keeps of spending; each verb is one transaction."""
+
+    async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[Row]:
+        """What was used since a day: by `day` or by the names of a level, only of `who`."""
+        ...
+
+    async def standing(self, day: str, who: Spender) -> dict[Level, Used]:
+        """What is used and reserved of each account on a day."""
+        ...

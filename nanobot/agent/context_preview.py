@@ -1,0 +1,114 @@
+"""A glimpse: exactly what a session's model would be sent now, without asking it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nanobot.agent import step
+from nanobot.agent.active_run import Turn
+from nanobot.agent.context import context, estimate_tokens
+from nanobot.agent.context_view import ContextView, PartView, text_of
+from nanobot.agent.model_calls import Asker
+from nanobot.agent.settings import Models
+from nanobot.bus.core import Bus
+from nanobot.errors import NanobotError
+from nanobot.messages import Address, Origin, Role
+from nanobot.ports import Clock
+from nanobot.providers.base import ChatMessage
+from nanobot.session.entries import Entry, UserEntry
+from nanobot.session.runs import Claim, Lane, Run, Snapshot
+from nanobot.session.states import RunKind, RunState
+from nanobot.session.views import Records
+
+
+class Glimpse:
+    """Looks at sessions as their next model call would see them. Nothing is written."""
+
+    def __init__(
+        self, bus: Bus, asker: Asker, models: Models, records: Records, clock: Clock
+    ) -> None:
+        self._bus = bus
+        self._asker = asker
+        self._models = models
+        self._records = records
+        self._clock = clock
+
+    async def at(self, session_key: str) -> ContextView:
+        """The next call of a session, before whatever is said next. Raises NanobotError for one
+        that is not there, ModelError and ConfigError for its model."""
+        claim = await self._claim(session_key)
+        turn = Turn(claim, self._bus, self._clock)
+        _, profile = await self._models.pick(claim.model)
+        wanted = step.CallModel(call=1, overflowed=False)
+        snapshot, call, fresh = await self._asker.prepare(turn, wanted, profile)
+        system, *messages = context(turn.seen, snapshot, call)
+        parts = _parts(snapshot, messages)
+        return ContextView(
+            session_key=session_key,
+            model=profile.label,
+            context_tokens=profile.context_tokens,
+            tokens=sum(part.tokens for part in parts),
+            renewed=fresh,
+            parts=parts,
+            system=str(system.content),
+            tools=snapshot.tools if profile.tools else (),
+            messages=tuple(messages),
+        )
+
+    async def _claim(self, session_key: str) -> Claim:
+        """The claim of the session's run, or of one that somebody would begin now."""
+        row = await self._bus.journal.session(session_key)
+        standing = await self._records.standing(session_key)
+        if row is None or standing is None:
+            raise NanobotError(f"There is no session {session_key}; `sessions list` shows those.")
+        entries = await self._bus.journal.history(session_key)
+        return Claim(
+            lane=Lane(session_key, 0),
+            run=row.run or _next_run(session_key, entries),
+            entries=entries,
+            window_from=standing.window_from,
+            prompt=standing.prompt,
+            flavour=standing.flavour,
+            model=row.model,
+        )
+
+
+def _next_run(session_key: str, entries: tuple[Entry, ...]) -> Run:
+    said = [entry.body for entry in entries if isinstance(entry.body, UserEntry)]
+    last = said[-1] if said else None
+    return Run(
+        id="next",
+        session_key=session_key,
+        kind=RunKind.CHAT,
+        state=RunState.QUEUED,
+        origin=Origin.USER,
+        address=last.address if last else Address("cli", "direct"),
+        sender_id=last.sender_id if last else "local",
+        role=last.role if last else Role.OWNER,
+        reply_to=None,
+        first_seq=0,
+        attempts=0,
+        created_at=0.0,
+    )
+
+
+def _parts(snapshot: Snapshot, messages: list[ChatMessage]) -> tuple[PartView, ...]:
+    found, at = [], 0
+    for name, length in snapshot.parts or (("prompt", len(snapshot.system)),):
+        text = snapshot.system[at : at + length]
+        at += length + 2
+        found.append(PartView(name=f"system: {name}", tokens=estimate_tokens(text)))
+    if snapshot.tools:
+        size = len(msgspec.json.encode(snapshot.tools)) // 3
+        found.append(PartView(name=f"tools ({len(snapshot.tools)})", tokens=size))
+    past, last = messages[:-1], messages[-1:]
+    if past:
+        tokens = sum(_tokens(message) for message in past)
+        found.append(PartView(name=f"history ({len(past)} messages)", tokens=tokens))
+    ends = (PartView(name=f"last message ({m.role})", tokens=_tokens(m)) for m in last)
+    return (*found, *ends)
+
+
+def _tokens(message: ChatMessage) -> int:
+    calls = sum(estimate_tokens(call.arguments) for call in message.tool_calls)
+    return estimate_tokens(text_of(message)) + calls

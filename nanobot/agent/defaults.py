@@ -1,0 +1,55 @@
+"""What an agent of the library has unless it is given others: tools, and a place for files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nanobot.config.loader import home_of
+from nanobot.config.settings.tools import ExecSettings, WebToolSettings
+from nanobot.system import environment, local_zone
+from nanobot.tools.cron import cron_tool
+from nanobot.tools.files.tools import file_tools
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.shell.exec import Terms, exec_tool
+from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
+from nanobot.tools.skill import skill_tool
+from nanobot.tools.web.tools import web_tools
+from nanobot.triggers.cron.service import CronService
+from nanobot.workspace.blobs import Blobs, MemoryBlobs
+from nanobot.workspace.confinement import Roots
+from nanobot.workspace.received import Received
+from nanobot.workspace.skills import Skills
+
+
+def keeper(workspace: Path, blobs: Path | None) -> Received:
+    """Keeps the files that come with a program's messages: in the workspace, and what pictures are
+    shown from in `blobs` (None: in memory)."""
+    roots = Roots(workspace, hidden=(home_of(environment()),))
+    return Received(MemoryBlobs() if blobs is None else Blobs(blobs), roots)
+
+
+def default_tools(
+    workspace: Path,
+    exec_: ExecSettings,
+    *,
+    everywhere: bool = False,
+    brave_api_key: str = "",
+    cron: CronService | None = None,
+) -> ToolRegistry:
+    """Files, commands, skills and the web, with jobs if there is a service for them. nanobot's home
+    stays out of reach but for the workspace; `everywhere`: nothing else does."""
+    environ = environment()
+    hidden = (home_of(environ),)
+    bwrap = None if exec_.sandbox == "off" else find_bwrap()
+    sandbox = Sandbox(bwrap, hidden=hidden, environment=environ)
+    tools = ToolRegistry()
+    for tool in (
+        *file_tools(Roots(workspace, hidden=hidden, everywhere=everywhere)),
+        skill_tool(Skills(workspace, environ)),
+        exec_tool(sandbox, workspace, Terms(network=exec_.network, timeout=exec_.timeout)),
+        *web_tools(WebToolSettings(brave_api_key=brave_api_key)),
+    ):
+        tools.register(tool)
+    if cron is not None:
+        tools.register(cron_tool(cron.book(local_zone(environ))))
+    return tools

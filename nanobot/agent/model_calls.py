@@ -1,0 +1,352 @@
+"""One model call: steer, fix prompt and window in the log, then ask within the time left."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+
+import msgspec
+from loguru import logger
+
+from nanobot.agent import step
+from nanobot.agent.active_run import Turn
+from nanobot.agent.compaction import Compaction
+from nanobot.agent.context import Room, context, plan_window, summary_tokens
+from nanobot.agent.prompt import Persona, digest, flavour
+from nanobot.agent.settings import Models, RunSettings
+from nanobot.agent.summaries import latest
+from nanobot.bus.core import Bus
+from nanobot.errors import (
+    ConfigError,
+    ContextOverflow,
+    ModelError,
+    ModelMissing,
+    ModelProtocolError,
+    ModelRateLimited,
+    ModelRefused,
+    ModelUnreachable,
+    NanobotError,
+    OverBudget,
+)
+from nanobot.messages import EventKind
+from nanobot.ports import Clock
+from nanobot.providers.base import (
+    ChatMessage,
+    Completion,
+    LLMProvider,
+    ModelProfile,
+    ModelRequest,
+    ReasoningDelta,
+    Retrying,
+    TextDelta,
+    ToolCall,
+)
+from nanobot.session.entries import (
+    ModelCallEntry,
+    NoteEntry,
+    PromptEntry,
+    ReplyEntry,
+    SummaryEntry,
+    UserEntry,
+)
+from nanobot.session.runs import Snapshot
+from nanobot.text import clean
+from nanobot.tools.registry import ToolRegistry
+
+_MAX_OVERFLOWS = 3
+
+
+_FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, ConfigError)
+
+
+"""What another model may do better. A prompt that does not fit is cut instead."""
+
+
+class Asker:
+    """Makes the model calls of runs."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        models: Models,
+        tools: ToolRegistry,
+        persona: Persona,
+        clock: Clock,
+        settings: RunSettings,
+    ) -> None:
+        self._bus = bus
+        self._journal = bus.journal
+        self._models = models
+        self._tools = tools
+        self._persona = persona
+        self._clock = clock
+        self.settings = settings
+        self._compaction = Compaction(bus.journal, clock, persona.lasting)
+        self._snapshots: dict[str, Snapshot] = {}
+
+    async def call(self, turn: Turn, wanted: step.CallModel) -> None:
+        """Steer, fix the prompt and the window in the log, then ask."""
+        if self.settings.steer and self._bus.mail_came(turn.run.session_key):
+            lane, run = turn.lane, turn.run
+            steered = await self._journal.take_pending(lane, run, self.settings.zone)
+            turn.recorded(steered)
+            if steered:
+                taken = [e.body.inbound_id for e in steered if isinstance(e.body, UserEntry)]
+                turn.emit(EventKind.STATUS, state="steered", inbound_ids=taken)
+        began = self._clock.monotonic()
+        try:
+            reply = await self._one_model(turn, wanted)
+        except ContextOverflow as error:
+            await self._overflowed(turn, error)
+        except OverBudget as error:
+            if not error.of_model:
+                raise
+            await self._fall_back(turn, error, self._clock.monotonic() - began)
+        except _FOR_GOOD as error:
+            await self._fall_back(turn, error, self._clock.monotonic() - began)
+        else:
+            turn.unrecorded.append(reply)
+            calls = len(reply.tool_calls)
+            turn.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls)
+
+    async def compact(self, turn: Turn) -> SummaryEntry | None:
+        """Sum up everything before this run; None if there is nothing, or the model cannot. Raises
+        ModelError or ConfigError when there is no model."""
+        if not any(isinstance(body, SummaryEntry) for body in turn.bodies):  # before a crash
+            provider, profile = await self._models.pick(turn.model)
+            await self._compaction.summarise(turn, provider, profile, turn.log[-1].seq)
+        return next((body for body in turn.bodies if isinstance(body, SummaryEntry)), None)
+
+    async def _one_model(self, turn: Turn, wanted: step.CallModel) -> ReplyEntry:
+        """Ask the model whose turn it is: the session's, or the first that has not failed yet."""
+        failed, others = len(_failures(turn)), self.settings.fallback_models
+        label = others[min(failed, len(others)) - 1] if failed and others else None
+        label = label or turn.terms.model or turn.model
+        provider, profile = await self._models.pick(label)
+        snapshot, call = await self._start_model(turn, wanted, provider, profile)
+        turn.begin_call(call.call)
+        request = ModelRequest(
+            model=profile.name,
+            messages=_with_history(turn, context(turn.seen, snapshot, call)),
+            tools=snapshot.tools if profile.tools else (),
+            temperature=call.temperature,
+            max_tokens=call.max_tokens,
+        )
+        return await self._ask(turn, provider, request, call)
+
+    async def _fall_back(self, turn: Turn, error: NanobotError, seconds: float) -> None:
+        """Note that a model failed, so that the next step asks the one after it, for the rest of
+        the run. Raises when there is none."""
+        failures, others = _failures(turn), self.settings.fallback_models
+        if len(failures) >= len(others):
+            if failures and not isinstance(error, OverBudget):
+                raise ModelError(" ".join([*failures, str(error)])) from error
+            raise error
+        label = others[len(failures)]
+        logger.warning("run {}: {} is asked, because: {}", turn.run.id, label, error)
+        ms = max(int(seconds * 1000), 0)
+        note = NoteEntry(what="fallback", text=str(error), ms=ms, retries=turn.retries)
+        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
+        turn.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
+
+    async def prepare(
+        self, turn: Turn, wanted: step.CallModel, profile: ModelProfile
+    ) -> tuple[Snapshot, ModelCallEntry, bool]:
+        """What a call would be given, and whether its prompt is a new one. Nothing is written."""
+        kept = None
+        if turn.prompt is not None and turn.flavour == _flavour(turn, profile):
+            kept = await self._snapshot(turn.prompt)
+        snapshot = kept or await self._fresh(turn, profile)
+        max_tokens = min(self.settings.max_tokens, max(profile.context_tokens // 4, 64))
+        summary = latest(turn.seen)
+        room = Room(
+            profile=profile,
+            fixed=len(msgspec.json.encode(snapshot)) // 3 + summary_tokens(summary),
+            max_tokens=max_tokens,
+            max_history=self.settings.max_history,
+        )
+        begin = turn.window_from if summary is None else max(turn.window_from, summary.upto + 1)
+        window = plan_window(turn.seen, begin, room, overflowed=wanted.overflowed)
+        if window.start != turn.window_from:
+            kept, snapshot = None, await self._fresh(turn, profile)
+        call = ModelCallEntry(
+            call=wanted.call,
+            prompt=turn.prompt if kept is not None and turn.prompt else digest(snapshot),
+            window_from=window.start,
+            profile=profile,
+            estimate=window.estimate,
+            temperature=self.settings.temperature,
+            max_tokens=max_tokens,
+        )
+        return snapshot, call, kept is None
+
+    async def _start_model(
+        self, turn: Turn, wanted: step.CallModel, provider: LLMProvider, profile: ModelProfile
+    ) -> tuple[Snapshot, ModelCallEntry]:
+        snapshot, call, fresh = await self.prepare(turn, wanted, profile)
+        if call.window_from != turn.window_from and turn.terms.history is None:
+            try:
+                await self._compaction.summarise(turn, provider, profile, call.window_from - 1)
+            except OverBudget as error:  # the answer may still be within it
+                logger.warning("run {}: no summary of what was before: {}", turn.run.id, error)
+            snapshot = await self._fresh(turn, profile)  # what was learnt may be in it
+            call = msgspec.structs.replace(call, prompt=digest(snapshot))
+        bodies: list[PromptEntry | ModelCallEntry] = [call]
+        if fresh:
+            bodies.insert(0, PromptEntry(digest=call.prompt, flavour=_flavour(turn, profile)))
+        renewed = snapshot if fresh else None
+        made = await self._journal.start_model(turn.lane, turn.run, bodies, renewed)
+        turn.recorded(made)
+        if isinstance(made[-1].body, ModelCallEntry):
+            call = made[-1].body  # a budget may have cut what the answer may take
+        turn.window_from, turn.prompt = call.window_from, call.prompt
+        turn.flavour = _flavour(turn, profile)
+        self._snapshots[call.prompt] = snapshot
+        return snapshot, call
+
+    async def _fresh(self, turn: Turn, profile: ModelProfile) -> Snapshot:
+        """The prompt of the persona, as far as the terms of the run do not say otherwise."""
+        terms = turn.terms
+        offered = sorted(
+            self._tools.offered(turn.run.role, turn.may_call),
+            key=lambda spec: _place(spec.name, terms.tool_order),
+        )
+        made = await self._persona.shown(
+            profile, tuple(offered), turn.scope, private=turn.with_owner
+        )
+        if terms.system_prompt is not None:
+            made = msgspec.structs.replace(made, system=terms.system_prompt, parts=())
+        if not terms.told:
+            return made
+        parts = (*made.parts, ("told", len(terms.told))) if made.parts else ()
+        return msgspec.structs.replace(made, system=f"{made.system}\n\n{terms.told}", parts=parts)
+
+    async def _snapshot(self, name: str) -> Snapshot:
+        found = self._snapshots.get(name)
+        if found is None:
+            found = await self._journal.snapshot(name)
+            self._snapshots[name] = found
+        return found
+
+    async def _ask(
+        self, turn: Turn, provider: LLMProvider, request: ModelRequest, call: ModelCallEntry
+    ) -> ReplyEntry:
+        """One model call, bounded by what is left of the run's seconds."""
+        began = self._clock.monotonic()
+        spent = step.elapsed_ms(turn.bodies) / 1000
+        left = max(turn.limits(self.settings.limits).max_run_seconds - spent, 0.05)
+        answer: Completion | None = None
+        # With others behind it a model must begin to answer within its share of the time.
+        behind = max(len(self.settings.fallback_models) - len(_failures(turn)), 0)
+        share = left / (1 + behind)
+        limit = asyncio.timeout(share)
+        ends = asyncio.get_running_loop().time() + left
+        try:
+            async with limit:
+                answer = await self._listen(turn, provider, request, lambda: limit.reschedule(ends))
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            if behind and limit.when() != ends:
+                raise ModelUnreachable(
+                    f"{call.profile.label} was silent for {share:.0f} s."
+                ) from None
+            logger.warning("run {}: the model call was cut at the run's time limit", turn.run.id)
+        ms = max(int((self._clock.monotonic() - began) * 1000), 0)
+        if answer is None:
+            spent_all = max(ms, int(left * 1000) + 1)
+            said = clean(turn.partial)
+            tries = turn.retries
+            return ReplyEntry(call=call.call, text=said, partial=True, ms=spent_all, retries=tries)
+        return ReplyEntry(
+            call=call.call,
+            text=clean(answer.text),
+            reasoning=clean(answer.reasoning),
+            tool_calls=tuple(
+                self._tools.resolved(
+                    ToolCall(clean(asked.id), clean(asked.name), clean(asked.arguments))
+                )
+                for asked in answer.tool_calls
+            ),
+            finish_reason=answer.finish_reason,
+            usage=answer.usage,
+            ms=ms,
+            retries=turn.retries,
+        )
+
+    async def _listen(
+        self,
+        turn: Turn,
+        provider: LLMProvider,
+        request: ModelRequest,
+        begun: Callable[[], None],
+    ) -> Completion:
+        answer: Completion | None = None
+        silent = True
+        async for delta in provider.chat_stream(request):
+            if silent and not isinstance(delta, Retrying):
+                silent = False
+                begun()
+            if isinstance(delta, Completion):
+                answer = delta
+            else:
+                _tell(turn, delta)
+        if answer is not None:
+            return answer
+        raise ModelProtocolError("the provider's stream ended without an answer")
+
+    async def _overflowed(self, turn: Turn, error: ContextOverflow) -> None:
+        """The prompt did not fit: note it, so that the next step cuts the window."""
+        notes = sum(isinstance(b, NoteEntry) and b.what == "overflow" for b in turn.bodies)
+        if notes >= _MAX_OVERFLOWS:
+            raise error
+        note = NoteEntry(what="overflow", text=str(error))
+        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
+
+
+def _failures(turn: Turn) -> list[str]:
+    """What the models said that failed in this run, the configured one first."""
+    return [b.text for b in turn.bodies if isinstance(b, NoteEntry) and b.what == "fallback"]
+
+
+def _flavour(turn: Turn, profile: ModelProfile) -> str:
+    """A prompt made for the terms of one run serves no other."""
+    terms, private = turn.terms, turn.with_owner
+    common = flavour(profile, turn.run.role, private=private, scope=turn.scope)
+    of_run = (terms.system_prompt, terms.tools, terms.tool_order, terms.told)
+    if of_run == (None, None, (), ""):
+        return common
+    own = msgspec.json.encode(of_run)
+    return f"{common}+{hashlib.sha256(own).hexdigest()[:16]}"
+
+
+def _place(name: str, order: tuple[str, ...]) -> int:
+    return order.index(name) if name in order else len(order)
+
+
+def _with_history(turn: Turn, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
+    """With the past that the caller gave, in the place of the session's own."""
+    given = turn.terms.history
+    if not given:
+        return messages
+    system, *rest = messages
+    past = (
+        ChatMessage(role="assistant" if role == "assistant" else "user", content=text)
+        for role, text in given
+    )
+    return (system, *past, *rest)
+
+
+def _tell(turn: Turn, delta: TextDelta | ReasoningDelta | Retrying) -> None:
+    """Keep what was said, and show it to whoever watches."""
+    if isinstance(delta, Retrying):
+        turn.partial = ""
+        turn.retries += 1
+        turn.emit(EventKind.STATUS, state="retrying", why=delta.why, delay=delta.delay)
+        return
+    if isinstance(delta, TextDelta):
+        turn.partial += delta.text
+    if turn.watched:
+        kind = "text" if isinstance(delta, TextDelta) else "reasoning"
+        turn.emit(EventKind.MODEL_DELTA, **{kind: delta.text})

@@ -1,0 +1,361 @@
+"""Programs: what they ask of a run, what they get of it, and one way to ask, from near and far."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+
+import msgspec
+
+from nanobot.agent.worker import Lanes
+from nanobot.bus.core import Bus, Subscription
+from nanobot.errors import NanobotError, RunConflict, UsageError
+from nanobot.messages import (
+    Address,
+    EventKind,
+    InboundMessage,
+    Origin,
+    Role,
+    RunEvent,
+    RunTerms,
+    Sender,
+)
+from nanobot.ports import Clock, Ids
+from nanobot.session.inbox import Admission
+from nanobot.session.journal import Journal
+from nanobot.session.runs import Ending, Outcome, RunUsage
+from nanobot.session.states import RunKind, RunState
+from nanobot.text import MAX_TEXT, clean, without_controls
+
+_LOOK_SECONDS = 1.0
+
+
+ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
+
+
+class Errands:
+    """Asks for runs in the lanes of an agent, by messages that bring the run's id with them.
+
+    `attends` says whether the asker has to drive the lane itself, because nobody else serves.
+    """
+
+    def __init__(self, bus: Bus, lanes: Lanes, clock: Clock, attends: Callable[[], bool]) -> None:
+        self._bus = bus
+        self._lanes = lanes
+        self._clock = clock
+        self._attends = attends
+
+    @asynccontextmanager
+    async def followed(
+        self, message: InboundMessage, session_key: str
+    ) -> AsyncIterator[AsyncIterator[RunEvent]]:
+        """Ask, and follow the run to its end: the last event is the one of kind `end`.
+
+        Whoever asks for a known id follows the run that has it. Raises RunConflict when that was
+        asked for with other input. Whoever leaves early leaves the run as it is: it goes on with
+        whoever serves its lane next.
+        """
+        run_id = message.dedupe_key
+        watching = self._bus.subscribe(session_key)
+        try:
+            await self._admit(message, session_key)
+            work = self._accompany(watching, message.address, run_id)
+            company = asyncio.get_running_loop().create_task(work, name=f"errand {run_id}")
+            try:
+                yield _of_run(watching, run_id)
+            finally:
+                company.cancel()
+                with suppress(asyncio.CancelledError):
+                    await company
+                self._bus.wake(session_key, RunKind.CHAT)
+        finally:
+            self._bus.unsubscribe(watching)
+
+    async def outcome(self, address: Address, run_id: str) -> Outcome | None:
+        """How far a run has come that was asked for from there."""
+        return await self._bus.journal.outcome(address, run_id)
+
+    async def abort(self, address: Address, run_id: str) -> bool:
+        """End a run, or take back what was asked, for good. False: it had ended, or is unknown."""
+        known = await self.outcome(address, run_id)
+        if known is None or known.state in ENDED:
+            return False
+        partial = self._lanes.partial(known.session_key)
+        said = () if partial is None or known.state is RunState.QUEUED else (partial,)
+        ending = Ending(state=RunState.ABORTED, bodies=said, error="aborted")
+        ended = await self._bus.journal.abort(address, run_id, ending)
+        if ended is not None:
+            self._bus.stopped(ended)
+        self._bus.wake(known.session_key, RunKind.CHAT)
+        return True
+
+    async def _admit(self, message: InboundMessage, session_key: str) -> None:
+        text = without_controls(message.text)
+        if not (text.strip() or message.attachments) or len(text) > MAX_TEXT:
+            raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
+        asked = msgspec.structs.replace(message, text=text)
+        admission = Admission(message=asked, session_key=session_key, role=Role.OWNER)
+        (taken,) = await self._bus.admit(message.address.channel, [admission])
+        if taken.refused:
+            raise NanobotError(f"too much is waiting in {session_key} already; it was not taken")
+        if taken.fresh:
+            return
+        known = await self.outcome(message.address, message.dedupe_key)
+        if known is None or known.session_key != session_key or not _same(known.message, asked):
+            raise RunConflict(f"run {message.dedupe_key} was asked for with other input")
+
+    async def _accompany(self, watching: Subscription, address: Address, run_id: str) -> None:
+        """Serve the lane if nobody does; say that the run ended if nobody here saw it."""
+        while True:
+            known = await self.outcome(address, run_id)
+            if known is None:
+                return
+            if known.state in ENDED:
+                watching.offer(end_of(known, self._clock.now()))
+                return
+            if not self._attends() or not await self._lanes.attend(known.session_key):
+                await self._clock.sleep(_LOOK_SECONDS)
+
+
+def end_of(known: Outcome, at: float) -> RunEvent:
+    """The last event of a run, from what is recorded."""
+    return RunEvent(
+        run_id=known.run_id,
+        session_key=known.session_key,
+        model_call=known.usage.model_calls,
+        seq=0,
+        kind=EventKind.END,
+        at=at,
+        payload={"state": str(known.state), "text": known.text, "error": known.error},
+    )
+
+
+def _same(known: InboundMessage, asked: InboundMessage) -> bool:
+    return (known.text, known.terms) == (asked.text, asked.terms)
+
+
+async def _of_run(watching: Subscription, run_id: str) -> AsyncIterator[RunEvent]:
+    async for event in watching:
+        if event.run_id == run_id:
+            yield event
+            if event.kind is EventKind.END:
+                return
+
+
+class Spoken:
+    """The text of a run's model calls as it streams. A watcher may lose events; what is missing
+    of a call is made up for at its end."""
+
+    def __init__(self) -> None:
+        self._call = 0
+        self._said = ""
+
+    def heard(self, event: RunEvent) -> str:
+        """What this event adds."""
+        if event.model_call != self._call:
+            self._call, self._said = event.model_call, ""
+        if event.kind is EventKind.MODEL_DELTA:
+            piece = str(event.payload.get("text", ""))
+            self._said += piece
+            return piece
+        if event.kind is EventKind.ASSISTANT_MESSAGE:
+            whole = str(event.payload.get("text", ""))
+            missing = whole.removeprefix(self._said) if whole.startswith(self._said) else ""
+            self._said = whole
+            return missing
+        return ""
+
+
+WHERE = Address("api", "runs")
+
+
+"""What programs ask comes from one place, so that a run's id is known whatever its session."""
+
+
+_ME = Sender("local", "you")
+
+
+class ToolPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run may do with tools. Calls with effects are made one after another, others side by
+    side, `max_parallel` of them at a time (None: as many as usual).
+
+    `require_approval_by_default`: the run waits at each call that no rule of the configuration
+    allows. An event of kind `approval` has its `id`, and Agent.decide the answer."""
+
+    enabled: bool = True
+    allow_list: tuple[str, ...] | None = None
+    max_parallel: int | None = None
+    max_calls_per_run: int | None = None
+    require_approval_by_default: bool = False
+
+
+class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run may go; None is as configured."""
+
+    max_iterations: int | None = None
+    max_tool_rounds: int | None = None
+    max_run_ms: int | None = None
+
+
+class RunInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program asks for.
+
+    The last of `messages` ({"role": "user", "content": TEXT}) is the question; messages before it
+    are the past that the model sees instead of the session's own. Without `session_key` the run
+    has a session of its own. `run_id` is the caller's name for the run, made up if it is empty.
+    `runtime_init_data` and `runtime_hints` stand, sorted, at the end of the system prompt.
+    """
+
+    messages: Sequence[Mapping[str, str]]
+    session_key: str = ""
+    run_id: str = ""
+    system_prompt_override: str | None = None
+    allowed_tools: tuple[str, ...] | None = None
+    tool_order: tuple[str, ...] = ()
+    tool_policy: ToolPolicy = ToolPolicy()
+    limits: RunLimits = RunLimits()
+    auto_create_session: bool = True
+    runtime_init_data: Mapping[str, str] = {}
+    runtime_hints: Mapping[str, str] = {}
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended: completed, failed or aborted. `message` is its final answer, or the line
+    why there is none; `error` names what went wrong."""
+
+    session_key: str
+    run_id: str
+    status: RunState
+    message: str
+    error: str | None = None
+    usage: RunUsage = RunUsage()
+
+
+class Programs:
+    """Runs for programs, in the lanes of one agent."""
+
+    def __init__(self, errands: Errands, journal: Journal, clock: Clock, ids: Ids) -> None:
+        self._errands = errands
+        self._journal = journal
+        self._clock = clock
+        self._ids = ids
+
+    async def stream(self, asked: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
+        """The run's events from now on, then its result. A known id attaches, or gives the result
+        that is recorded. Raises RunConflict for a known id with other input, and UsageError for
+        what is wrong with it or cannot be done."""
+        message, session_key = self._message(asked)
+        known = await self._errands.outcome(WHERE, message.dedupe_key)
+        missing = known is None and await self._journal.session(session_key) is None
+        if missing and not asked.auto_create_session:
+            raise UsageError(f"session_key: there is no session {session_key}")
+        async with self._errands.followed(message, session_key) as events:
+            async for event in events:
+                yield event
+        yield await self._result(message.dedupe_key)
+
+    async def abort(self, run_id: str) -> bool:
+        """End the run for good; False if it had ended. Raises UsageError for an unknown one."""
+        if await self._errands.outcome(WHERE, run_id) is None:
+            raise UsageError(f"run_id: no program asked for a run {run_id}")
+        return await self._errands.abort(WHERE, run_id)
+
+    async def _result(self, run_id: str) -> RunResult:
+        known = await self._errands.outcome(WHERE, run_id)
+        if known is None:
+            raise UsageError(f"run {run_id} was deleted")
+        return RunResult(
+            session_key=known.session_key,
+            run_id=run_id,
+            status=known.state,
+            message=known.text,
+            error=known.error,
+            usage=known.usage,
+        )
+
+    def _message(self, asked: RunInput) -> tuple[InboundMessage, str]:
+        _check(asked)
+        run_id = asked.run_id or self._ids.run_id()
+        session_key = asked.session_key or f"api:{run_id}"
+        *past, question = asked.messages
+        terms = RunTerms(
+            run_id=run_id,
+            digest=_digest(asked),
+            direct=True,
+            max_iterations=asked.limits.max_iterations,
+            max_tool_rounds=asked.limits.max_tool_rounds,
+            max_run_seconds=_seconds(asked.limits.max_run_ms),
+            max_tool_calls=asked.tool_policy.max_calls_per_run,
+            max_parallel=asked.tool_policy.max_parallel,
+            approve=asked.tool_policy.require_approval_by_default,
+            tools=_tools(asked),
+            tool_order=tuple(asked.tool_order),
+            system_prompt=asked.system_prompt_override,
+            told=_told(asked),
+            history=tuple((one["role"], one["content"]) for one in past) if past else None,
+        )
+        message = InboundMessage(
+            address=WHERE,
+            message_id=run_id,
+            dedupe_key=run_id,
+            sender=_ME,
+            text=question["content"],
+            sent_at=self._clock.now(),
+            origin=Origin.API,
+            terms=terms,
+        )
+        return message, session_key
+
+
+def _check(asked: RunInput) -> None:
+    """Raises UsageError naming what is wrong."""
+    if not asked.messages or asked.messages[-1].get("role") != "user":
+        raise UsageError("messages: the last one is the question and has the role user")
+    for one in asked.messages:
+        if one.get("role") not in ("user", "assistant") or not isinstance(one.get("content"), str):
+            raise UsageError("messages: each has a role (user or assistant) and content (text)")
+    if not asked.session_key and not asked.auto_create_session:
+        raise UsageError("session_key: name one, or let auto_create_session be true")
+    limits, most = asked.limits, asked.tool_policy.max_calls_per_run
+    for name, least, value in (
+        ("limits.max_iterations", 1, limits.max_iterations),
+        ("limits.max_tool_rounds", 0, limits.max_tool_rounds),
+        ("limits.max_run_ms", 1, limits.max_run_ms),
+        ("tool_policy.max_calls_per_run", 0, most),
+        ("tool_policy.max_parallel", 1, asked.tool_policy.max_parallel),
+    ):
+        if value is not None and value < least:
+            raise UsageError(f"{name}: at least {least}")
+
+
+def _digest(asked: RunInput) -> str:
+    return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+
+
+def _seconds(ms: int | None) -> float | None:
+    return None if ms is None else ms / 1000
+
+
+def _told(asked: RunInput) -> str:
+    """What the caller gives the run to know, the same bytes for the same data."""
+    parts = []
+    for head, given in (
+        ("What is known for this run:", asked.runtime_init_data),
+        ("Hints for this run:", asked.runtime_hints),
+    ):
+        if given:
+            parts.append("\n".join([head, *(f"- {key}: {given[key]}" for key in sorted(given))]))
+    return clean("\n\n".join(parts))
+
+
+def _tools(asked: RunInput) -> tuple[str, ...] | None:
+    """What both lists allow; None: all."""
+    allowed, policy = asked.allowed_tools, asked.tool_policy
+    if not policy.enabled:
+        return ()
+    if policy.allow_list is None:
+        return None if allowed is None else tuple(sorted(set(allowed)))
+    wanted = policy.allow_list if allowed is None else allowed
+    return tuple(sorted(set(wanted) & set(policy.allow_list)))

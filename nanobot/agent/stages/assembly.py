@@ -1,0 +1,87 @@
+"""The stages as the configuration wants them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from loguru import logger
+
+from nanobot.agent.settings import Models
+from nanobot.agent.stages.helpers import Helpers
+from nanobot.agent.stages.recall import AskingRecall, AutoRecall, Recall
+from nanobot.agent.stages.remember import Remembering, RememberRecords
+from nanobot.agent.stages.stages import Mind
+from nanobot.agent.stages.triage import Triage, View
+from nanobot.config.settings.agent import AgentSettings
+from nanobot.memory.port import MemoryPort
+from nanobot.ports import Clock
+from nanobot.session.journal import Journal
+from nanobot.session.states import as_people_see
+from nanobot.session.tasks import TaskStarter
+from nanobot.session.views import Records
+from nanobot.tools.registry import ToolRegistry
+
+
+class Around(NamedTuple):
+    """What the stages work with. Without a memory nothing is recalled or remembered. `propose`:
+    what is remembered waits for a person's word."""
+
+    journal: Journal
+    records: Records
+    remembered: RememberRecords
+    models: Models
+    clock: Clock
+    starter: TaskStarter
+    memory: MemoryPort | None = None
+    propose: bool = False
+
+
+class Stages(NamedTuple):
+    """What comes before a run's acting, and the service that remembers afterwards (None: off)."""
+
+    mind: Mind
+    remembering: Remembering | None = None
+
+    async def remember(self) -> None:
+        """Remember until cancelled, or nothing at all."""
+        if self.remembering is not None:
+            await self.remembering.run()
+
+
+def stages_of(settings: AgentSettings, around: Around, tools: ToolRegistry) -> Stages:
+    """The stages of a gateway; what they bring for the model is among its tools after."""
+    journal, clock, memory = around.journal, around.clock, around.memory
+    helpers = Helpers(around.models)
+    triage = auto = asking = remembering = None
+    if settings.triage == "decision":
+        strange = set(settings.decision.allowed_run_types) - set(around.starter.types)
+        if strange:
+            logger.warning(
+                "agent.decision.allowed_run_types: there is no type {}; there are {}",
+                *(", ".join(sorted(strange)), ", ".join(around.starter.types)),
+            )
+        view = View(memory, _Recent(around.records))
+        triage = Triage(journal, helpers, around.starter, clock, settings.decision, view)
+    if memory is not None:
+        recall = Recall(memory, settings.recall_top_k)
+        if settings.recall == "auto":
+            auto = AutoRecall(recall, journal, helpers, clock)
+        if settings.recall == "ask":
+            asking = AskingRecall(recall, helpers, settings.max_cognition_rounds)
+            tools.register(asking.tool())
+        if settings.remember == "summary":
+            remembering = Remembering(around.remembered, memory, helpers, clock, ask=around.propose)
+    return Stages(Mind(triage, auto, asking), remembering)
+
+
+class _Recent:
+    """See triage.RecentRuns."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    async def __call__(self, session_key: str, limit: int) -> list[str]:
+        runs = await self._records.runs(session=session_key, state="", limit=limit)
+        return [
+            f"{run.id} {run.title or f'({run.origin})'}: {as_people_see(run.state)}" for run in runs
+        ]

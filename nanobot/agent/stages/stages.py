@@ -1,0 +1,32 @@
+"""The stages of a run before it acts, in their order."""
+
+from __future__ import annotations
+
+from nanobot.agent.active_run import Turn
+from nanobot.agent.stages.recall import AskingRecall, AutoRecall
+from nanobot.agent.stages.triage import Triage
+
+
+class Mind:
+    """See agent.run.Before. What is None is off."""
+
+    def __init__(
+        self,
+        triage: Triage | None = None,
+        auto: AutoRecall | None = None,
+        asking: AskingRecall | None = None,
+    ) -> None:
+        self._triage = triage
+        self._auto = auto
+        self._asking = asking
+
+    async def __call__(self, turn: Turn) -> None:
+        """Triage, then recall if the run is to act. Raises StoreError."""
+        if self._triage is not None:
+            await self._triage.decide(turn)
+        if turn.unrecorded:
+            return
+        if self._auto is not None:
+            await self._auto.add(turn)
+        if self._asking is not None:
+            await self._asking.attend(turn)

@@ -1,0 +1,55 @@
+"""Deadlines of background runs, and ending them."""
+
+from __future__ import annotations
+
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.ports import Clock
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+from nanobot.session.tasks import TaskRecords
+from nanobot.session.views import Records
+
+_LOOK_SECONDS = 15.0
+
+
+class Keeper:
+    """Ends what is past its deadline, whether it waits or works."""
+
+    def __init__(self, tasks: TaskRecords, records: Records, bus: Bus, clock: Clock) -> None:
+        self._tasks = tasks
+        self._records = records
+        self._bus = bus
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            wait = _LOOK_SECONDS
+            with boundary("deadlines of background runs"):
+                coming = await self.look()
+                if coming is not None:
+                    wait = min(max(coming - self._clock.now(), 0.1), _LOOK_SECONDS)
+            await self._clock.sleep(wait)
+
+    async def look(self) -> float | None:
+        """End what is overdue; returns when the next deadline is."""
+        overdue, coming = await self._tasks.overdue()
+        for run_id in overdue:
+            logger.warning("run {} is past its deadline", run_id)
+            word = OutboundMessage(
+                address=Address("", ""),
+                text="It did not end in the time it had.",
+                key=f"{run_id}:0",
+                kind=OutboundKind.NOTICE,
+                direct=True,
+            )
+            ending = Ending(state=RunState.FAILED, outbound=(word,), error="deadline")
+            ended = await self._records.cancel(run_id, ending, "deadline")
+            if ended is not None:
+                self._bus.stopped(ended)
+                self._bus.wake(ended.session_key, ended.kind)
+        return coming

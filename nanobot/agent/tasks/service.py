@@ -1,0 +1,45 @@
+"""The background runs of one gateway: what starts them, does them and ends them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from nanobot.agent.tasks.deadlines import Keeper
+from nanobot.agent.tasks.starting import Starter
+from nanobot.agent.tasks.types import AnyRunType, Types
+from nanobot.bus.core import Bus
+from nanobot.ports import Clock
+from nanobot.session.tasks import TaskRecords
+from nanobot.session.views import Records
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.spawn import spawn_tool
+
+
+class BackgroundRuns:
+    """`types` are the driver's, `starter` everybody's; the tool `spawn` is among `tools` after."""
+
+    def __init__(
+        self,
+        records: TaskRecords,
+        seen: Records,
+        bus: Bus,
+        clock: Clock,
+        tools: ToolRegistry,
+        types: Sequence[AnyRunType],
+    ) -> None:
+        self.types = Types(types, tools, clock)
+        self.starter = Starter(self.types, records, bus)
+        self._keeper = Keeper(records, seen, bus, clock)
+        tools.register(spawn_tool(self.starter))
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Deadlines are kept within."""
+        async with asyncio.TaskGroup() as tasks:
+            keeping = tasks.create_task(self._keeper.run(), name="background runs: deadlines")
+            try:
+                yield
+            finally:
+                keeping.cancel()

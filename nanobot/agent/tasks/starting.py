@@ -1,0 +1,89 @@
+"""Starting background runs: what is asked for is checked, kept, and its lane woken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import msgspec
+
+from nanobot.agent.tasks.types import Types
+from nanobot.bus.core import Bus
+from nanobot.errors import ToolArgumentsError, ToolDenied
+from nanobot.ports import Write
+from nanobot.session.states import RunKind
+from nanobot.session.tasks import MAX_TITLE, NewTask, TaskRecords, Wanted
+from nanobot.text import clean
+
+
+class Starter:
+    """See tasks.port.TaskStarter."""
+
+    def __init__(self, types: Types, records: TaskRecords, bus: Bus) -> None:
+        self._types = types
+        self._records = records
+        self._bus = bus
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """What there is to start."""
+        return self._types.names
+
+    async def start(self, wanted: Wanted, allowed: Collection[str] | None = None) -> str:
+        """Start it; `allowed` are the types that may be (None: all)."""
+        task = self._checked(wanted, allowed)
+        run_id = await self._records.create(task)
+        self._wake(run_id, task.delay)
+        return run_id
+
+    async def prepare(
+        self, wanted: Wanted, allowed: Collection[str] | None = None
+    ) -> tuple[str, Write]:
+        """Start it with another transaction."""
+        task = self._checked(wanted, allowed)
+        await self._records.room(wanted.parent)
+        run_id, write = self._records.creation(task)
+        return run_id, _Creation(write, lambda: self._wake(run_id, task.delay))
+
+    def _wake(self, run_id: str, delay: float) -> None:
+        self._bus.wake(f"task:{run_id}", RunKind.TASK, delay)
+
+    def _checked(self, wanted: Wanted, allowed: Collection[str] | None) -> NewTask:
+        kind = self._types.get(wanted.type)
+        if allowed is not None and kind.name not in allowed:
+            listed = ", ".join(sorted(allowed)) or "none"
+            raise ToolDenied(f"type: {kind.name} is not allowed here; allowed are: {listed}")
+        title = " ".join(clean(wanted.title).split())[:MAX_TITLE]
+        if not title:
+            raise ToolArgumentsError("title: must say in a few words what the run is about")
+        given = kind.parsed(wanted.input)
+        encoded = msgspec.json.encode(given).decode()
+        private = wanted.parent is not None and wanted.parent.private
+        terms = kind.terms(given)
+        terms = msgspec.structs.replace(terms, direct=True, unattended=True, private=private)
+        if kind.perform is not None:
+            terms = msgspec.structs.replace(terms, type=kind.name, input=encoded)
+        return NewTask(
+            wanted=msgspec.structs.replace(wanted, title=title),
+            text=kind.text(given),
+            terms=terms,
+            report=wanted.report or kind.report,
+            delay=max(kind.delay(given), 0.0),
+            seconds=kind.seconds,
+        )
+
+
+class _Creation:
+    """The rows of a run that is to begin with somebody else's transaction."""
+
+    def __init__(self, write: Callable[[Any], None], wake: Callable[[], None]) -> None:
+        self._write = write
+        self._wake = wake
+
+    def write(self, connection: Any) -> None:
+        """See Write."""
+        self._write(connection)
+
+    def written(self) -> None:
+        """See Write."""
+        self._wake()

@@ -1,0 +1,190 @@
+"""The types of background runs, and how a run of one of them is performed.
+
+Other packages add types by entry points of the group `nanobot.run_types`: each loads to a RunType.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Any, Generic, TypeVar, get_args
+
+import msgspec
+
+from nanobot.boundary import boundary
+from nanobot.errors import ToolArgumentsError, ToolDenied, ToolError, ToolUnknown, UsageError
+from nanobot.messages import EventKind, RunTerms
+from nanobot.plugins import RUN_TYPES, Found, Plugins
+from nanobot.ports import Clock
+from nanobot.session.runs import Run
+from nanobot.session.tasks import Job, Made, Report
+from nanobot.tools.base import CallContext
+from nanobot.tools.policy import Verdict
+from nanobot.tools.registry import ToolRegistry
+
+_NAME = re.compile(r"[a-z0-9_]{1,64}")
+_FIRST_PAUSE = 2.0
+_FINAL = (ToolArgumentsError, ToolDenied, ToolUnknown)
+
+In = TypeVar("In", bound=msgspec.Struct)
+
+
+class Bench:
+    """What a run of some type works with: its job, and the tools as its sender may use them."""
+
+    def __init__(self, job: Job, tools: ToolRegistry) -> None:
+        self.job = job
+        self._tools = tools
+        self._calls = 0
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self.job.run
+
+    def tell(self, text: str) -> None:
+        """Show whoever watches how far it is."""
+        self.job.emit(EventKind.STATUS, state="progress", text=text)
+
+    async def use(self, name: str, **arguments: object) -> str:
+        """Make a tool call. Raises ToolError, also for a call that somebody would have to be asked
+        about: nobody is there."""
+        self._calls += 1
+        run = self.run
+        context = CallContext(
+            run_id=run.id,
+            session_key=run.session_key,
+            address=run.address,
+            sender_id=run.sender_id,
+            role=run.role,
+            key=f"{run.id}:0:{self._calls}",
+            tainted=self.job.tainted,
+        )
+        encoded = msgspec.json.encode(arguments).decode()
+        judged = await self._tools.judge(name, encoded, context)
+        if judged.verdict is not Verdict.ALLOW:
+            raise ToolDenied(f"{name} is not allowed in the background: {judged.why}")
+        return await self._tools.execute(name, encoded, context)
+
+
+class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
+    """One type.
+
+    `args` is the struct of its input. `text` is the first message of the run's log. `perform` does
+    the work and returns what it came to; None: the model does it, with `terms`. It raises ToolError
+    for what trying again does not mend, and is otherwise tried `tries` times in all, with growing
+    pauses; it may be done again from the start after a crash, so it must bear that. `delay` is how
+    many seconds the run waits before it begins, `seconds` how long it may take from then on, by the
+    clock on the wall. `report`: how its end is told if nobody says otherwise.
+    """
+
+    name: str
+    description: str
+    args: type[In]
+    text: Callable[[In], str]
+    perform: Callable[[In, Bench], Awaitable[Made]] | None = None
+    terms: Callable[[In], RunTerms] = lambda _: RunTerms(tools=())
+    delay: Callable[[In], float] = lambda _: 0.0
+    seconds: float = 600.0
+    report: Report = "post"
+    tries: int = 3
+
+    def parsed(self, given: Any) -> In:
+        """The input as the type wants it. Raises ToolArgumentsError."""
+        try:
+            return msgspec.convert(given, self.args, strict=False)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise ToolArgumentsError(f"input of {self.name}: {error}") from error
+
+
+AnyRunType = RunType[Any]
+
+
+class Types:
+    """The types there are; see tasks.port.RunTypes."""
+
+    def __init__(self, types: Sequence[AnyRunType], tools: ToolRegistry, clock: Clock) -> None:
+        self._types = {one.name: one for one in types}
+        self._tools = tools
+        self._clock = clock
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(sorted(self._types))
+
+    def get(self, name: str) -> AnyRunType:
+        """The type of that name. Raises ToolArgumentsError naming those there are."""
+        found = self._types.get(name)
+        if found is None:
+            known = ", ".join(self.names)
+            raise ToolArgumentsError(
+                f"type: there is no run type {name[:60]!r}; there are: {known}"
+            )
+        return found
+
+    async def perform(self, job: Job) -> Made:
+        """See tasks.port.RunTypes."""
+        kind = self.get(job.terms.type)
+        if kind.perform is None:
+            raise ToolError(f"a run of type {kind.name} is the model's to do")
+        given = kind.parsed(msgspec.json.decode(job.terms.input or "{}"))
+        bench = Bench(job, self._tools)
+        failure = ToolError(f"{kind.name} was not tried")
+        for number in range(kind.tries):
+            if number:
+                pause = _FIRST_PAUSE * 4.0 ** (number - 1)
+                bench.tell(f"{failure}; trying again in {pause:g} s")
+                await self._clock.sleep(pause)
+            with boundary(f"{kind.name} run {job.run.id}") as caught:
+                try:
+                    async with asyncio.timeout(kind.seconds):
+                        return await kind.perform(given, bench)
+                except ToolError as error:
+                    failure = error
+            if caught.error is not None:
+                failure = ToolError(f"{kind.name} failed inside ({type(caught.error).__name__})")
+            if isinstance(failure, _FINAL):
+                break
+        raise failure
+
+
+def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:
+    """The types of other packages. One that is broken, or whose name is `taken`, is left out."""
+    names = set(taken)
+
+    def use(found: Found[Any]) -> AnyRunType:
+        kind = found.what
+        if not isinstance(kind, RunType):
+            raise UsageError(
+                f"it gives a {type(kind).__name__}, not a nanobot.agent.tasks.types.RunType"
+            )
+        wrong = trouble(kind)
+        if wrong:
+            raise UsageError(f"the run type {str(kind.name)[:64]!r} cannot be used: {wrong}")
+        if kind.name in names:
+            raise UsageError(f"the name {kind.name} is taken")
+        names.add(kind.name)
+        return kind
+
+    return [found.what for found in plugins.each(RUN_TYPES, use)]
+
+
+def trouble(kind: Any) -> str:
+    """What is wrong with a type as it was written down; empty if nothing is."""
+    named = isinstance(kind.name, str) and _NAME.fullmatch(kind.name)
+    is_struct = isinstance(kind.args, type) and issubclass(kind.args, msgspec.Struct)
+    calls = (kind.text, kind.terms, kind.delay, *(() if kind.perform is None else (kind.perform,)))
+    seconds = isinstance(kind.seconds, int | float) and 0 < kind.seconds < math.inf
+    promises = (
+        (named, "its name is not of small letters, digits and _"),
+        (isinstance(kind.description, str) and kind.description.strip(), "it has no description"),
+        (is_struct, "args is not a msgspec.Struct"),
+        (all(map(callable, calls)), "text, perform, terms and delay must be functions"),
+        (seconds, "seconds is not a number above 0"),
+        (isinstance(kind.tries, int) and kind.tries > 0, "tries is not a number above 0"),
+        (kind.report in get_args(Report), f"report is not one of {get_args(Report)}"),
+    )
+    return next((why for holds, why in promises if not holds), "")

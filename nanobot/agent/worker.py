@@ -1,0 +1,255 @@
+"""Lanes: the one consumer of the bus. It claims lanes and drives runs, side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import msgspec
+from loguru import logger
+
+from nanobot.agent.active_run import Turn
+from nanobot.agent.runner import Driver
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.errors import Fenced, StoreError
+from nanobot.ports import Clock, Ids
+from nanobot.session.entries import ReplyEntry
+from nanobot.session.runs import Run
+from nanobot.session.states import RunKind, RunState
+
+_TRUSTED_ATTEMPTS = 2
+"""A crash takes every run down, so one unclean end says nothing about a run; two do."""
+_STORE_RETRY_SECONDS = 2.0
+_RENEW_SECONDS = 8.0
+_LOOK_SECONDS = 2.0
+
+
+class Capacity(msgspec.Struct, frozen=True, kw_only=True):
+    """How much goes side by side. `shared`: the store has other workers too."""
+
+    max_runs: int = 64
+    max_background: int = 8
+    shared: bool = False
+
+
+def _slots(capacity: Capacity) -> dict[RunKind, asyncio.Semaphore]:
+    return {
+        RunKind.CHAT: asyncio.Semaphore(capacity.max_runs),
+        RunKind.TASK: asyncio.Semaphore(capacity.max_background),
+    }
+
+
+class Lanes:
+    """Runs of one session go in order, one at a time; sessions go side by side and take turns.
+
+    `max_runs` chat runs at once, and apart from them `max_background` of their own accord, so that
+    background work never keeps a person waiting. Runs that were there at two crashes are tried one
+    after another. Over a shared store leases are renewed, and the store is looked at for
+    lanes that others left.
+    """
+
+    def __init__(
+        self,
+        bus: Bus,
+        driver: Driver,
+        clock: Clock,
+        ids: Ids,
+        capacity: Capacity,
+    ) -> None:
+        self._bus = bus
+        self._journal = bus.journal
+        self._driver = driver
+        self._clock = clock
+        self._ids = ids
+        self._capacity = capacity
+        self._slots = _slots(capacity)
+        self._shared = capacity.shared
+        self._suspects: set[str] = set()
+        self._one_suspect = asyncio.Lock()
+        self._driven: dict[str, tuple[Turn, asyncio.Timeout]] = {}
+        self._serving = 0
+        self._stopping = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        bus.on_stopped(self._stopped)
+
+    async def recover(self) -> None:
+        """Wake every lane with something to do; remember which runs saw two crashes already."""
+        for lane in await self._bus.recover():
+            if lane.attempts >= _TRUSTED_ATTEMPTS:
+                self._suspects.add(lane.session_key)
+
+    async def run(self) -> None:
+        """Serve until cancelled; what runs then is given back, for the next process. It may be
+        called again after that."""
+        self._stopping.clear()
+        self._slots = _slots(self._capacity)
+        async with asyncio.TaskGroup() as tasks:
+            for kind in RunKind:
+                tasks.create_task(self._consume(kind, tasks), name=f"agent: {kind} lanes")
+            if self._shared:
+                tasks.create_task(self._keep_leases(), name="agent: leases")
+
+    async def attend(self, session_key: str) -> bool:
+        """Drive the next run of one lane for a caller who waits for it, whether or not `run`
+        serves. True: more waits in it. False: nothing does, or the lane is in other hands."""
+        return await self._suspected(session_key, RunKind.CHAT)
+
+    async def drain(self, seconds: float) -> bool:
+        """Claim nothing more and wait for what runs, at most `seconds`. True: all of it ended."""
+        self._stopping.set()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    @property
+    def running(self) -> list[Run]:
+        """The runs driven here now."""
+        return [turn.run for turn, _scope in self._driven.values()]
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        """What the model has said so far in the session's run, to be kept when it is stopped."""
+        for turn, _scope in self._driven.values():
+            if turn.run.session_key == session_key and turn.partial:
+                return turn.partial_reply()
+        return None
+
+    def said(self, run_id: str) -> str | None:
+        """What the model has said so far in a run's call; None when it is not driven here."""
+        found = self._driven.get(run_id)
+        return None if found is None else found[0].partial_reply().text
+
+    async def _consume(self, kind: RunKind, tasks: asyncio.TaskGroup) -> None:
+        slots = self._slots[kind]
+        while not self._stopping.is_set():
+            await slots.acquire()
+            key = await self._bus.next_lane(kind)
+            if self._stopping.is_set():
+                return
+            self._serving += 1
+            self._idle.clear()
+            tasks.create_task(self._serve(key, kind), name=f"lane {key}")
+
+    async def _serve(self, key: str, kind: RunKind) -> None:
+        """One run of one lane. What waits behind it queues up again, behind everybody else."""
+        more = False
+        try:
+            with boundary(f"lane {key}"):
+                more = await self._suspected(key, kind)
+        finally:
+            self._slots[kind].release()
+            self._serving -= 1
+            if self._serving == 0:
+                self._idle.set()
+        if more:
+            self._bus.wake(key, kind)
+
+    async def _suspected(self, key: str, kind: RunKind) -> bool:
+        """A suspect is not even claimed before its turn: waiting must not count as an attempt."""
+        if key not in self._suspects:
+            return await self._one_run(key, kind)
+        async with self._one_suspect:
+            self._suspects.discard(key)
+            return await self._one_run(key, kind)
+
+    async def _one_run(self, key: str, kind: RunKind) -> bool:
+        try:
+            claim = await self._journal.claim(key, self._ids.run_id(), self._driver.settings.zone)
+            held = await self._journal.held(key) if claim is None else 0.0
+        except StoreError as error:
+            logger.error("lane {} cannot be claimed: {}", key, error)
+            await self._clock.sleep(_STORE_RETRY_SECONDS)
+            return True
+        if claim is None:
+            if held:
+                self._bus.wake(key, kind, held)
+            return False
+        turn = self._driver.begin(claim)
+        self._bus.mail_taken(key, max((message.inbound_id for message in turn.asked()), default=0))
+        if claim.run.state is RunState.AWAITING_HUMAN:
+            self._bus.mail_waits(key)
+        if claim.run.attempts > 1:
+            logger.warning("run {} resumes, attempt {}", claim.run.id, claim.run.attempts)
+        return await self._drive(turn)
+
+    async def _drive(self, turn: Turn) -> bool:
+        try:
+            async with self._stoppable(turn):
+                return await self._driver.drive(turn)
+        except Fenced as lost:
+            logger.info("run {}: {}", turn.run.id, lost)
+            turn.stopped()  # an order may reach the log before it reaches us
+            return True
+        except StoreError as error:
+            logger.error("run {} waits for the store: {}", turn.run.id, error)
+            await self._give_back(turn)
+            self._bus.owed(turn.address)  # what failed may have been committed all the same
+            return True
+        except asyncio.CancelledError:
+            with suppress(StoreError):  # lost or unwritten: it ended, or counts as an unclean end
+                await asyncio.shield(self._journal.release(turn.lane, turn.run))
+            raise
+        return True
+
+    @asynccontextmanager
+    async def _stoppable(self, turn: Turn) -> AsyncIterator[None]:
+        """A scope that an order to stop ends: the run's rows are final by then, nothing is owed."""
+        scope = asyncio.timeout(None)
+        try:
+            async with scope:
+                self._driven[turn.run.id] = (turn, scope)
+                yield
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            turn.stopped()
+        finally:
+            self._driven.pop(turn.run.id, None)
+
+    def _stopped(self, run: Run) -> None:
+        found = self._driven.get(run.id)
+        if found is not None:
+            found[1].reschedule(asyncio.get_running_loop().time())
+
+    async def _give_back(self, turn: Turn) -> None:
+        """The store failed under a run: free its lane as soon as the store works again."""
+        while True:
+            await self._clock.sleep(_STORE_RETRY_SECONDS)
+            try:
+                await self._journal.release(turn.lane, turn.run)
+            except Fenced:
+                return
+            except StoreError as error:
+                logger.error("the store still fails: {}", error)
+            else:
+                return
+
+    async def _keep_leases(self) -> None:
+        """Renew what is held, and look for lanes that others left or that nobody woke us for."""
+        looked = renewed = self._clock.monotonic()
+        while True:
+            await self._clock.sleep(_LOOK_SECONDS)
+            now = self._clock.monotonic()
+            if now - renewed >= _RENEW_SECONDS:
+                renewed = await self._renew(renewed, now)
+            if now - looked >= _LOOK_SECONDS:
+                looked = now
+                with boundary("looking for lanes"):
+                    await self.recover()
+
+    async def _renew(self, last: float, now: float) -> float:
+        """Returns when the leases were last known to be ours; past two thirds of them, lets go."""
+        try:
+            await self._journal.renew()
+        except StoreError as error:
+            logger.error("leases could not be renewed: {}", error)
+            if now - last > 20.0:
+                for _turn, scope in self._driven.values():
+                    scope.reschedule(asyncio.get_running_loop().time())
+            return last
+        return now

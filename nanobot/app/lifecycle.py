@@ -1,0 +1,136 @@
+"""The lifecycle: what the workspace wants done when the gateway starts and when it stops.
+
+`BOOT.md` and `SHUTDOWN.md` come in through the same door as everything else, each in a session of
+its own, as an owner's. What they answer stays in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from loguru import logger
+
+from nanobot.agent.requests import Errands
+from nanobot.agent.worker import Lanes
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.config.settings.triggers import LifecycleSettings
+from nanobot.messages import Address, InboundMessage, Origin, Role, RunTerms, Sender
+from nanobot.ports import Clock, Ids
+from nanobot.session.inbox import Admission
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+from nanobot.workspace.folder import clipped
+
+FILE_LIMIT = 8_000
+"""Characters of each file that are read."""
+
+Moment: TypeAlias = Literal["boot", "shutdown"]
+
+_SENDER = Sender("lifecycle", "nanobot")
+_SAID: dict[Moment, str] = {
+    "boot": "nanobot has just started. BOOT.md says what to do now:",
+    "shutdown": "nanobot is about to stop. SHUTDOWN.md says what to do before:",
+}
+
+
+def session_of(moment: Moment) -> str:
+    """The session that such runs are in."""
+    return f"lifecycle:{moment}"
+
+
+class Lifecycle:
+    """Asks for the runs of start and stop, where the workspace has files for them. Nothing that
+    goes wrong with them keeps the gateway from starting or stopping."""
+
+    def __init__(
+        self, workspace: Path, settings: LifecycleSettings, lanes: Lanes, bus: Bus, clock: Clock
+    ) -> None:
+        self._workspace = workspace
+        self._settings = settings
+        self._bus = bus
+        self._clock = clock
+        self._stopping = False
+        self._errands = Errands(bus, lanes, clock, lambda: self._stopping)
+
+    async def tidy(self, ids: Ids) -> None:
+        """Before anything runs: what an earlier stop left unfinished is no business of a start."""
+        with boundary("the run of an earlier stop"):
+            if await self._is_busy("shutdown"):
+                order = self._message("shutdown", "/stop", ids.run_id(), 0.0)
+                ending = Ending(state=RunState.ABORTED, error="the gateway was gone before")
+                admission = Admission(
+                    message=order,
+                    session_key=session_of("shutdown"),
+                    role=Role.OWNER,
+                    stop=ending,
+                    everyone=True,
+                )
+                await self._bus.admit(order.address.channel, [admission])
+
+    async def boot(self, ids: Ids) -> None:
+        """Ask for the run of the start, and wait for its end if that is configured. One that a
+        crash cut off is resumed instead."""
+        with boundary("the run of the start"):
+            message = self._asked("boot", ids.run_id(), self._settings.boot_seconds)
+            if message is None:
+                return
+            if await self._is_busy("boot"):
+                logger.info("BOOT.md: the run of an earlier start goes on instead of a new one")
+            elif self._settings.wait_for_boot:
+                await self._follow("boot", message, self._settings.boot_seconds)
+            else:
+                admission = Admission(
+                    message=message, session_key=session_of("boot"), role=Role.OWNER
+                )
+                await self._bus.admit(message.address.channel, [admission])
+
+    async def shut_down(self, ids: Ids, drain_seconds: float) -> None:
+        """Ask for the run of the stop and drive it, for nobody else claims anything any more; end
+        it when its time is up."""
+        self._stopping = True
+        seconds = min(self._settings.shutdown_seconds, drain_seconds)
+        with boundary("the run of the stop"):
+            message = self._asked("shutdown", ids.run_id(), seconds)
+            if message is not None and not await self._follow("shutdown", message, seconds):
+                await self._errands.abort(message.address, message.dedupe_key)
+
+    async def _follow(self, moment: Moment, message: InboundMessage, seconds: float) -> bool:
+        """See it to its end; False if that takes longer."""
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self._errands.followed(message, session_of(moment)) as events,
+            ):
+                async for _ in events:
+                    continue
+        except TimeoutError:
+            logger.warning("{}.md: not done within {:g} s", moment.upper(), seconds)
+            return False
+        return True
+
+    async def _is_busy(self, moment: Moment) -> bool:
+        row = await self._bus.journal.session(session_of(moment))
+        return row is not None and (row.run is not None or row.waiting > 0)
+
+    def _asked(self, moment: Moment, run_id: str, seconds: float) -> InboundMessage | None:
+        """What is to be done; None: nothing."""
+        text = clipped(self._workspace, f"{moment.upper()}.md", FILE_LIMIT)
+        if not self._settings.enabled or not text or seconds <= 0:
+            return None
+        return self._message(moment, f"{_SAID[moment]}\n\n{text}", run_id, seconds)
+
+    def _message(self, moment: Moment, text: str, run_id: str, seconds: float) -> InboundMessage:
+        terms = RunTerms(run_id=run_id, direct=True, max_run_seconds=seconds or None, history=())
+        return InboundMessage(
+            address=Address("lifecycle", moment),
+            message_id=run_id,
+            dedupe_key=run_id,
+            sender=_SENDER,
+            text=text,
+            sent_at=self._clock.now(),
+            origin=Origin.LIFECYCLE,
+            terms=terms,
+        )

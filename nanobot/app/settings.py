@@ -1,0 +1,37 @@
+"""How runs are made and how many go side by side, as the configuration has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nanobot.agent.settings import RunSettings
+from nanobot.agent.step import Limits
+from nanobot.agent.worker import Capacity
+from nanobot.config.settings.agent import AgentSettings
+from nanobot.system import local_zone
+
+
+def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettings:
+    """The limits of a run, and what every model call is given."""
+    return RunSettings(
+        limits=Limits(
+            max_iterations=config.max_iterations,
+            max_tool_rounds=config.max_tool_rounds,
+            max_run_seconds=config.max_run_seconds,
+        ),
+        temperature=config.temperature,
+        max_tokens=config.max_tokens,
+        max_history=config.max_history,
+        fallback_models=config.fallback_models,
+        steer=config.when_busy == "steer",
+        zone=local_zone(environ),
+    )
+
+
+def capacity(config: AgentSettings, *, shared: bool) -> Capacity:
+    """How much goes side by side; `shared`: over a store that other processes use too."""
+    return Capacity(
+        max_runs=config.max_concurrent_runs,
+        max_background=config.max_background_runs,
+        shared=shared,
+    )

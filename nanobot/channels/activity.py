@@ -1,0 +1,104 @@
+"""Work: the runs that are at work for the chats of one channel, as far as events tell."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.messages import Address, EventKind, RunEvent
+from nanobot.ports import Clock
+
+_TOOL_LINE = 80
+
+
+class Working(msgspec.Struct, kw_only=True):
+    """A run at work, since when by the monotonic clock. `reply_key` is the key that its answer will
+    have, empty when its caller takes the answer; `tool` the call it is making, for people."""
+
+    run_id: str
+    address: Address
+    reply_key: str
+    since: float
+    tool: str = ""
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is over, with the messages it was to answer."""
+
+    address: Address
+    message_ids: tuple[str, ...]
+    completed: bool
+
+
+class Work:
+    """What is worked on for one channel. Nothing may depend on it: events can be lost."""
+
+    def __init__(self, channel: str, bus: Bus, clock: Clock) -> None:
+        self.runs: dict[str, Working] = {}
+        self._channel = channel
+        self._bus = bus
+        self._clock = clock
+        self._some = asyncio.Event()
+
+    async def watch(self, on_end: Callable[[Ended], None]) -> None:
+        """Follow the events until cancelled."""
+        kinds = {EventKind.STATUS, EventKind.END, EventKind.TOOL_CALL, EventKind.TOOL_RESULT}
+        watching = self._bus.subscribe(None, frozenset(kinds))
+        try:
+            async for event in watching:
+                with boundary(f"an event of run {event.run_id}"):
+                    self._happened(event, on_end)
+        finally:
+            self._bus.unsubscribe(watching)
+
+    async def some(self) -> None:
+        """Wait until there is any."""
+        if not self.runs:
+            self._some.clear()
+            await self._some.wait()
+
+    def _happened(self, event: RunEvent, on_end: Callable[[Ended], None]) -> None:
+        told = event.payload
+        run = self.runs.get(event.run_id)
+        if event.kind is EventKind.STATUS:
+            if told.get("state") == "running":
+                self._began(event)
+            elif told.get("state") == "waiting":  # for a person: nobody works on it
+                self.runs.pop(event.run_id, None)
+        elif run is None:
+            return
+        elif event.kind is EventKind.END:
+            del self.runs[event.run_id]
+            ids = tuple(told.get("message_ids", ()))
+            completed = told.get("state") == "completed"
+            on_end(Ended(address=run.address, message_ids=ids, completed=completed))
+        else:
+            run.tool = _tool_line(told) if event.kind is EventKind.TOOL_CALL else ""
+
+    def _began(self, event: RunEvent) -> None:
+        address = msgspec.convert(event.payload["address"], Address)
+        if address.channel == self._channel:
+            self.runs[event.run_id] = Working(
+                run_id=event.run_id,
+                address=address,
+                reply_key=event.payload["reply_key"],
+                since=self._clock.monotonic(),
+            )
+            self._some.set()
+
+
+def _tool_line(told: Mapping[str, Any]) -> str:
+    """`exec: ls -la`: the tool, and the first text it is given."""
+    try:
+        given = msgspec.json.decode(told["arguments"], type=dict[str, Any])
+    except msgspec.DecodeError:  # cut short, or not what it should be
+        given = {}
+    texts = [value for value in given.values() if isinstance(value, str)]
+    line = " ".join(f"{told['name']}: {texts[0]}".split()) if texts else str(told["name"])
+    line = line.replace("`", "'")
+    return line if len(line) <= _TOOL_LINE else f"{line[: _TOOL_LINE - 3]}..."

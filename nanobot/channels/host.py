@@ -1,0 +1,255 @@
+"""The host of one channel: supervises intake, delivers what is owed, shows that work is done."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.channels.activity import Ended, Work
+from nanobot.channels.delivery import Delivery
+from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.previews import Previews
+from nanobot.channels.reactions import Marks
+from nanobot.channels.sender import Sender
+from nanobot.errors import BadCredentials, ChannelDown, ChannelError
+from nanobot.messages import Address
+from nanobot.ports import BlobReader, Channel, Clock, Command, Commanding, Editing, Reacting
+
+TYPING_AFTER = 1.0
+"""Seconds until typing is shown: an answer that comes at once should cost no call for it."""
+TYPING_EVERY = 4.0
+"""Platforms clear the sign by themselves after about five seconds."""
+MISSED_HEARTBEATS = 2
+"""So many without a sign of life, and a channel that believes to be up is started again."""
+
+_FIRST_BACKOFF = 1.0
+_LAST_BACKOFF = 60.0
+_LOOK_SECONDS = 2.0
+
+
+class _Silent(ChannelDown):
+    """The platform was not heard of for too long."""
+
+
+class Hosting(msgspec.Struct, frozen=True, kw_only=True):
+    """How a channel is hosted. `said` tells what a run has said so far (None: it is not driven
+    here), `blobs` holds the contents of files, `commands` are for the platform's menu. `shared`:
+    other processes work on the same store."""
+
+    preview: bool = True
+    show_tools: bool = False
+    marks: bool = False
+    said: Callable[[str], str | None] = lambda _run_id: None
+    blobs: BlobReader | None = None
+    commands: tuple[Command, ...] = ()
+    shared: bool = False
+
+
+class ChannelHost:
+    """One channel, supervised on its own: its failure is nobody else's.
+
+    `state` is starting, up, down (tried again), wedged (silent for too long, being started again)
+    or failed (its credentials are refused).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channel: Channel,
+        bus: Bus,
+        clock: Clock,
+        rng: random.Random,
+        hosting: Hosting = Hosting(),  # noqa: B008 - frozen
+    ) -> None:
+        self.name = name
+        self.state = "starting"
+        self.settled = asyncio.Event()
+        self._channel = channel
+        self._clock = clock
+        self._rng = rng
+        self._hosting = hosting
+        self._bus = bus
+        self._work = Work(name, bus, clock)
+        self._sender = sender = Sender(channel, clock, hosting.blobs)
+        self._previews: Previews | None = None
+        if hosting.preview and isinstance(channel, Editing):
+            tools = hosting.show_tools
+            self._previews = Previews(
+                sender, bus.journal, clock, self._work, hosting.said, show_tools=tools
+            )
+        self._marks: Marks | None = None
+        if hosting.marks and isinstance(channel, Reacting):
+            self._marks = Marks(name, channel)
+        self._delivery = Delivery(name, sender, bus, clock, rng, self._handed_over)
+        self._first_up = asyncio.Event()
+        self._heard = 0.0
+        self._receiving: asyncio.Task[None] | None = None
+        self._scope: asyncio.Timeout | None = None
+
+    def alive(self) -> None:
+        """The platform answered."""
+        self._heard = self._clock.monotonic()
+        if self.state != "up":
+            self._settle("up")
+            self._first_up.set()
+
+    def _settle(self, state: str) -> None:
+        self.state = state
+        self.settled.set()
+
+    async def run(self, intake: ChannelIntake) -> None:
+        """Receive, deliver and show work until cancelled."""
+        channel, marks, previews, name = self._channel, self._marks, self._previews, self.name
+        if marks is not None:
+            intake.on_admitted = marks.received
+        typing = channel.capabilities.typing
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._delivery.run(), name=f"{name}: delivery")
+            if self._hosting.shared:
+                tasks.create_task(self._look(), name=f"{name}: what others owe")
+            self._receiving = tasks.create_task(self._receive(intake), name=f"{name}: intake")
+            if typing or marks or previews:
+                tasks.create_task(self._work.watch(self._ended), name=f"{name}: work")
+            if typing:
+                tasks.create_task(self._show_typing(), name=f"{name}: typing")
+            if previews is not None:
+                tasks.create_task(previews.run(), name=f"{name}: previews")
+            if marks is not None:
+                tasks.create_task(marks.run(), name=f"{name}: marks")
+            if channel.capabilities.heartbeat is not None:
+                watch = self._watch_heart(channel.capabilities.heartbeat)
+                tasks.create_task(watch, name=f"{name}: heartbeat")
+            if isinstance(channel, Commanding) and self._hosting.commands:
+                tasks.create_task(self._register(channel), name=f"{name}: commands")
+
+    async def _look(self) -> None:
+        """What other processes came to owe our chats: their wake-ups do not reach this one."""
+        while True:
+            await self._clock.sleep(_LOOK_SECONDS)
+            with boundary(f"looking for what is owed to {self.name}"):
+                for address in await self._bus.journal.owed_chats(self.name):
+                    self._bus.owed(address)
+
+    async def _handed_over(self, key: str) -> None:
+        if self._previews is not None:
+            await self._previews.handed_over(key)
+
+    def _ended(self, ended: Ended) -> None:
+        if self._marks is not None:
+            self._marks.ended(ended)
+
+    async def _register(self, channel: Commanding) -> None:
+        """Tell the platform our commands, once it can be told."""
+        await self._first_up.wait()
+        with boundary(f"the commands of {self.name}"):
+            try:
+                await channel.register(self._hosting.commands)
+            except ChannelError as error:
+                logger.warning("{}: the menu of commands could not be set: {}", self.name, error)
+
+    def stop_intake(self) -> None:
+        """Take nothing more from the platform; delivery goes on."""
+        if self._receiving is not None:
+            self._receiving.cancel()
+
+    async def flush(self, seconds: float) -> None:
+        """Wait until nothing is being sent, at most `seconds`; no preview is begun any more."""
+        if self._previews is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._previews.rest()
+        await self._delivery.flush(seconds)
+
+    async def close(self) -> None:
+        """Let go of the platform."""
+        with boundary(f"closing {self.name}"):
+            await self._channel.close()
+
+    async def _receive(self, intake: ChannelIntake) -> None:
+        failures = 0
+        while True:
+            began = self._clock.monotonic()
+            error = await self._run_channel(intake)
+            if isinstance(error, BadCredentials):
+                logger.error("{} is off: {}", self.name, error)
+                self._settle("failed")
+                return
+            failures = 0 if self._clock.monotonic() - began > _LAST_BACKOFF else failures
+            told = error.retry_after if isinstance(error, ChannelDown) else None
+            delay = told or min(_FIRST_BACKOFF * 2.0**failures, _LAST_BACKOFF)
+            failures += 1
+            logger.warning("{} is down ({}), again in {:.1f} s", self.name, error, delay)
+            if not isinstance(error, _Silent):
+                self._settle("down")
+            await self._clock.sleep(delay * self._rng.uniform(0.8, 1.2))
+
+    async def _run_channel(self, intake: ChannelIntake) -> Exception | None:
+        """One life of the adapter; returns what ended it."""
+        error: Exception | None = None
+        scope = asyncio.timeout(None)
+        self._heard = self._clock.monotonic()
+        with boundary(f"channel {self.name}") as caught:
+            try:
+                async with scope:
+                    self._scope = scope
+                    await self._channel.run(intake)
+            except ChannelError as refused:
+                error = refused
+            except TimeoutError:
+                if not scope.expired():
+                    raise
+                error = _Silent("it was silent for too long")
+            finally:
+                self._scope = None
+        return error or caught.error
+
+    async def _watch_heart(self, seconds: float) -> None:
+        """End a life of the adapter in which the platform was not heard of for too long: whatever
+        it hangs in, it starts afresh."""
+        while True:
+            await self._clock.sleep(seconds)
+            silent = self._clock.monotonic() - self._heard
+            if self._scope is not None and silent > MISSED_HEARTBEATS * seconds:
+                logger.error("{} is wedged: no sign of life for {:.0f} s", self.name, silent)
+                self._settle("wedged")
+                self._scope.reschedule(asyncio.get_running_loop().time())
+                self._scope = None
+
+    async def _show_typing(self) -> None:
+        shown: dict[str, float] = {}
+        while True:
+            await self._work.some()
+            await self._clock.sleep(TYPING_AFTER)
+            now = self._clock.monotonic()
+            runs = list(self._work.runs.values())
+            shown = {run.run_id: shown[run.run_id] for run in runs if run.run_id in shown}
+            for run in runs:
+                due = shown.get(run.run_id, run.since + TYPING_AFTER)
+                if due <= now and self._sender.pacing.calm(run.address.chat_id):
+                    shown[run.run_id] = now + TYPING_EVERY
+                    with boundary(f"typing in {run.address}"):
+                        await self._typing(run.address)
+
+    async def _typing(self, address: Address) -> None:
+        try:
+            async with asyncio.timeout(5):
+                await self._channel.typing(address)
+        except (ChannelError, TimeoutError) as error:
+            logger.debug("{}: typing could not be shown: {}", address, error)
+
+
+async def all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:
+    """Wait until each has succeeded or failed for the first time, so long at most."""
+    try:
+        async with asyncio.timeout(seconds):
+            for host in hosts:
+                await host.settled.wait()
+    except TimeoutError:
+        logger.warning("some channels have not answered yet")

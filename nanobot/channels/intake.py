@@ -1,0 +1,195 @@
+"""The intake of one channel: from what a platform delivered to what the journal admits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from loguru import logger
+
+from nanobot.bus.core import Bus
+from nanobot.bus.gate import Gate
+from nanobot.messages import (
+    Address,
+    Attachment,
+    InboundMessage,
+    OutboundKind,
+    OutboundMessage,
+    Role,
+    Sender,
+    SessionPolicy,
+    session_key,
+)
+from nanobot.operations.dispatcher import Asked, Operations, notice
+from nanobot.session.inbox import Admission, Admitted
+from nanobot.text import MAX_TEXT, without_controls
+
+
+class ChannelIntake:
+    """See ports.Intake. `operations` are what its people may ask for; `alive_hook` is called
+    whenever the platform has answered, `on_admitted` with every message once it is in the journal.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        gate: Gate,
+        bus: Bus,
+        operations: Operations,
+        policy: SessionPolicy,
+        alive_hook: Callable[[], None],
+    ) -> None:
+        self._name = name
+        self._gate = gate
+        self._bus = bus
+        self.operations = operations
+        self._policy: SessionPolicy = "thread" if gate.threads and policy == "chat" else policy
+        self.alive = alive_hook
+        self.on_admitted: Callable[[InboundMessage, Admitted], None] = lambda _message, _done: None
+
+    async def cursor(self) -> str | None:
+        """The cursor of the last admitted batch."""
+        return await self._bus.journal.cursor(self._name)
+
+    async def chats(self) -> list[Address]:
+        """Where people have spoken before; see ports.Intake."""
+        return await self.operations.engine.records.chats(self._name)
+
+    async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
+        """Commit the messages with the cursor; see ports.Intake."""
+        await self.take(messages, cursor)
+
+    async def take(
+        self, messages: Sequence[InboundMessage], cursor: str | None = None, session: str = ""
+    ) -> list[Admitted]:
+        """As `admit`, into a session other than the address's own if one is given. What is not
+        for the assistant is dropped unread, but the cursor moves over it."""
+        found = [await self._admission(message, session) for message in messages]
+        admissions = [admission for admission in found if admission is not None]
+        if not admissions and cursor is None:
+            return []
+        done = await self._bus.admit(self._name, admissions, cursor)
+        for admission, one in zip(admissions, done, strict=True):
+            self.on_admitted(admission.message, one)
+        return done
+
+    async def _admission(self, message: InboundMessage, session: str) -> Admission | None:
+        sender = Sender(message.sender.id, without_controls(message.sender.name))
+        cleaned = msgspec.structs.replace(
+            message,
+            text=without_controls(message.text),
+            sender=sender,
+            quote=without_controls(message.quote)[:MAX_TEXT],
+            attachments=tuple(map(_named_cleanly, message.attachments)),
+        )
+        heard = self._gate.groups.heard(cleaned)
+        if heard is None or not (heard.addressed or self._orders(heard.text)):
+            return None
+        text, address = heard.text, heard.address
+        message = msgspec.structs.replace(heard, text=text[:MAX_TEXT])
+        key = session or session_key(address, sender.id, self._policy)
+        role = await self._entry(message, key)
+        if not isinstance(role, Role):
+            return role
+        asked = Asked(message=message, session_key=key, role=role, argument="")
+        if len(text) > MAX_TEXT:
+            return self._refusal(asked, _too_long(len(text)))
+        if not text.strip() and not message.attachments:
+            return self._refusal(asked, "Your message was empty: there is nothing to answer.")
+        found = self.operations.find(text)
+        if found is None:
+            interrupts = self._bus.busy.mode == "interrupt"
+            partial = self.operations.engine.partial(key) if interrupts else None
+            return Admission(message=message, session_key=key, role=role, said=partial)
+        operation, argument = found
+        return await self.operations.admission(
+            operation, msgspec.structs.replace(asked, argument=argument)
+        )
+
+    def _refusal(self, asked: Asked, text: str) -> Admission:
+        return Admission(
+            message=asked.message,
+            session_key=asked.session_key,
+            role=asked.role,
+            answer=notice(asked.message, text),
+        )
+
+    def _orders(self, text: str) -> bool:
+        """Whether it is one of our commands, though nobody said for whom: members need not mention
+        the assistant to stop it. `/stop@another_bot` is another's."""
+        found = self.operations.find(text)
+        return found is not None and "@" not in text.split(maxsplit=1)[0]
+
+    async def _role(self, message: InboundMessage) -> Role | None:
+        channel, sender_id = message.address.channel, message.sender.id
+        paired = None
+        if self._gate.pairing and not self._gate.names(sender_id):
+            paired = await self.operations.engine.pairing.role(channel, sender_id)
+        return self._gate.role(sender_id, message.address.chat_id, paired)
+
+    async def _entry(self, message: InboundMessage, key: str) -> Role | Admission | None:
+        """As what they come in; else what becomes of the message: nothing in a group, where guests
+        may not give orders unasked either."""
+        role = await self._role(message)
+        if role is not None and (message.addressed or role is not Role.GUEST):
+            return role
+        if message.group:
+            logger.debug("{}: {} may not speak here", message.address, message.sender.id)
+            return None
+        return await self._stranger(message, key)
+
+    async def _stranger(self, message: InboundMessage, key: str) -> Admission | Role | None:
+        """A stranger's message is settled unread, with a word on how to be let in. While too many
+        ask there is silence. The role is of somebody who is let in at this very moment."""
+        address, sender = message.address, message.sender
+        if self._gate.pairing:
+            told = await self.operations.engine.pairing.ask(address, sender)
+            if isinstance(told, Role):
+                return told
+            if told is None:
+                logger.warning("{}: {} gets no code, too many ask", address, sender.id)
+                return None
+            logger.info("{}: {} ({}) asks to be let in", address, sender.id, sender.name)
+        else:
+            told = self._private(message)
+            if self._gate.discreet:
+                return None
+        unread = msgspec.structs.replace(message, text="", attachments=(), quote="")
+        return Admission(message=unread, session_key=key, role=Role.GUEST, answer=told)
+
+    def _private(self, message: InboundMessage) -> OutboundMessage:
+        """What a stranger is told, once a day, where nobody is paired."""
+        address, sender = message.address, message.sender
+        logger.warning(
+            "{}: {} ({}) is not allowed to speak here; to let them in, add {!r} to "
+            "channels.{}.owners or channels.{}.members",
+            address,
+            sender.id,
+            sender.name,
+            sender.id,
+            self._name,
+            self._name,
+        )
+        day = int(message.sent_at // 86_400)
+        return OutboundMessage(
+            address=address,
+            text=(
+                f"This assistant is private. Your id here is `{sender.id}`: its owner can let you "
+                f"in by adding it to `channels.{self._name}.members` in the configuration."
+            ),
+            kind=OutboundKind.NOTICE,
+            key=f"stranger:{address.channel}:{sender.id}:{day}",
+        )
+
+
+def _named_cleanly(file: Attachment) -> Attachment:
+    return msgspec.structs.replace(
+        file, name=without_controls(file.name), mime=without_controls(file.mime)
+    )
+
+
+def _too_long(length: int) -> str:
+    return (
+        f"This message has {length:,} characters; I take at most {MAX_TEXT:,}. "
+        "Please send it in pieces, or put it into a file in my workspace."
+    )

@@ -1,0 +1,102 @@
+"""Channel adapters: found by their entry points, and what they are told of our commands."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from nanobot.config.loader import ChannelSettings
+from nanobot.errors import ConfigError, PluginBroken
+from nanobot.messages import Role
+from nanobot.operations.dispatcher import Operations
+from nanobot.plugins import CHANNELS, Found, Plugins
+from nanobot.ports import Capabilities, Channel, Command, Setup
+
+_METHODS = ("run", "render", "send", "find", "typing", "close")
+
+
+def menu(operations: Operations, role: Role) -> tuple[Command, ...]:
+    """What somebody in this role may write in a chat, for a platform's menu of commands."""
+    return tuple(
+        Command(one.name, one.help, one.usage)
+        for one in operations.listed
+        if one.may(role) and " " not in one.name
+    )
+
+
+def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None = None) -> Channel:
+    """The adapter of a configured channel, found by entry point `nanobot.channels`.
+
+    Raises ConfigError naming the known types, and for settings that the adapter refuses;
+    PluginBroken for an adapter that is broken in itself, whatever it does.
+    """
+    plugins = plugins or Plugins()
+    known = plugins.names(CHANNELS)
+    if settings.type not in known:
+        raise ConfigError(
+            f"channels.{name}.type: there is no channel type {settings.type!r}; "
+            f"installed are {', '.join(sorted(known)) or 'none'}"
+        )
+    refused: list[ConfigError] = []
+
+    def use(found: Found[Any]) -> Channel | None:
+        try:
+            return _whole(found.what(name, {**settings.settings, **_people(settings)}))
+        except ConfigError as error:
+            refused.append(error)
+            return None
+
+    opened = plugins.one(CHANNELS, settings.type, use).what
+    if opened is None:
+        raise refused[0]
+    return opened
+
+
+def _people(settings: ChannelSettings) -> dict[str, object]:
+    """Who is named in the channel's table, for adapters that have to know whom to follow into a
+    room; who may speak is not theirs to decide."""
+    return {
+        "owners": settings.owners,
+        "members": settings.members,
+        "guests": settings.guests,
+        "pairing": settings.pairing,
+    }
+
+
+def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
+    """What has to be known before a channel of that type can be opened; one without questions for
+    adapters that do not say. Raises PluginBroken, and KeyError for a type that is not there."""
+
+    def told(found: Found[Any]) -> Setup:
+        _opener(found)
+        setup = getattr(sys.modules.get(found.what.__module__), "SETUP", None)
+        if setup is not None and not isinstance(setup, Setup):
+            raise PluginBroken(f"its SETUP is a {type(setup).__name__}, not a nanobot.ports.Setup")
+        return setup or Setup(title=kind, steps="Its author says which keys its table needs.")
+
+    return (plugins or Plugins()).one(CHANNELS, kind, told).what
+
+
+def survey(plugins: Plugins) -> None:
+    """Load every adapter of other packages, so that `plugins` knows which are broken; none is
+    opened."""
+    plugins.names(CHANNELS)
+    plugins.each(CHANNELS, _opener, own=False)
+
+
+def _opener(found: Found[Any]) -> None:
+    if not callable(found.what):
+        kind = type(found.what).__name__
+        raise PluginBroken(f"it gives a {kind}, not a function that opens a channel")
+
+
+def _whole(opened: Any) -> Channel:
+    """Raises PluginBroken naming what it lacks of nanobot.ports.Channel."""
+    lacking = [one for one in _METHODS if not callable(getattr(opened, one, None))]
+    if not isinstance(getattr(opened, "capabilities", None), Capabilities):
+        lacking.append("capabilities")
+    if lacking:
+        kind = type(opened).__name__
+        raise PluginBroken(f"it opens a {kind}, which lacks {', '.join(lacking)} of a Channel")
+    channel: Channel = opened
+    return channel

@@ -1,0 +1,52 @@
+"""Marks: reactions to people's messages that say what became of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.channels.activity import Ended
+from nanobot.errors import ChannelError
+from nanobot.messages import Address, InboundMessage
+from nanobot.ports import Mark, Reacting
+from nanobot.session.inbox import Admitted
+
+_WAITING = 200
+_SECONDS = 10.0
+
+
+class Marks:
+    """The marks of one channel, put one after another and never waited for: when there are too many
+    to put, or the platform does not take them, messages go without."""
+
+    def __init__(self, name: str, channel: Reacting) -> None:
+        self._name = name
+        self._channel = channel
+        self._waiting: asyncio.Queue[tuple[Address, str, Mark]] = asyncio.Queue(_WAITING)
+
+    def received(self, message: InboundMessage, admitted: Admitted) -> None:
+        """A message was let in. What was answered at once, or seen before, gets no mark."""
+        if admitted.fresh and admitted.owes is None:
+            self._put(message.address, message.message_id, Mark.RECEIVED)
+
+    def ended(self, ended: Ended) -> None:
+        """The run of some messages is over."""
+        for identity in ended.message_ids:
+            self._put(ended.address, identity, Mark.DONE if ended.completed else Mark.FAILED)
+
+    def _put(self, address: Address, message_id: str, mark: Mark) -> None:
+        if not self._waiting.full():
+            self._waiting.put_nowait((address, message_id, mark))
+
+    async def run(self) -> None:
+        """Put what waits, until cancelled."""
+        while True:
+            address, message_id, mark = await self._waiting.get()
+            with boundary(f"a mark in {address}"):
+                try:
+                    async with asyncio.timeout(_SECONDS):
+                        await self._channel.react(address, message_id, mark)
+                except (ChannelError, TimeoutError) as error:
+                    logger.debug("{}: {} is not marked: {}", self._name, message_id, error)

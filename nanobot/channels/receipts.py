@@ -1,0 +1,48 @@
+"""What became of a message that a run has just sent: the model hears more than that it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nanobot.errors import ToolError
+from nanobot.messages import OutboundMessage
+from nanobot.ports import Clock
+from nanobot.session.journal import Journal
+
+WAIT_SECONDS = 10.0
+"""How long a run waits for the platform. What takes longer is told to the conversation later."""
+_FIRST_LOOK = 0.05
+_LOOK = 0.5
+
+
+class Receipts:
+    """Looks at what is owed until it has arrived. `served` tells which channels are served here:
+    for others nobody waits."""
+
+    def __init__(self, journal: Journal, clock: Clock, served: Callable[[str], bool]) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._served = served
+
+    async def of(self, message: OutboundMessage) -> str:
+        """The receipt in words; "" if there is none yet. Raises ToolError when it will not
+        arrive."""
+        if not self._served(message.address.channel):
+            return ""
+        until, pause = self._clock.monotonic() + WAIT_SECONDS, _FIRST_LOOK
+        while True:
+            row = await self._journal.outbound(message.key)
+            if row is None or row.state == "dropped":
+                raise ToolError("somebody has taken it back: it is not delivered")
+            if row.state == "dead":
+                raise ToolError(f"it could not be delivered: {row.error}")
+            if row.state == "sent":
+                ids = ", ".join(one.receipt for one in row.parts if one.receipt)
+                repeated = " (it may have arrived twice)" if row.maybe_duplicate else ""
+                return f"delivered{f' as message {ids}' if ids else ''}{repeated}"
+            if row.state in ("held", "digested"):
+                return "held back: that chat has heard enough unasked; it is sent when it may be"
+            if self._clock.monotonic() + pause > until:
+                return ""
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, _LOOK)

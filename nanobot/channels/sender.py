@@ -1,0 +1,149 @@
+"""Sending: one part of a message onto a platform, in whatever form it takes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.channels.rate_limit import Pacing
+from nanobot.errors import DeliveryError, NanobotError, NotSent, OutcomeUnknown, Refused
+from nanobot.messages import Address, Attachment, OutboundMessage
+from nanobot.ports import BlobReader, Channel, Clock, Editing, Filing, OutboundPart
+
+_LONG = 4_000
+
+
+class Sender:
+    """Renders messages for one channel, and sends their parts at the pace the platform allows.
+
+    Whatever goes out here has been recorded as about to; what came of it is the caller's to record.
+    """
+
+    def __init__(self, channel: Channel, clock: Clock, blobs: BlobReader | None = None) -> None:
+        capabilities = channel.capabilities
+        self.pacing = Pacing(clock, capabilities.chat_rate, capabilities.bot_rate)
+        self.channel = self._channel = channel
+        self._blobs = blobs
+
+    # Rendering
+
+    async def render(self, message: OutboundMessage) -> list[OutboundPart]:
+        """The adapter's parts for the text, then one for each file, each with a key that is unique
+        for ever. A rendering that fails must not eat the message: it goes out as plain text.
+
+        A long text is rendered on a thread: Markdown can be made to cost its length squared, and
+        no chat waits for another one's."""
+        files: list[OutboundPart] = []
+        if isinstance(self._channel, Filing):
+            files = [OutboundPart(text="", file=file) for file in message.attachments]
+            message = msgspec.structs.replace(message, attachments=())
+        else:
+            message = _with_files_named(message)
+        rendered: list[OutboundPart] = []
+        if message.text.strip() or message.choices or not files:
+            with boundary(f"rendering {message.key}"):
+                if len(message.text) > _LONG:
+                    rendered = await asyncio.to_thread(self._channel.render, message)
+                else:
+                    rendered = self._channel.render(message)
+            rendered = rendered or [OutboundPart(text=message.text or "(empty message)")]
+        return [
+            msgspec.structs.replace(part, key=f"{message.key}:{number}")
+            for number, part in enumerate([*rendered, *files])
+        ]
+
+    # Sending
+
+    async def send(self, address: Address, part: OutboundPart) -> str:
+        """Send one part; returns its message id. What is refused as formatted goes out as plain
+        text, a file that is refused as a line that says so. Raises DeliveryError."""
+        if part.file is None:
+            return await self._paced(address, lambda: self._text(address, part))
+        file = part.file
+        return await self._paced(address, lambda: self._file(address, part, file))
+
+    async def replace(self, address: Address, message_id: str, part: OutboundPart) -> str:
+        """Make a message of ours this part; returns its id. Raises Refused when that is not
+        possible (the message is gone, the part is a file) and it is to be sent instead; and
+        NotSent, because it may be done again, where the outcome is unknown."""
+        try:
+            await self._paced(address, lambda: self._edit(address, message_id, part))
+        except OutcomeUnknown as error:
+            raise NotSent(str(error)) from error
+        return message_id
+
+    async def _paced(self, address: Address, work: Callable[[], Awaitable[str]]) -> str:
+        """Whatever an adapter raises that is no DeliveryError leaves the outcome unknown."""
+        await self.pacing.turn(address.chat_id)
+        failure: DeliveryError | None = None
+        with boundary(f"sending to {address}") as caught:
+            try:
+                return await work()
+            except DeliveryError as error:
+                failure = error
+        if isinstance(failure, NotSent):
+            self.pacing.complained(address.chat_id, failure)
+        if failure is not None:
+            raise failure
+        raise OutcomeUnknown(f"the channel failed inside ({type(caught.error).__name__})")
+
+    async def _text(self, address: Address, part: OutboundPart) -> str:
+        try:
+            return await self._channel.send(address, part)
+        except Refused as refused:
+            logger.warning("{}: refused as formatted ({}), sent as plain text", address, refused)
+            return await self._channel.send(address, part, plain=True)
+
+    async def _edit(self, address: Address, message_id: str, part: OutboundPart) -> str:
+        channel = self._channel
+        if not isinstance(channel, Editing) or part.file is not None:
+            raise Refused("this cannot be put in the place of another message")
+        try:
+            await channel.edit(address, message_id, part)
+        except Refused as refused:
+            logger.warning("{}: edit refused ({}), tried as plain text", address, refused)
+            await channel.edit(address, message_id, part, plain=True)
+        return message_id
+
+    async def _file(self, address: Address, part: OutboundPart, file: Attachment) -> str:
+        channel = self._channel
+        try:
+            content = await self._content(file)
+            if isinstance(channel, Filing):
+                return await channel.send_file(address, part, content)
+            why = "files cannot be sent here"
+        except DeliveryError as error:
+            if not isinstance(error, Refused):
+                raise
+            why = str(error)
+        except NanobotError as error:
+            why = str(error)
+        logger.warning("{}: the file {} is not sent: {}", address, _name(file), why)
+        text = f"(The file {_name(file)} could not be sent: {why})"
+        line = OutboundPart(text=text, key=part.key)
+        return await self._channel.send(address, line, plain=True)
+
+    async def _content(self, file: Attachment) -> bytes:
+        if file.error or not file.blob or self._blobs is None:
+            raise Refused(file.error or "its content is not here")
+        return await self._blobs.read(file.blob)
+
+
+def _name(file: Attachment) -> str:
+    return file.name or file.path or file.kind
+
+
+def _with_files_named(message: OutboundMessage) -> OutboundMessage:
+    """For a channel that takes no files: a line for each says where it is."""
+    if not message.attachments:
+        return message
+    lines = [
+        f"(File: {_name(file)}" + (f", in the workspace as {file.path})" if file.path else ")")
+        for file in message.attachments
+    ]
+    text = "\n".join(([message.text, ""] if message.text else []) + lines)
+    return msgspec.structs.replace(message, text=text)

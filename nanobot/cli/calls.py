@@ -1,0 +1,113 @@
+"""Performing one operation for the command line: by whoever serves this home, else over the store.
+
+The heavy part of nanobot is loaded only when nobody serves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nanobot.cli.logs import to_stderr
+from nanobot.cli.tables import page, table
+from nanobot.config.loader import Config, load
+from nanobot.errors import NanobotError, StoreLocked
+from nanobot.operations.operation import Operation
+from nanobot.operations.rendering import as_text
+from nanobot.server.control import LINE_LIMIT, Answer, Call, Refusal, Result, line
+
+_PATIENCE_SECONDS = 5.0
+_ASK_SECONDS = 120.0
+
+_answers = msgspec.json.Decoder(Answer)
+
+
+class Refused(NanobotError):
+    """What a running nanobot said no to, with the exit code it named."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.text)
+        self.exit_code = refusal.code
+
+
+def perform(
+    environ: Mapping[str, str], operation: Operation, given: Mapping[str, Any], *, json: bool
+) -> None:
+    """Perform it and print what it gave, as text or as one JSON document."""
+    to_stderr(environ, "WARNING")
+    config = load(environ)
+    raw = asyncio.run(performed(config, environ, operation, given))
+    if json:
+        print(msgspec.json.format(raw, indent=2).decode())
+    else:
+        print(shown(operation, msgspec.json.decode(raw, type=operation.returns)))
+
+
+def shown(operation: Operation, result: Any) -> str:
+    """A result for a terminal: in the operation's own words, or as a table or a page."""
+    now, width = time.time(), shutil.get_terminal_size((80, 24)).columns
+    if operation.text is not as_text or isinstance(result, str):
+        return operation.text(result, now)
+    if isinstance(result, list | tuple):
+        return table(result, now, width=width, colour=sys.stdout.isatty())
+    return page(result, now, width=width)
+
+
+async def performed(
+    config: Config, environ: Mapping[str, str], operation: Operation, given: Mapping[str, Any]
+) -> bytes:
+    """What it gave, as JSON. Raises what the operation raises, or StoreError."""
+    path = config.home / "control.sock"
+    began = time.monotonic()
+    while True:
+        answer = await asked(path, operation.name, given)
+        if answer is not None:
+            return answer
+        try:
+            return await _alone(config, environ, operation, given)
+        except StoreLocked:
+            # Another command has the store for a moment, or a nanobot is starting.
+            if time.monotonic() - began > _PATIENCE_SECONDS:
+                raise
+            await asyncio.sleep(0.1)
+
+
+async def asked(path: Path, name: str, given: Mapping[str, Any]) -> bytes | None:
+    """The answer of the nanobot behind a control socket, None if nobody is there."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT)
+    except OSError:
+        return None
+    try:
+        async with asyncio.timeout(_ASK_SECONDS):
+            writer.write(line(Call(name, dict(given))))
+            raw = await reader.readline()
+    except ConnectionError:
+        raw = b""
+    except TimeoutError:
+        raise NanobotError(f"{path} does not answer") from None
+    finally:
+        writer.close()
+    if not raw:
+        return None
+    answer: Answer = _answers.decode(raw)
+    if isinstance(answer, Result):
+        return bytes(answer.result)
+    raise Refused(answer if isinstance(answer, Refusal) else Refusal("not understood"))
+
+
+async def _alone(
+    config: Config, environ: Mapping[str, str], operation: Operation, given: Mapping[str, Any]
+) -> bytes:
+    from nanobot.app.gateway import Gateway  # noqa: PLC0415 - the whole of nanobot
+
+    gateway = Gateway(config, environ, channels=False)
+    async with gateway.at_rest(f"nanobot {operation.command or operation.name}") as operations:
+        return msgspec.json.encode(await operations.call(operation.name, given))

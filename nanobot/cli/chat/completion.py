@@ -1,0 +1,113 @@
+"""What a line that begins with a slash may become: the operations, and what they take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from nanobot.config.loader import Config
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.providers.model_choice import EMBEDDED, KNOWN_PROVIDERS
+
+_WORD = re.compile(r"[a-z][a-z_-]*")
+_BRACKETS = re.compile(r"[\[\]|\s]+")
+
+Arguments: TypeAlias = Mapping[str, Callable[[], Iterable[str]]]
+"""By operation, what its argument may be. Words in its `usage` are known without this."""
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    """What the last `replaces` characters may become."""
+
+    text: str
+    replaces: int
+    help: str = ""
+
+
+class Command(Protocol):
+    """What an operation looks like from here."""
+
+    @property
+    def name(self) -> str:
+        """One word or more, without the slash."""
+        ...
+
+    @property
+    def usage(self) -> str:
+        """How it is written, with its arguments."""
+        ...
+
+    @property
+    def help(self) -> str:
+        """What it does."""
+        ...
+
+
+class _Local(msgspec.Struct, frozen=True):
+    name: str
+    usage: str
+    help: str
+
+
+LOCAL: tuple[Command, ...] = (
+    _Local("image", "/image PATH", "shows me a picture, with what you write behind it"),
+    _Local("quit", "/quit", "leaves this terminal (Ctrl-D does, too)"),
+    _Local("exit", "/exit", "the same"),
+)
+"""What only a terminal can do."""
+
+
+class Commands:
+    """Suggests names while they are written, and arguments after them."""
+
+    def __init__(
+        self, arguments: Arguments, commands: Sequence[Command] = (*OPERATIONS, *LOCAL)
+    ) -> None:
+        self._commands = sorted(commands, key=lambda command: " " in command.name)
+        self._arguments = arguments
+
+    def suggest(self, text: str) -> list[Suggestion]:
+        """The suggestions for a line up to the cursor; none for what is no command."""
+        if not text.startswith("/") or "\n" in text:
+            return []
+        typed = text[1:].lower()
+        names = [
+            Suggestion(f"/{command.name}", len(text), command.help)
+            for command in self._commands
+            if command.name.startswith(typed) and command.name != typed
+        ]
+        begun = [one for one in self._commands if typed.startswith(f"{one.name} ")]
+        if not begun:
+            return names
+        command = max(begun, key=lambda one: len(one.name))
+        wanted = text[1 + len(command.name) :].lstrip().rpartition(" ")[2]
+        values = dict.fromkeys([*self._arguments.get(command.name, tuple)(), *_words(command)])
+        return names + [
+            Suggestion(value, len(wanted))
+            for value in values
+            if value.startswith(wanted) and value != wanted
+        ]
+
+
+def _words(command: Command) -> list[str]:
+    """What a usage such as `/stop [all] [limit=LIMIT]` says literally: capitals stand for
+    something else."""
+    words = []
+    for part in _BRACKETS.split(command.usage)[1 + command.name.count(" ") :]:
+        name, equals, value = part.partition("=")
+        if _WORD.fullmatch(name):
+            words.append(f"{name}{equals}{value if _WORD.fullmatch(value) else ''}")
+    return words
+
+
+def model_labels(config: Config) -> list[str]:
+    """What /model may be given: the models of the configuration first, then the known ones."""
+    named = [config.agent.model, *config.agent.fallback_models]
+    labels = ["default", *(label for label in named if "/" in label), EMBEDDED]
+    for name in (*config.providers, *KNOWN_PROVIDERS):
+        known = KNOWN_PROVIDERS.get(name)
+        labels.append(f"{name}/{known.default_model if known else ''}")
+    return list(dict.fromkeys(labels))

@@ -1,0 +1,134 @@
+"""The page of a conversation in a terminal: what is settled goes into the scrollback, what is not
+stands above the input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nanobot.cli.chat.markdown import Ink, ending
+from nanobot.cli.chat.transcript import Call, Transcript
+from nanobot.messages import Choice
+
+_SAID_LINES = 12
+"""Lines of one's own message that are repeated; a pasted file is known to who pasted it."""
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_SPARE_ROWS = 6
+
+Size = Callable[[], tuple[int, int]]
+"""Columns and rows."""
+
+
+class TerminalPaper:
+    """A Paper (see transcript) in a terminal; `put` writes into the scrollback.
+
+    No line is as wide as the terminal, so that none wraps when it is narrowed by one.
+    """
+
+    def __init__(self, ink: Ink, put: Callable[[str], None], size: Size) -> None:
+        self._ink = ink
+        self._put = put
+        self._size = size
+        self._last = ""
+
+    # What is kept
+
+    def said(self, text: str) -> None:
+        """What the person said, the beginning of it if it is long."""
+        lines = text.split("\n")
+        if len(lines) > _SAID_LINES:
+            more = len(lines) - _SAID_LINES
+            text = "\n".join([*lines[:_SAID_LINES], f"... ({more} more lines)"])
+        self._keep("said", self._ink.text(f"> {text}", self._width, "bold", indent="  "))
+
+    def answer(self, text: str) -> None:
+        """Whole blocks of Markdown."""
+        self._keep("answer", self._ink.markdown(text, self._width))
+
+    def choices(self, choices: tuple[Choice, ...]) -> None:
+        """One line each, and how to choose."""
+        lines = [f" {number}. {choice.label}" for number, choice in enumerate(choices, 1)]
+        drawn = [self._ink.text(line, self._width, indent="    ") for line in lines]
+        how = self._ink.text("Type a number, or answer in your own words.", self._width, "dim")
+        self._keep("choices", "".join([*drawn, how]))
+
+    def called(self, call: Call, *, ok: bool, ms: int | None, text: str) -> None:
+        """One line: a mark, the call, how long it took, and what went wrong."""
+        mark, style = ("✓", "green") if ok else ("✗", "red")
+        if ms is None:
+            mark, style, took = "–", "dim", "cut off"
+        else:
+            took = f"{ms / 1000:.1f} s"
+        tail = f"  {took}" if ok or not text else f"  {took}  {text.splitlines()[0]}"
+        name, _, arguments = str(call).partition(" ")
+        # The time must be seen, so it is the arguments that give way.
+        room = max(self._width - len(name) - len(took) - 8, 8)
+        if len(arguments) > room:
+            arguments = arguments[: room - 1] + "…"
+        parts = [(mark, style), (f" {name} ", ""), (arguments, "dim"), (tail, "dim")]
+        self._keep("call", self._ink.line(parts, self._width))
+
+    def earlier(self) -> None:
+        """What comes next answers something from before."""
+        self._keep("said", self._ink.text("From before:", self._width, "dim"))
+
+    def note(self, text: str) -> None:
+        """A line of the program itself."""
+        self._keep("note", self._ink.text(text, self._width, "dim"))
+
+    def fits(self, text: str) -> bool:
+        """Whether the Markdown can be seen whole above the input."""
+        room = self._size()[1] - _SPARE_ROWS
+        if text.count("\n") > 2 * room:
+            return False
+        return self._ink.markdown(text, self._width).count("\n") <= room
+
+    # What changes
+
+    def live(self, transcript: Transcript, notice: str, moment: float, rows_below: int) -> str:
+        """What stands above the input: the unfinished answer, what waits, what is going on."""
+        width = self._width
+        below = [
+            self._ink.line([(f"> {text}", "dim"), ("  (waiting)", "dim")], width)
+            for text in transcript.waiting[-3:]
+        ]
+        if self._last or transcript.tail:
+            below.append("\n")
+        status = transcript.status()
+        if notice:
+            below.append(self._ink.line([(notice, "dim")], width))
+        elif status:
+            mark = _SPINNER[int(moment * 8) % len(_SPINNER)]
+            parts = [(mark, "cyan"), (f" {status} · Ctrl-C stops", "dim")]
+            below.append(self._ink.line(parts, width))
+        # The top row stays free: some terminals (tmux) keep in their scrollback what is erased
+        # from there on.
+        room = max(self._size()[1] - len(below) - rows_below - 1, 1)
+        return "".join([*self._unfinished(transcript.tail, room), *below]).removesuffix("\n")
+
+    def _unfinished(self, tail: str, room: int) -> list[str]:
+        if not tail.strip():
+            return []
+        drawn = self._ink.markdown(ending(tail, 2 * room), self._width)
+        lines = [f"{line}\n" for line in drawn[:-1].split("\n")]
+        if self._gap("answer"):
+            lines.insert(0, "\n")
+        return lines[-room:]
+
+    # Distances
+
+    @property
+    def _width(self) -> int:
+        return max(self._size()[0] - 1, 10)
+
+    def _keep(self, kind: str, drawn: str) -> None:
+        gap = self._gap(kind)
+        self._last = kind
+        self._put("\n" + drawn if gap else drawn)
+
+    def _gap(self, kind: str) -> bool:
+        """Whether a blank line stands before it: before what is said, and between unlike things."""
+        if not self._last:
+            return False
+        if kind == "said" or kind == self._last == "answer":
+            return True
+        return self._last != "said" and kind not in (self._last, "choices")

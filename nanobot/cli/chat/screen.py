@@ -1,0 +1,145 @@
+"""What a terminal shows of a conversation."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Protocol
+
+import msgspec
+
+from nanobot.messages import EventKind, RunEvent
+from nanobot.server.control import Message
+
+_PROMPT = "> "
+_SEQUENCE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+# Controls but for tab and newline, marks that turn the direction of writing, broken surrogates.
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str) -> str:
+    """The text without anything that a terminal would obey instead of show."""
+    return _UNWANTED.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
+
+
+class Screen(Protocol):
+    """Where a conversation is shown."""
+
+    def say(self, text: str) -> None:
+        """A line of the program itself."""
+        ...
+
+    def prompt(self) -> None:
+        """It is the person's turn."""
+        ...
+
+    def event(self, event: RunEvent) -> None:
+        """Something happened in the run."""
+        ...
+
+    def message(self, message: Message, *, earlier: bool) -> None:
+        """A message for the person; `earlier`: it answers something from before."""
+        ...
+
+
+class PlainScreen:
+    """Plain text. `streaming` shows the answer while it is written."""
+
+    def __init__(self, *, streaming: bool) -> None:
+        self._streaming = streaming
+        self._interactive = sys.stdin.isatty()
+        self._streamed = ""
+        self._call = ("", 0)
+
+    def say(self, text: str) -> None:
+        """A line of the program itself, on standard error."""
+        print(text, file=sys.stderr)
+
+    def prompt(self) -> None:
+        """The prompt, where somebody types."""
+        if self._interactive:
+            self._write(_PROMPT)
+
+    def event(self, event: RunEvent) -> None:
+        """Deltas are shown as they come; a call that starts again starts on a new line."""
+        if not self._streaming:
+            return
+        if event.kind is EventKind.MODEL_DELTA:
+            text = str(event.payload.get("text", ""))
+            if (event.run_id, event.model_call) != self._call:
+                self._end_stream()
+                self._call = (event.run_id, event.model_call)
+            self._streamed += text
+            self._write(text)
+        elif event.kind is EventKind.TOOL_CALL:
+            self._end_stream()
+            self.say(f"[{event.payload.get('name')} {event.payload.get('arguments')}]")
+        elif event.kind is EventKind.STATUS and (
+            event.payload.get("state") in ("retrying", "fallback")
+        ):
+            self._end_stream()
+            other = event.payload.get("model")
+            now = f"asking {other}" if other else "trying again"
+            self.say(f"[{event.payload.get('why')}; {now}]")
+
+    def message(self, message: Message, *, earlier: bool) -> None:
+        """The whole text, or what of it has not been streamed."""
+        text = _with_choices(message)
+        if earlier:
+            self.say("(an answer from before)")
+        if self._streamed and text.startswith(self._streamed.strip()):
+            rest = text[len(self._streamed.strip()) :]
+            self._streamed = ""
+            self._write(f"{rest}\n")
+            return
+        self._end_stream()
+        self._write(f"{text}\n")
+
+    def _end_stream(self) -> None:
+        if self._streamed:
+            self._write("\n")
+        self._streamed = ""
+
+    @staticmethod
+    def _write(text: str) -> None:
+        sys.stdout.write(harmless(text))
+        sys.stdout.flush()
+
+
+def _with_choices(message: Message) -> str:
+    lines = [f"{number}. {choice.label}" for number, choice in enumerate(message.choices, 1)]
+    return "\n".join([message.text, *lines])
+
+
+class JsonScreen:
+    """One RunEvent a line on standard output; what no run of now says as a line of kind `message`.
+
+    Such a line has `key`, `why` (reply, notice, approval or post), `text`, `choices` and `earlier`:
+    whether it answers something from before.
+    """
+
+    def say(self, text: str) -> None:
+        """A line of the program itself, on standard error."""
+        print(text, file=sys.stderr)
+
+    def prompt(self) -> None:
+        """Programs need no prompt."""
+
+    def event(self, event: RunEvent) -> None:
+        """The event, whole."""
+        sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+        sys.stdout.flush()
+
+    def message(self, message: Message, *, earlier: bool) -> None:
+        """Messages are in the events of their runs; only what no run said is told here."""
+        if message.key.startswith("notice:") or earlier:
+            told = {
+                "kind": "message",
+                "key": message.key,
+                "why": message.kind,
+                "text": message.text,
+                "choices": msgspec.to_builtins(message.choices),
+                "earlier": earlier,
+            }
+            sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
+            sys.stdout.flush()

@@ -1,0 +1,267 @@
+"""The configuration as a file: reading one key, writing one with the comments kept, its schema."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+import msgspec
+import tomlkit
+
+from nanobot.config.loader import Config, Top, home_of, load, survey
+from nanobot.config.values import from_text, masked
+from nanobot.errors import ConfigError, StoreUnwritable, UsageError
+
+_SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
+_HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
+_NOT_WRITTEN = frozenset({"home", "file", "warnings"})
+_OWN = "settings"
+_SECRET_TABLE = re.compile(r"mcp\.[^.]+\.(env|headers)$")
+
+
+def values(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Every key that holds now, defaults too; secrets as ***. Raises ConfigError."""
+    return dict(_walk(load(environ)))
+
+
+def _walk(config: Config) -> Iterator[tuple[str, Any]]:
+    for key in config.__struct_fields__:
+        if key not in _NOT_WRITTEN:
+            yield from _shown(key, getattr(config, key))
+
+
+def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, msgspec.Struct):
+        for key in value.__struct_fields__:
+            # What belongs to an adapter stands in its table, beside what all of them have.
+            below = path if key == _OWN else f"{path}.{key}"
+            yield from _shown(below, getattr(value, key))
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _shown(f"{path}.{name}", "***" if _SECRET_TABLE.match(path) else one)
+    elif isinstance(value, tuple | list):
+        yield path, [_plain(one) for one in value]
+    elif value is not None:
+        yield path, str(value) if isinstance(value, Path) else masked(path, value)
+
+
+def _plain(item: Any) -> Any:
+    """One of a list, as TOML has it: what is not set is not there."""
+    if not isinstance(item, msgspec.Struct):
+        return item
+    found = msgspec.to_builtins(item)
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def chosen(environ: Mapping[str, str], key: str) -> dict[str, Any]:
+    """The values of a key or of a table ("": all). Raises UsageError for one that is not there."""
+    known = values(environ)
+    found = {name: v for name, v in known.items() if name == key or name.startswith(f"{key}.")}
+    if not key:
+        return known
+    if not found:
+        near = get_close_matches(key, known, n=1)
+        raise UsageError(f"there is no key {key}" + (f"; did you mean {near[0]}?" if near else ""))
+    return found
+
+
+def as_toml(value: Any) -> str:
+    """A value as the file would have it, on one line."""
+    return str(tomlkit.item(value).as_string())
+
+
+def as_json(value: Any) -> str:
+    """A value for programs."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def put(environ: Mapping[str, str], changes: Mapping[str, str | list[str] | bool]) -> Path:
+    """Write keys into config.toml; comments and order stay. Returns the file.
+
+    Raises UsageError for a key nobody knows, ConfigError when the file would be wrong afterwards
+    in a way it was not before: then nothing is written.
+    """
+
+    def with_them(text: str) -> str:
+        for key, value in changes.items():
+            typed = typed_value(key, value) if isinstance(value, str) else value
+            text = edited(text, key, typed)
+        return text
+
+    return change(environ, with_them)
+
+
+def change(environ: Mapping[str, str], edit: Callable[[str], str]) -> Path:
+    """Write what `edit` makes of config.toml. Returns the file; raises as `put` does."""
+    file = home_of(environ) / "config.toml"
+    before = file.read_bytes() if file.exists() else b""
+    after = edit(before.decode("utf-8-sig", "replace")).encode()
+    was, now = survey(environ, before), survey(environ, after)
+    wrong = [problem for problem in now[0] if problem not in was[0]]
+    if wrong:
+        raise ConfigError("\n".join(wrong))
+    if now[1] is not None and was[1] is not None:
+        new = [one for one in now[1].warnings if one not in was[1].warnings]
+        unknown = [one for one in new if "is not a known key" in one]
+        if unknown:
+            raise UsageError(unknown[0])
+    write(file, after)
+    return file
+
+
+def edited(text: str, key: str, value: Any) -> str:
+    """The text of a TOML file with one key set. Raises ConfigError when it cannot be."""
+    *path, last = key.split(".")
+    try:
+        document = tomlkit.parse(text)
+        node: Any = document
+        for part in path:
+            inline = isinstance(node, tomlkit.items.InlineTable)
+            node = node.setdefault(part, tomlkit.inline_table() if inline else tomlkit.table())
+        known = last in node
+        node[last] = value
+        whole = document.as_string()
+        if known:
+            return whole
+        added = _added(text, ".".join(path), f"{last} = {as_toml(value)}")
+        return added if tree(added) == tree(whole) else whole
+    except (tomlkit.exceptions.TOMLKitError, ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(f"config.toml: {key} cannot be set: {error}") from None
+
+
+def tree(text: str) -> Any:
+    """What the text of a TOML file holds; None if it is none."""
+    try:
+        return tomlkit.parse(text).unwrap()
+    except tomlkit.exceptions.TOMLKitError:
+        return None
+
+
+def _added(text: str, table: str, line: str) -> str:
+    """The text with a line behind the last key of a table, above the comment of the next one:
+    tomlkit would put it below."""
+    lines = text.splitlines()
+    heads = [n for n, one in enumerate(lines) if _HEAD.match(one)]
+    if table:
+        own = [n for n in heads if (m := _HEAD.match(lines[n])) and m[1].strip() == table]
+        if not own:
+            gap = [""] if lines and lines[-1].strip() else []
+            return "\n".join([*lines, *gap, f"[{table}]", line]) + "\n"
+        start = own[0] + 1
+        end = next((n for n in heads if n >= start), len(lines))
+    else:
+        start, end = 0, heads[0] if heads else len(lines)
+    keys = [n for n in range(start, end) if lines[n].strip() and lines[n].lstrip()[0] != "#"]
+    blank = [n + 1 for n in range(start, end) if not table and not lines[n].strip()]
+    where = keys[-1] + 1 if keys else (blank or [start])[-1]
+    gap = [] if keys or table or not heads else [""]
+    return "\n".join([*lines[:where], line, *gap, *lines[where:]]) + "\n"
+
+
+def typed_value(key: str, text: str) -> Any:
+    """What was typed as the type that the key wants; for a channel's own keys, as TOML reads it."""
+    hint = _hint(key)
+    base = getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
+    if base is None:
+        return _toml(text)
+    if get_origin(base) is tuple:
+        parsed = _toml(text) if text.lstrip().startswith("[") else None
+        if isinstance(parsed, list):
+            return [str(item) for item in parsed]
+        return [item.strip() for item in text.split(",") if item.strip()]
+    if base is str or get_args(base):
+        parsed = _toml(text)
+        return parsed if isinstance(parsed, str) else text
+    return from_text(hint, text)
+
+
+def _toml(text: str) -> Any:
+    try:
+        return tomlkit.parse(f"x = {text}").unwrap()["x"]
+    except tomlkit.exceptions.TOMLKitError:
+        return text
+
+
+def _hint(key: str) -> Any:
+    """The type of a key; None where only an adapter knows it, or nobody."""
+    kind: Any = _File
+    for part in key.split("."):
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            known = {one.name: one.type for one in msgspec.structs.fields(kind)}
+            known.pop(_OWN, None)
+            kind = known.get(part)
+        elif get_origin(kind) is Mapping:
+            kind = get_args(kind)[1]
+        else:
+            return None
+        if get_origin(kind) in (UnionType, Union):
+            kind = next(one for one in get_args(kind) if one is not NoneType)
+    return kind
+
+
+def write(file: Path, content: bytes) -> None:
+    """Replace a file at once, for its owner's eyes only. Raises StoreUnwritable."""
+    target = file.resolve()
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(number, "wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        unfinished.replace(target)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise StoreUnwritable(f"{file} cannot be written ({error.strerror})") from None
+
+
+def _whole() -> type[msgspec.Struct]:
+    """The struct of a whole config.toml: what a person may write, whatever else is added."""
+    tables = [one for one in msgspec.structs.fields(Config) if one.name not in _NOT_WRITTEN]
+    kinds = {one.name: one for one in (*tables, *msgspec.structs.fields(Top))}
+    fields = [(one.name, one.type, _default(one)) for one in kinds.values()]
+    made = msgspec.defstruct("Configuration", fields, frozen=True, kw_only=True)
+    made.__doc__ = "nanobot's config.toml."
+    return made
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    factory: Any = field.default_factory
+    return field.default if factory is msgspec.NODEFAULT else msgspec.field(default_factory=factory)
+
+
+_File = _whole()
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of config.toml, for editors. Any value may refer to a variable or a file."""
+    made = msgspec.json.schema(_File)
+    definitions = made["$defs"]
+    for definition in definitions.values():
+        open_to_more = definition["properties"].pop(_OWN, None) is not None
+        if open_to_more:
+            definition.pop("required", None)
+        definition["additionalProperties"] = open_to_more
+        definition["properties"] = {
+            key: _or_reference(rule) for key, rule in definition["properties"].items()
+        }
+    for table, keys in (
+        (definitions["ChannelSettings"], ("owners", "members", "guests")),
+        (definitions["ChatSettings"], ("members",)),
+    ):
+        for key in keys:
+            table["properties"][key]["items"] = {"type": ["string", "integer"]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def _or_reference(rule: dict[str, Any]) -> dict[str, Any]:
+    default = {"default": rule.pop("default")} if "default" in rule else {}
+    if rule.get("type") in ("number", "integer", "boolean") or "enum" in rule:
+        return {"anyOf": [rule, _SECRET]} | default
+    return rule | default

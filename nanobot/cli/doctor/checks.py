@@ -1,0 +1,353 @@
+"""`nanobot doctor` and `nanobot config check`: what does not work, and what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from nanobot.agent.budgets import Budgets
+from nanobot.app import triggers as triggering
+from nanobot.channels.loading import open_channel
+from nanobot.cli.calls import asked
+from nanobot.cli.doctor.entrances import doors
+from nanobot.cli.doctor.findings import Finding, Mendable
+from nanobot.cli.doctor.heartbeat import hindrances
+from nanobot.cli.doctor.plugins import broken
+from nanobot.cli.logs import to_stderr
+from nanobot.cli.trials import try_model
+from nanobot.config.loader import Config, survey
+from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
+from nanobot.providers.model_choice import KNOWN_PROVIDERS
+from nanobot.store.repositories.inspection import inspect
+from nanobot.system import local_zone
+from nanobot.tools.shell.sandbox import REMEDY, Sandbox, find_bwrap
+from nanobot.triggers.events.sensors import sensors_of
+from nanobot.triggers.webhooks.checks import wrong as hooks_wrong
+from nanobot.workspace import folder as workspace
+from nanobot.workspace import personas
+from nanobot.workspace.skills import Skills
+
+_LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
+_FIRST_RELEASE = 1_760_000_000
+"""No clock that is right says less."""
+_AILING = frozenset({"down", "wedged", "failed"})
+"""States of a channel that people should know of."""
+_COLOURS = {"ok": "\x1b[32m", "warning": "\x1b[33m", "broken": "\x1b[31m"}
+
+
+def checked(environ: Mapping[str, str], *, json: bool) -> int:
+    """`config check`: every mistake; returns the exit code."""
+    to_stderr(environ, "ERROR")
+    found, _ = _configuration(environ)
+    _tell(found, json=json)
+    return ConfigError.exit_code if any(one.level == "broken" for one in found) else 0
+
+
+def examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
+    """`doctor`: everything; returns 1 if something is broken."""
+    to_stderr(environ, "ERROR")
+    return asyncio.run(_examine(environ, fix=fix, json=json))
+
+
+async def _examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
+    all_found: list[Finding] = []
+    async for one in _everything(environ):
+        finding = one
+        if isinstance(one, Mendable):
+            finding = _mended(one) if fix else one.finding
+        if isinstance(finding, Finding):
+            all_found.append(finding)
+            if not json:
+                _tell([finding], json=False)
+    if json:
+        _tell(all_found, json=True)
+    return 1 if any(one.level == "broken" for one in all_found) else 0
+
+
+def _mended(one: Mendable) -> Finding:
+    about = one.finding.about
+    try:
+        one.mend()
+    except (OSError, NanobotError) as error:
+        return msgspec.structs.replace(one.finding, remedy=f"It could not be mended: {error}")
+    return Finding(about=about, level="ok", text=f"mended: {one.finding.text}")
+
+
+def _tell(found: list[Finding], *, json: bool) -> None:
+    if json:
+        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        return
+    for one in found:
+        level = f"{one.level:<7}"
+        if sys.stdout.isatty():
+            level = f"{_COLOURS[one.level]}{level}\x1b[0m"
+        text = f"{one.text}. {one.remedy}" if one.remedy else one.text
+        print(f"{level}  {one.about:<13}  {text}", flush=True)
+
+
+async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mendable]:
+    found, config = _configuration(environ)
+    for one in found:
+        yield one
+    if config is None:
+        return
+    for thing in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
+        yield thing
+    for one in await _heartbeat(config):
+        yield one
+    for left in broken():
+        remedy = "Ask its author, or remove the package; all else works without it"
+        yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
+    for one in (await _served(config), *await _watches(config)):
+        yield one
+    yield _store(config)
+    yield await _model(config, environ)
+    yield await _sandbox(config, environ)
+    async for one in doors(config):
+        yield one
+
+
+# The configuration
+
+
+def _configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | None]:
+    problems, config = survey(environ)
+    about = "configuration"
+    found = [Finding(about=about, level="broken", text=one) for one in problems]
+    if config is None:
+        return found, None
+    found += [Finding(about=about, level="warning", text=one) for one in config.warnings]
+    found += [
+        Finding(about=about, level="broken", text=f"{config.file}: {one}")
+        for one in _unusable(config, problems, local_zone(environ))
+    ]
+    if not found:
+        text = str(config.file) if config.file.exists() else "defaults; there is no config.toml"
+        remedy = "" if config.file.exists() else "`nanobot onboard` writes one"
+        found.append(Finding(about=about, level="ok", text=text, remedy=remedy))
+    return found, config
+
+
+def _unusable(config: Config, known: list[str], zone: str) -> list[str]:
+    """What is well written and cannot work all the same."""
+    wrong: list[str] = []
+    try:
+        triggering.check(config, zone)
+    except ConfigError as error:
+        wrong.append(str(error))
+    for name, channel in config.channels.items():
+        if channel.enabled and not any(f"channels.{name}." in one for one in known):
+            try:
+                open_channel(name, channel)
+            except ConfigError as error:
+                wrong.append(str(error))
+            except PluginBroken:
+                continue  # said with the channel itself
+    wrong += hooks_wrong(config)
+    try:
+        personas.check(config.agent.persona, config.workspace)
+    except ConfigError as error:
+        wrong.append(str(error))
+    models = (config.agent.model, *config.agent.fallback_models)
+    for label in models:
+        name, slash, _ = label.partition("/")
+        if slash and name not in {*config.providers, *KNOWN_PROVIDERS, "embedded"}:
+            wrong.append(f'agent.model: there is no provider "{name}" for "{label}"')
+    return wrong
+
+
+def _skills(config: Config, environ: Mapping[str, str]) -> list[Finding]:
+    """Those of the workspace that cannot be used. What a shipped one lacks, `skills list` says."""
+    return [
+        Finding(about="skills", level="warning", text=f"{one.path}: {one.wrong}")
+        if one.wrong
+        else Finding(about="skills", level="warning", text=f"{one.path} needs {one.lacking[0]}")
+        for one in Skills(config.workspace, environ).all()
+        if one.source == "workspace" and one.state != "ready"
+    ]
+
+
+# The home and the machine
+
+
+def _home(config: Config) -> list[Finding | Mendable]:
+    home, about = config.home, "home"
+    if not home.exists():
+        finding = Finding(
+            about=about,
+            level="warning",
+            text=f"{home} is not there yet",
+            remedy="The first start makes it",
+        )
+        return [Mendable(finding, lambda: home.mkdir(parents=True, mode=0o700))]
+    if not home.is_dir() or not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        remedy = "Make it a folder of yours, or set NANOBOT_HOME to another"
+        text = f"{home} cannot be written"
+        return [Finding(about=about, level="broken", text=text, remedy=remedy)]
+    found: list[Finding | Mendable] = []
+    secrets = home / "secrets"
+    private = [(home, 0o700), (config.file, 0o600), (home / "web.token", 0o600), (secrets, 0o700)]
+    if os.access(secrets, os.R_OK | os.X_OK):
+        private += [(path, 0o600) for path in sorted(secrets.iterdir()) if path.is_file()]
+    for path, wanted in private:
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else wanted
+        if mode & 0o077:
+            text = f"{path} can be read by others (mode {mode:o})"
+            open_to_all = Finding(
+                about=about, level="warning", text=text, remedy=f"Run: chmod {wanted:o} {path}"
+            )
+            found.append(Mendable(open_to_all, _closing(path, wanted)))
+    if not config.workspace.is_dir():
+        text = f"the workspace {config.workspace} is not there yet"
+        missing = Finding(
+            about=about, level="warning", text=text, remedy="The first start makes it"
+        )
+        found.append(Mendable(missing, lambda: workspace.prepare(config.workspace)))
+    return found or [Finding(about=about, level="ok", text=str(home))]
+
+
+def _closing(path: Path, mode: int) -> Callable[[], None]:
+    return lambda: path.chmod(mode)
+
+
+def _machine(config: Config, environ: Mapping[str, str]) -> list[Finding]:
+    return [_disk(config), _clock(environ), _user()]
+
+
+def _disk(config: Config) -> Finding:
+    place = next(path for path in (config.home, *config.home.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    text = f"{free / 1e9:.1f} GB free at {place}"
+    level: Literal["ok", "warning", "broken"] = "ok"
+    if free < _LITTLE_BYTES:
+        level = "broken" if free < _NO_BYTES else "warning"
+    remedy = "" if level == "ok" else "Make room: a full disk stops the taking in of messages"
+    return Finding(about="disk", level=level, text=text, remedy=remedy)
+
+
+def _clock(environ: Mapping[str, str]) -> Finding:
+    now, zone, about = time.time(), local_zone(environ), "clock"
+    if now < _FIRST_RELEASE:
+        text = f"the clock says {time.strftime('%Y-%m-%d', time.gmtime(now))}"
+        remedy = "Set it; certificates and the order of messages depend on it"
+        return Finding(about=about, level="broken", text=text, remedy=remedy)
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        text = f"the zone {zone!r} is not known here"
+        remedy = "Set TZ to a name such as Europe/Berlin, or install tzdata"
+        return Finding(about=about, level="warning", text=text, remedy=remedy)
+    shown = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
+    return Finding(about=about, level="ok", text=f"{shown}, zone {zone}")
+
+
+def _user() -> Finding:
+    if os.geteuid() == 0:
+        remedy = "Run it as a user of its own: then a mistake of the model costs less"
+        return Finding(about="user", level="warning", text="nanobot runs as root", remedy=remedy)
+    return Finding(about="user", level="ok", text="not root")
+
+
+# What runs
+
+
+async def _served(config: Config) -> Finding:
+    path = config.home / "control.sock"
+    about = "gateway"
+    try:
+        answer = await asked(path, "status", {})
+    except NanobotError as error:
+        return Finding(about=about, level="broken", text=str(error), remedy="Start it again")
+    if answer is None:
+        remedy = "`nanobot gateway` serves the channels" if config.channels else ""
+        return Finding(about=about, level="ok", text="not running", remedy=remedy)
+    status = msgspec.json.decode(answer)
+    text = f"running as process {status['pid']}"
+    ailing = {name: state for name, state in status["channels"].items() if state in _AILING}
+    if ailing:
+        text += "; " + ", ".join(f"{name} is {state}" for name, state in ailing.items())
+        remedy = "The gateway's log says why; all but a failed one are tried again by themselves"
+        return Finding(about=about, level="warning", text=text, remedy=remedy)
+    return Finding(about=about, level="ok", text=text)
+
+
+async def _watches(config: Config) -> list[Finding]:
+    """What lacks a package, and what the others saw last."""
+    about = "events"
+    if not config.events.enabled:
+        return []
+    sensors, lacking = sensors_of(config.events)
+    found = [Finding(about=about, level="warning", text=sentence) for sentence in lacking]
+    try:
+        answer = await asked(config.home / "control.sock", "status", {})
+    except NanobotError:
+        answer = None  # said of the gateway
+    seen = msgspec.json.decode(answer).get("watches", {}) if answer else {}
+    if not seen:
+        text = "watched while the gateway runs: " + ", ".join(one.name for one in sensors)
+        return [*found, Finding(about=about, level="ok", text=text)]
+    return [*found, *(Finding(about=n, level="ok", text=seen[n]) for n in sorted(seen))]
+
+
+async def _heartbeat(config: Config) -> list[Finding]:
+    return [
+        Finding(about="heartbeat", level="warning", text=text, remedy=remedy)
+        for text, remedy in await hindrances(config)
+    ]
+
+
+def _store(config: Config) -> Finding:
+    about = "store"
+    try:
+        found = inspect(config.database_url)
+    except NanobotError as error:
+        return Finding(about=about, level="broken", text=str(error))
+    if found.revision is None:
+        return Finding(about=about, level="ok", text=f"{found.where} is not there yet")
+    size = f", {found.size / 1e6:.1f} MB" if found.size else ""
+    text = f"{found.where}: sound, revision {found.revision}{size}"
+    if not found.current:
+        remedy = "The next start brings it up to date, and keeps a copy"
+        return Finding(about=about, level="warning", text=text, remedy=remedy)
+    return Finding(about=about, level="ok", text=text)
+
+
+async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
+    about = "model"
+    try:
+        tried = await try_model(config.agent.model, config.providers, environ, config.home)
+    except (ModelError, ConfigError) as error:
+        remedy = "Set agent.model and its key: `nanobot onboard` helps"
+        return Finding(about=about, level="broken", text=str(error).rstrip("."), remedy=remedy)
+    text = f"{tried.label} answered after {tried.seconds:.1f} s"
+    limited = config.agent.max_run_cost or Budgets(config.budgets).by_cost
+    if tried.priced or not limited:
+        return Finding(about=about, level="ok", text=text)
+    provider, _, model = tried.label.partition("/")
+    text += "; its price is unknown, so no limit of cost holds for it"
+    remedy = f'Set providers.{provider}.prices."{model}"'
+    return Finding(about=about, level="warning", text=text, remedy=remedy)
+
+
+async def _sandbox(config: Config, environ: Mapping[str, str]) -> Finding:
+    settings, about = config.tools.exec, "sandbox"
+    if settings.sandbox == "off":
+        text = "tools.exec.sandbox is off: the model can run no commands"
+        return Finding(about=about, level="warning", text=text, remedy='Set it to "auto"')
+    why = await Sandbox(find_bwrap(), environment=environ).probe(network=settings.network)
+    if why is None:
+        network = "with the network" if settings.network else "without network"
+        return Finding(about=about, level="ok", text=f"bubblewrap, {network}")
+    level: Literal["warning", "broken"] = "broken" if settings.sandbox == "bwrap" else "warning"
+    text = f"{why.removesuffix(f': {REMEDY}')}: the model can run no commands"
+    return Finding(about=about, level=level, text=text, remedy=f"Run: {REMEDY}")

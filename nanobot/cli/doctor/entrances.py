@@ -1,0 +1,97 @@
+"""What people and programs come in by: is it open, and only to those who are meant?"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from nanobot.cli.calls import asked
+from nanobot.cli.doctor.findings import Finding
+from nanobot.cli.trials import try_channel
+from nanobot.config.loader import ChannelSettings, Config
+from nanobot.errors import ChannelError, ConfigError, NanobotError, PluginBroken
+
+_SHORT_SECRET = 16
+
+
+async def doors(config: Config) -> AsyncIterator[Finding]:
+    """What there is to say of each that is not shut."""
+    for one in await _door(config):
+        yield one
+    for name, settings in config.channels.items():
+        if settings.enabled:
+            for one in await _channel(name, settings):
+                yield one
+
+
+async def _channel(name: str, settings: ChannelSettings) -> list[Finding]:
+    """Whether its platform lets it in, and whom it hears."""
+    about = name
+    try:
+        who = await try_channel(name, settings)
+    except (ChannelError, ConfigError, PluginBroken) as error:
+        return [Finding(about=about, level="broken", text=str(error))]
+    found = [
+        Finding(
+            about=about, level="ok", text=who.who if who else "cannot be checked without running it"
+        )
+    ]
+    if who and who.lacking:
+        found.append(Finding(about=about, level="warning", text=who.lacking))
+    if "*" in settings.members:
+        remedy = f"Name people in channels.{name}.members instead"
+        text = "everybody may talk to it and use its harmless tools"
+        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+    elif "*" in settings.guests:
+        remedy = f"Name people in channels.{name}.guests instead"
+        text = "everybody may talk to it, at your expense"
+        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+    elif not settings.owners:
+        heard = settings.members or settings.guests or settings.pairing
+        text = "nobody is named who may give it orders" if heard else "it listens to nobody"
+        remedy = f"Put your id into channels.{name}.owners"
+        if settings.pairing:
+            remedy += ", or write to it and run: nanobot pair approve CODE --role owner"
+        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+    for chat, room in settings.chats.items():
+        if "*" in room.members:
+            remedy = f'Name people in channels.{name}.chats."{chat}".members instead'
+            text = f"everybody in the group {chat} may talk to it and use its harmless tools"
+            found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+    return found
+
+
+async def _door(config: Config) -> list[Finding]:
+    """The door over HTTP and the hooks behind it, as far as there are any. What is wrong with a
+    hook in itself is said with the configuration."""
+    hooks = {name: one for name, one in config.hooks.items() if one.enabled}
+    if not config.web.enabled and not hooks:
+        return []
+    found = [await _port(config)]
+    for name, hook in hooks.items():
+        about = f"hooks.{name}"
+        if len(hook.secret) < _SHORT_SECRET:
+            text = f"hooks.{name}.secret has {len(hook.secret)} characters and could be guessed"
+            remedy = f"Set one of {_SHORT_SECRET} or more, here and at the sender"
+            found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+        else:
+            text = f"/hooks/{name}, answers go to {hook.to or 'the log'}"
+            found.append(Finding(about=about, level="ok", text=text))
+    return found
+
+
+async def _port(config: Config) -> Finding:
+    about, web = "web", config.web
+    where = f"{web.host}:{web.port}"
+    try:
+        if await asked(config.home / "control.sock", "status", {}) is not None:
+            return Finding(about=about, level="ok", text=f"{where} is for the gateway that runs")
+    except NanobotError:
+        pass  # said with the gateway
+    # Here and not above: the server's library costs whoever serves nothing 0.2 s.
+    from nanobot.server.web_server import WebServer  # noqa: PLC0415
+
+    try:
+        async with WebServer(web, "", []).serving():
+            return Finding(about=about, level="ok", text=f"{where} can be listened on")
+    except ConfigError as error:
+        return Finding(about=about, level="broken", text=str(error).rstrip("."))

@@ -1,0 +1,83 @@
+"""The commands for MCP servers besides their list: add, remove, test, and being one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nanobot.cli.exit_codes import errors
+
+_Name = Annotated[str, typer.Argument(help="The server's name in the configuration.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def add(group: typer.Typer) -> None:
+    """Give a group these commands."""
+    group.command("add")(add_server)
+    group.command("remove")(remove_server)
+    group.command("test")(try_server)
+    group.command("serve")(serve)
+
+
+def add_server(
+    context: typer.Context,
+    name: _Name,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(help="Behind --: the program and its arguments."),
+    ] = None,
+    url: Annotated[str, typer.Option(help="Instead of a program: where it is.")] = "",
+    env: Annotated[
+        list[str] | None, typer.Option(help="For a program, KEY=VALUE; may come again.")
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option(help="For a URL, NAME=VALUE; may come again.")
+    ] = None,
+) -> None:
+    """Write a server into config.toml; values like ${NAME} and file:PATH are kept as they are."""
+    from nanobot.cli.mcp.config import Wanted, added  # noqa: PLC0415 - more than --help needs
+
+    with errors():
+        wanted = Wanted(
+            command=tuple(command or ()),
+            url=url,
+            env=tuple(env or ()),
+            headers=tuple(header or ()),
+        )
+        file = added(context.obj, name, wanted)
+        print(f"{name} is in {file}. Try it: nanobot mcp test {name}")
+        print("It holds from the next start of nanobot on.")
+
+
+def remove_server(context: typer.Context, name: _Name) -> None:
+    """Take a server out of config.toml; everything else stays as it is."""
+    from nanobot.cli.mcp.config import removed  # noqa: PLC0415
+
+    with errors():
+        file = removed(context.obj, name)
+        print(f"{name} is no longer in {file}. It holds from the next start of nanobot on.")
+
+
+def try_server(context: typer.Context, name: _Name, json: _Json = False) -> None:
+    """Connect to a configured server and list its tools; ends with 1 if it cannot be used."""
+    from nanobot.cli.mcp.config import tried  # noqa: PLC0415
+
+    with errors():
+        tried(context.obj, name, json=json)
+
+
+def serve(
+    context: typer.Context,
+    http: Annotated[
+        str, typer.Option(help="Listen at HOST:PORT instead of standard input and output.")
+    ] = "",
+    token_env: Annotated[
+        str, typer.Option(help="With --http: the variable with the token clients must show.")
+    ] = "",
+) -> None:
+    """Be an MCP server: other programs send messages, read conversations, answer approvals."""
+    from nanobot.cli.mcp.serving import run  # noqa: PLC0415
+
+    with errors():
+        run(context.obj, http, token_env)

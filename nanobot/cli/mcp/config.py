@@ -1,0 +1,159 @@
+"""MCP servers in config.toml: written, taken out, tried."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import tomlkit
+
+from nanobot.cli import config_file as configfile
+from nanobot.cli.logs import to_stderr
+from nanobot.config.loader import load
+from nanobot.config.values import home_of
+from nanobot.errors import ConfigError, UsageError
+from nanobot.tools.mcp.connection_state import Line, ServerTrouble
+from nanobot.tools.mcp.server import connect
+from nanobot.tools.mcp.servers import environment
+from nanobot.tools.mcp.tool_names import allowed, described, names
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A server as it was typed; `env` and `headers` are KEY=VALUE."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool of a server that was tried. `offered`: `allow` lets it through."""
+
+    name: str
+    description: str
+    read_only: bool
+    offered: bool
+
+
+def added(environ: Mapping[str, str], name: str, wanted: Wanted) -> Path:
+    """Write a server; returns the file. Raises UsageError and ConfigError, and then nothing is
+    written."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name[:80]!r} cannot be a server's name: letters, digits, - and _")
+    if name in _servers(environ):
+        raise UsageError(f"there is a server {name} already: nanobot mcp remove {name}")
+    if bool(wanted.command) is bool(wanted.url):
+        raise UsageError("give either --url URL, or a program: nanobot mcp add NAME -- PROGRAM ...")
+    table: dict[str, Any] = {}
+    if wanted.command:
+        table["command"] = wanted.command[0]
+        table["args"] = list(wanted.command[1:])
+    else:
+        table["url"] = wanted.url
+    table |= {"env": _pairs("--env", wanted.env), "headers": _pairs("--header", wanted.headers)}
+    return configfile.change(environ, lambda text: _with(text, name, table))
+
+
+def _with(text: str, name: str, table: Mapping[str, Any]) -> str:
+    lines = [f"[mcp.{name}]"]
+    for key, value in table.items():
+        if isinstance(value, dict):
+            if value:
+                pairs = ", ".join(f"{k} = {configfile.as_toml(v)}" for k, v in value.items())
+                lines.append(f"{key} = {{ {pairs} }}")
+        elif value:
+            lines.append(f"{key} = {configfile.as_toml(value)}")
+    return text.rstrip() + ("\n\n" if text.strip() else "") + "\n".join(lines) + "\n"
+
+
+def removed(environ: Mapping[str, str], name: str) -> Path:
+    """Take a server out; returns the file. Raises UsageError if it is not there."""
+    known = _servers(environ)
+    if name not in known:
+        raise UsageError(f"there is no server {name}; there are: {', '.join(known) or 'none'}")
+
+    def without(text: str) -> str:
+        document: Any = tomlkit.parse(text)
+        del document["mcp"][name]
+        if not document["mcp"]:
+            del document["mcp"]
+        return str(document.as_string())
+
+    return configfile.change(environ, without)
+
+
+def tried(environ: Mapping[str, str], name: str, *, json: bool) -> None:
+    """Connect to a server, and print its tools. Raises UsageError, ConfigError, ServerTrouble."""
+    to_stderr(environ, "WARNING")
+    tools = asyncio.run(_tools(environ, name))
+    if json:
+        print(configfile.as_json(tools))
+        return
+    for one in tools:
+        notes = " (only reads)" if one.read_only else ""
+        notes += "" if one.offered else " (not allowed)"
+        print(f"{one.name}{notes}: {one.description}")
+    offered = sum(one.offered for one in tools)
+    print(f"{name} answers: {len(tools)} tools, {offered} of them offered.")
+
+
+async def _tools(environ: Mapping[str, str], name: str) -> list[Tried]:
+    config = load(environ)
+    settings = config.mcp.get(name)
+    if settings is None:
+        known = ", ".join(config.mcp) or "none"
+        raise UsageError(f"there is no server {name}; there are: {known}")
+    if not settings.enabled:
+        raise UsageError(f"mcp.{name}.enabled is false")
+    await asyncio.to_thread(config.workspace.mkdir, parents=True, exist_ok=True)
+    line = Line()
+    try:
+        async with (
+            connect(settings, environment(environ), config.workspace, line) as link,
+            asyncio.timeout(settings.timeout),
+        ):
+            listed = await link.tools()
+    except TimeoutError:
+        raise ServerTrouble("it does not answer") from None
+    by_name = {one.name: one for one in reversed(listed)}
+    return [
+        Tried(
+            name=shown,
+            description=described(name, one.description),
+            read_only=one.read_only,
+            offered=allowed(one.name, settings.allow),
+        )
+        for shown, tool in names(name, [one.name for one in listed]).items()
+        for one in (by_name[tool],)
+    ]
+
+
+def _servers(environ: Mapping[str, str]) -> list[str]:
+    """The servers in the file, whatever else is wrong with it."""
+    file = home_of(environ) / "config.toml"
+    try:
+        found = tomlkit.parse(file.read_text("utf-8-sig")).unwrap().get("mcp", {})
+    except FileNotFoundError:
+        return []
+    except (tomlkit.exceptions.TOMLKitError, ValueError, OSError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from None
+    return list(found) if isinstance(found, dict) else []
+
+
+def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not equals or not _KEY.fullmatch(key):
+            # The value may be a key.
+            raise UsageError(f"{option} wants NAME=VALUE, with letters, digits, - and _ in NAME")
+        pairs[key] = value
+    return pairs

@@ -1,0 +1,214 @@
+"""`nanobot mcp serve`: nanobot as an MCP server, for other programs of its owner.
+
+Every call goes to the nanobot that serves the home, as any command does; where none does, the home
+is opened for the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Annotated, Any
+
+import mcp_types as types
+import msgspec
+import uvicorn
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+
+from nanobot import __version__
+from nanobot.api import Agent, RunInput
+from nanobot.cli.calls import performed
+from nanobot.cli.logs import to_stderr
+from nanobot.config.loader import load
+from nanobot.errors import NanobotError, NotServed, StoreLocked, ToolArgumentsError, UsageError
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.operation import Operation
+from nanobot.system import RandomIds
+from nanobot.tools.arguments import parse_arguments
+from nanobot.tools.schema import parameters_of
+
+_LOOKING = ("status", "sessions list", "sessions show", "runs list", "runs show", "approvals list")
+_DECIDING = ("approve", "deny", "answer", "stop", "runs cancel")
+# In a chat "/stop" is enough; a program reads the name without anything around it.
+_CALLED = {"stop": "sessions_stop"}
+_SEND = "send_message"
+_MAX_WAIT = 600.0
+_PATIENCE = 50
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+_Scope = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class Message(msgspec.Struct, frozen=True):
+    """Arguments of send_message."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, description="What to say to the assistant")]
+    session: Annotated[
+        str, msgspec.Meta(min_length=1, description="The conversation, made if it is not there")
+    ] = "mcp:direct"
+    wait: Annotated[
+        float, msgspec.Meta(gt=0, le=_MAX_WAIT, description="Seconds to wait for the answer")
+    ] = 300.0
+
+
+class Served:
+    """What nanobot offers to other programs."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._config = load(environ)
+        known = {one.name: one for one in OPERATIONS}
+        self._operations = {
+            _CALLED.get(name, name.replace(" ", "_")): known[name]
+            for name in (*_LOOKING, *_DECIDING)
+        }
+
+    async def tools(
+        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        """What there is."""
+        said = "Say something to the assistant, and get its answer."
+        listed = [_tool(_SEND, said, parameters_of(Message), looks=False)]
+        for name, one in self._operations.items():
+            sentence = f"{one.help[0].upper()}{one.help[1:]}."
+            looks = one.name in _LOOKING
+            listed.append(_tool(name, sentence, parameters_of(one.arguments), looks=looks))
+        return types.ListToolsResult(tools=listed)
+
+    async def call(
+        self, _: ServerRequestContext[Any], asked: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        """Do it. Whatever is refused is an answer."""
+        given = asked.arguments or {}
+        try:
+            if asked.name == _SEND:
+                text = await self._said(given)
+            else:
+                text = await self._performed(asked.name, given)
+        except NanobotError as error:
+            return _answer(str(error), failed=True)
+        return _answer(text)
+
+    async def _performed(self, name: str, given: Mapping[str, Any]) -> str:
+        operation: Operation | None = self._operations.get(name)
+        if operation is None:
+            raise UsageError(f"there is no tool {name[:80]!r}")
+        operation.converted(given, strict=True)
+        raw = await performed(self._config, self._environ, operation, given)
+        return msgspec.json.format(raw, indent=2).decode()
+
+    async def _said(self, given: Mapping[str, Any]) -> str:
+        try:
+            message = parse_arguments(Message, msgspec.json.encode(given).decode())
+        except ToolArgumentsError as error:
+            raise UsageError(str(error)) from None
+        asked = RunInput(
+            messages=[{"role": "user", "content": message.text}],
+            session_key=message.session,
+            run_id=RandomIds().run_id(),
+        )
+        try:
+            async with asyncio.timeout(message.wait):
+                return await self._answered(asked)
+        except TimeoutError:
+            raise NanobotError(
+                f"no answer within {message.wait:g} s. The message is kept and run {asked.run_id} "
+                "goes on while a nanobot serves this home: runs_show tells how it is."
+            ) from None
+
+    async def _answered(self, asked: RunInput) -> str:
+        home = self._config.home
+        for _ in range(_PATIENCE):
+            try:
+                async with Agent.connect(home) as agent:
+                    result = await agent.run(asked)
+                break
+            except NotServed:
+                pass
+            try:
+                async with Agent.open(home) as agent:
+                    result = await agent.run(asked)
+                break
+            except StoreLocked:
+                # Some command has the store for a moment, or a nanobot is starting.
+                await asyncio.sleep(0.1)
+        else:
+            raise NanobotError("another process holds this home; try again later")
+        if result.error is not None:
+            raise NanobotError(f"{result.message}\n(run {result.run_id}: {result.error})")
+        return result.message
+
+
+def _tool(name: str, sentence: str, schema: dict[str, Any], *, looks: bool) -> types.Tool:
+    return types.Tool(
+        name=name,
+        description=sentence,
+        input_schema=schema,
+        annotations=types.ToolAnnotations(read_only_hint=looks, open_world_hint=False),
+    )
+
+
+def _answer(text: str, *, failed: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
+
+
+def server(environ: Mapping[str, str]) -> Server[Any]:
+    """The server, for any transport. Raises ConfigError."""
+    served = Served(environ)
+    return Server(
+        "nanobot",
+        version=__version__,
+        instructions="A personal assistant with conversations of its own.",
+        on_list_tools=served.tools,
+        on_call_tool=served.call,
+    )
+
+
+def run(environ: Mapping[str, str], http: str, token_env: str) -> None:
+    """Serve until the other side ends, or a signal. Standard output is the protocol's. Raises
+    ConfigError and UsageError."""
+    to_stderr(environ, "WARNING")
+    made = server(environ)
+    if not http:
+        asyncio.run(_over_pipes(made))
+        return
+    host, colon, port = http.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65_535:
+        raise UsageError(f"--http {http[:80]!r}: write HOST:PORT, as in 127.0.0.1:8766")
+    token = environ.get(token_env, "") if token_env else ""
+    if not token:
+        raise UsageError("--http needs --token-env with the name of a variable that holds a token")
+    host = host.strip("[]")
+    app = made.streamable_http_app(host="127.0.0.1" if host in _LOOPBACK else host)
+    settings = uvicorn.Config(
+        guarded(app, token), host=host, port=int(port), log_level="warning", log_config=None
+    )
+    uvicorn.Server(settings).run()
+
+
+async def _over_pipes(made: Server[Any]) -> None:
+    try:
+        async with stdio_server() as (heard, said):
+            await made.run(heard, said, made.create_initialization_options())
+    except* BrokenPipeError:
+        pass  # the other side left while an answer was on its way to it
+
+
+def guarded(app: Any, token: str) -> Callable[[_Scope, _Receive, _Send], Awaitable[None]]:
+    """The application, for those who show the token only."""
+    wanted = f"Bearer {token}".encode()
+
+    async def ask(scope: _Scope, receive: _Receive, send: _Send) -> None:
+        shown = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and not hmac.compare_digest(shown, wanted):
+            headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await app(scope, receive, send)
+
+    return ask

@@ -1,0 +1,160 @@
+"""Connecting a channel: what its adapter wants to know, asked or given, tried before it is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from nanobot.channels.loading import setup_of
+from nanobot.cli.config_file import typed_value
+from nanobot.config.loader import ChannelSettings, Config
+from nanobot.config.values import follow, is_secret
+from nanobot.errors import PluginBroken, UsageError
+from nanobot.plugins import CHANNELS, Plugins
+from nanobot.ports import Field, Setup
+
+_REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
+_DOMAIN = re.compile(r"@(\w+)")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A type of channel that is installed. `broken`: why it cannot be used."""
+
+    name: str
+    setup: Setup
+    broken: str = ""
+
+
+def kinds() -> list[Kind]:
+    """The types of channels that are installed, nanobot's own first."""
+    plugins, found = Plugins(), []
+    for name in plugins.names(CHANNELS):
+        try:
+            found.append(Kind(name, setup_of(name, plugins)))
+        except PluginBroken as error:
+            found.append(Kind(name, Setup(title=name, steps=""), str(error)))
+    return found
+
+
+class Wanted:
+    """A channel to be: what its table is to hold (`keys`, as written), and the secrets that go into
+    files of their own, by their names in the home."""
+
+    def __init__(self, name: str, kind: str, setup: Setup, config: Config) -> None:
+        """Raises UsageError for a name that no table can have."""
+        if not _NAME.fullmatch(name):
+            raise UsageError(f"{name[:60]!r} is no name of a channel: letters, digits, - and _")
+        self.name = name
+        self.kind = kind
+        self.setup = setup
+        self.known = config.channels.get(name, ChannelSettings(type=kind))
+        self.keys: dict[str, Any] = {}
+        self.secrets: dict[str, str] = {}
+        if name != kind and name not in config.channels:
+            self.keys["type"] = kind
+        if not self.known.enabled:
+            self.keys["enabled"] = True
+
+    def field(self, key: str) -> Field | None:
+        """What is known of a key in advance."""
+        return next((one for one in self.setup.fields if one.key == key), None)
+
+    def put(self, key: str, text: str) -> None:
+        """Set a key to what a person typed: a secret, unless it says where that is (${VARIABLE} or
+        file:PATH), goes into a file."""
+        field = self.field(key)
+        self.secrets.pop(self._file(key), None)
+        if _REFERENCE.fullmatch(text):
+            self.keys[key] = text
+        elif field.secret if field else is_secret(key):
+            self.keys[key] = f"file:{self._file(key)}"
+            self.secrets[self._file(key)] = text
+        elif field is None:
+            self.keys[key] = typed_value(f"channels.{self.name}.{key}", text)
+        elif field.many:
+            self.keys[key] = [one.strip() for one in text.split(",") if one.strip()]
+        else:
+            self.keys[key] = text
+
+    def _file(self, key: str) -> str:
+        return f"secrets/{self.name}.{key}"
+
+    def has(self, key: str) -> bool:
+        """Whether the key is set, here or in the configuration before."""
+        return key in self.keys or key in self.known.settings
+
+    def usual(self, field: Field) -> str:
+        """What just Enter takes: what was said or configured before, else the usual."""
+        before = self.keys.get(field.key, self.known.settings.get(field.key))
+        if before is not None:
+            if field.secret:
+                return ""
+            return ", ".join(before) if isinstance(before, list) else str(before)
+        return _DOMAIN.sub(lambda found: self._domain(found[1]), field.usual)
+
+    def _domain(self, key: str) -> str:
+        """What follows the @ of an address, or the colon of a Matrix id."""
+        said = str(self.keys.get(key, self.known.settings.get(key, "")))
+        return re.split("[@:]", said.lstrip("@"), maxsplit=1)[-1]
+
+    def settings(self, config: Config, environ: Mapping[str, str]) -> ChannelSettings:
+        """The table as it would hold. Raises ConfigError for a reference to nothing."""
+        shared = set(ChannelSettings.__struct_fields__)
+        own = {
+            key: self._resolved(key, value, config, environ)
+            for key, value in self.keys.items()
+            if key not in shared
+        }
+        table = {key: value for key, value in self.keys.items() if key in shared}
+        known = {**self.known.settings, **own}
+        return msgspec.structs.replace(self.known, **{**table, "enabled": True, "settings": known})
+
+    def _resolved(self, key: str, value: Any, config: Config, environ: Mapping[str, str]) -> Any:
+        if not isinstance(value, str):
+            return value
+        secret = self.secrets.get(self._file(key))
+        if secret is not None:
+            return secret
+        return follow(value, f"channels.{self.name}.{key}", config.home, environ)
+
+    def complete(self, environ: Mapping[str, str]) -> None:
+        """Take what is not set from well-known variables and usual values. Raises UsageError naming
+        what is missing."""
+        for field in self.setup.fields:
+            if field.optional or self.has(field.key):
+                continue
+            variable = variable_of(field, environ)
+            value = f"${{{variable}}}" if variable else self.usual(field)
+            if not value:
+                raise UsageError(f"{self.setup.title} needs --set {field.key}=VALUE ({field.asks})")
+            self.put(field.key, value)
+
+
+def wanted_channel(channel: str, name: str, given: tuple[str, ...], config: Config) -> Wanted:
+    """The channel of a command line: `channel` is a type or a table that is there, `name` the table
+    ("": that of the type), `given` are KEY=VALUE. Raises UsageError."""
+    table = name or channel
+    known = config.channels.get(table)
+    kind = known.type if known is not None and not name else channel
+    installed = {one.name: one for one in kinds()}
+    if kind not in installed:
+        there = ", ".join(installed) or "none"
+        raise UsageError(f"there is no channel type {kind[:60]!r}; installed are {there}")
+    if installed[kind].broken:
+        raise UsageError(installed[kind].broken)
+    made = Wanted(table, kind, installed[kind].setup, config)
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not (equals and re.fullmatch(r"[A-Za-z0-9_-]+", key.strip()) and value.strip()):
+            raise UsageError(f"--set {key.strip()[:60]!r} is not KEY=VALUE")
+        made.put(key.strip(), value.strip())
+    return made
+
+
+def variable_of(field: Field, environ: Mapping[str, str]) -> str:
+    """The variable of the environment that holds a field already; "": none."""
+    return next((one for one in field.variables if environ.get(one, "").strip()), "")

@@ -1,0 +1,91 @@
+"""The first config.toml: what was chosen, and comments on what else there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nanobot.cli.config_file import as_toml, edited, tree
+
+if TYPE_CHECKING:
+    from nanobot.cli.onboard.channels import Wanted
+
+_WHOLE = """\
+# The configuration of nanobot. `nanobot config get` shows every key with what holds now; what each
+# means stands in docs/configuration.md. After a change: `nanobot config check`, then start again.
+#
+# Any text may be "${NAME}", a variable of the environment, or "file:PATH", the content of a file
+# (relative to this folder). Keys and tokens are best kept so.
+
+[agent]
+# Which model answers: "PROVIDER/MODEL"; "embedded", the small one that is included; or "auto",
+# whatever is there.
+model = "auto"
+# Tried in this order when the model cannot be reached.
+# fallback_models = ["openrouter/openrouter/auto"]
+# A message that comes while an answer is in the making joins it ("steer") or waits ("queue").
+# when_busy = "steer"
+
+# How to reach a provider. Well-known names need only their key, any other its address as well.
+# [providers.NAME]
+# api_key = "${NAME_API_KEY}"
+# api_base = "https://api.example.com/v1"
+
+[tools.exec]
+# Commands of the model run in a sandbox (bubblewrap), or not at all. May they use the network?
+network = true
+
+# [tools.web]
+# Machines at home that the model may read pages of, besides the internet.
+# allow_private = ["nas.home", "192.168.1.5"]
+"""
+
+_OWNERS = """\
+# The ids of those who may do everything. Names can be taken by others, ids cannot.
+"""
+_MEMBERS = """\
+# The ids of those who may talk and use the harmless tools; ["*"] lets everybody in. Others who
+# write get a code, by which you let them in: nanobot pair approve CODE
+members = []
+"""
+
+
+def written(text: str, keys: Mapping[str, Any], channel: Wanted | None = None) -> str:
+    """The text of config.toml ("": there is none yet) with these keys set and that channel in it;
+    all else stays. Raises ConfigError when that cannot be."""
+    text = text or _WHOLE
+    for key, value in keys.items():
+        text = edited(text, key, value)
+    if channel is None:
+        return text
+    path = f"channels.{channel.name}"
+    whole = text
+    for key, value in channel.keys.items():
+        whole = edited(whole, f"{path}.{key}", value)
+    if channel.name in _tables(text):
+        return whole
+    gap = "\n" if text.endswith("\n") else "\n\n"
+    commented = f"{text}{gap}{_block(path, channel)}"
+    wanted = _tables(whole)
+    wanted[channel.name].setdefault("owners", [])
+    wanted[channel.name].setdefault("members", [])
+    return commented if _tables(commented) == wanted else whole
+
+
+def _block(path: str, channel: Wanted) -> str:
+    """The table of a channel, with what its keys are."""
+    setup = channel.setup
+    more = f"; {setup.docs} says what else there is" if setup.docs else ""
+    asks = {field.key: field.asks for field in setup.fields}
+    lines = [f"# {setup.title}{more}.", f"[{path}]"]
+    keys = {"owners": [], **channel.keys}
+    owners = keys.pop("owners")
+    for key, value in keys.items():
+        lines += [f"# {asks[key]}."] if key in asks else []
+        lines.append(f"{key} = {as_toml(value)}")
+    lines.append(f"{_OWNERS}owners = {as_toml(owners)}")
+    return "\n".join(lines) + "\n" + (_MEMBERS if "members" not in keys else "")
+
+
+def _tables(text: str) -> dict[str, Any]:
+    return dict((tree(text) or {}).get("channels", {}))

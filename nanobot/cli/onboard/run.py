@@ -1,0 +1,203 @@
+"""`nanobot onboard`: from nothing to a model that answers and a first channel.
+
+Everything is tried before it is kept, and nothing is written before the end, at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Mapping
+
+import msgspec
+
+from nanobot.cli import config_file as configfile
+from nanobot.cli.logs import to_stderr
+from nanobot.cli.onboard.channels import Wanted, wanted_channel
+from nanobot.cli.onboard.config_template import written
+from nanobot.cli.onboard.models import Answering, find, wanted
+from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
+from nanobot.cli.questions import ask, ask_secret, choose, say
+from nanobot.cli.trials import try_channel, try_model
+from nanobot.config.loader import Config, load, survey
+from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
+from nanobot.workspace import folder as workspace
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What was given on the command line."""
+
+    yes: bool = False
+    model: str = ""
+    api_key_env: str = ""
+    telegram_token_env: str = ""
+    channel: str = ""
+    name: str = ""
+    settings: tuple[str, ...] = ()
+    owner: str = ""
+
+
+class Plan:
+    """What is to be written: keys of the configuration, and secrets by their file in the home."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, str | list[str]] = {}
+        self.secrets: dict[str, str] = {}
+        self.channel: Wanted | None = None
+
+
+def run(environ: Mapping[str, str], wishes: Wishes) -> int:
+    """Hold the conversation; returns the exit code. Raises NanobotError, and then wrote nothing."""
+    to_stderr(environ, "ERROR")
+    if not wishes.yes and not sys.stdin.isatty():
+        raise UsageError("onboard asks questions: run it in a terminal, or give --yes")
+    problems, config = survey(environ)
+    if config is None:
+        raise ConfigError("\n".join(problems))
+    for one in problems:
+        say(f"To be mended: {one}")
+    plan = Plan()
+    if wishes.yes:
+        asyncio.run(_unasked(environ, config, wishes, plan))
+    else:
+        _conversation(environ, config, wishes, plan)
+    return _write(environ, config, plan)
+
+
+def _write(environ: Mapping[str, str], config: Config, plan: Plan) -> int:
+    if not plan.keys and plan.channel is None:
+        say("Nothing was changed.")
+        return 0
+    secrets = plan.secrets | (plan.channel.secrets if plan.channel else {})
+    new = [config.home / name for name in secrets if not (config.home / name).exists()]
+    for name, secret in secrets.items():
+        configfile.write(config.home / name, f"{secret}\n".encode())
+    try:
+        configfile.change(environ, lambda text: written(text, plan.keys, plan.channel))
+    except NanobotError:
+        for path in new:
+            path.unlink(missing_ok=True)
+        raise
+    after = load(environ)
+    workspace.prepare(after.workspace)
+    say(f"\nWritten: {config.file}, and the assistant's own folder {after.workspace}.")
+    say("Next:")
+    say("  nanobot agent      talk to it here")
+    served = [name for name, one in after.channels.items() if one.enabled]
+    if served:
+        say(f"  nanobot gateway    serve {', '.join(served)} until stopped (Ctrl-C)")
+    say("  nanobot doctor     whenever something does not work")
+    return 0
+
+
+# Without questions
+
+
+async def _unasked(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
+    fresh = not config.file.exists()
+    if fresh or wishes.model or wishes.api_key_env:
+        label = wishes.model or config.agent.model
+        answering = wanted(label, wishes.api_key_env, config.providers, environ)
+        await _tried(environ, config, answering)
+        plan.keys |= answering.keys
+    channel = _given(environ, config, wishes)
+    if channel is None:
+        return
+    checked = await try_channel(channel.name, channel.settings(config, environ))
+    say(f"{channel.setup.title}: {checked.who if checked else channel.name} is ready.")
+    if checked and checked.lacking:
+        say(f"But: {checked.lacking}.")
+    if not channel.settings(config, environ).owners:
+        say(NOBODY_YET)
+    plan.channel = channel
+
+
+def _given(environ: Mapping[str, str], config: Config, wishes: Wishes) -> Wanted | None:
+    """The channel that the command line names, as far as it goes."""
+    channel, settings, variable = wishes.channel, wishes.settings, wishes.telegram_token_env
+    if variable:
+        if not environ.get(variable):
+            raise UsageError(f"the variable {variable} is not set")
+        channel, settings = channel or "telegram", (*settings, f"token=${{{variable}}}")
+    if not channel:
+        if wishes.owner or settings or wishes.name:
+            raise UsageError("--owner, --set and --name need --channel TYPE: of which channel?")
+        return None
+    made = wanted_channel(channel, wishes.name, settings, config)
+    if wishes.yes:
+        made.complete(environ)
+    owners = [one.strip() for one in wishes.owner.split(",") if one.strip()]
+    for owner in owners:
+        if not re.fullmatch(made.setup.pattern, owner):
+            wanted = made.setup.person
+            raise UsageError(f"--owner {owner[:60]!r} is no id in {made.setup.title}: {wanted}")
+    if made.setup.only and not made.known.owners:
+        owners = [made.setup.only]
+    if owners:
+        made.keys["owners"] = owners
+    return made
+
+
+async def _tried(environ: Mapping[str, str], config: Config, answering: Answering) -> None:
+    providers = {**config.providers, **answering.providers}
+    say(f"Asking {answering.label} something ...")
+    tried = await try_model(answering.label, providers, environ, config.home)
+    say(f"{tried.label} answered after {tried.seconds:.1f} s.")
+
+
+# The conversation
+
+
+def _conversation(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
+    say("nanobot: let us set it up. Ctrl-C leaves, and nothing is written before the end.\n")
+    model, chat = True, True
+    if config.file.exists():
+        say(f"There is a configuration already: {config.file}")
+        channels = ", ".join(config.channels) or "none"
+        say(f"  model: {config.agent.model}    channels: {channels}\n")
+        options = ("nothing", "the model", "a channel, new or known", "both")
+        what = choose("What should be changed?", options)
+        model, chat = what in (1, 3), what in (2, 3)
+    if model:
+        _choose_model(environ, config, wishes, plan)
+    if chat:
+        _choose_channel(environ, config, wishes, plan)
+
+
+def _choose_model(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
+    if wishes.model:
+        found = [wanted(wishes.model, wishes.api_key_env, config.providers, environ)]
+    else:
+        say("Looking for keys and for models on this machine ...")
+        found = asyncio.run(find(environ, config.home))
+    while True:
+        options = [f"{one.label} ({one.why})" for one in found]
+        options.append("another one: a provider with a key, or a server")
+        number = choose("Which model should answer?", options)
+        try:
+            answering = found[number] if number < len(found) else _described()
+            asyncio.run(_tried(environ, config, answering))
+        except (ModelError, ConfigError) as error:
+            say(f"That did not work: {error}")
+            continue
+        plan.keys |= answering.keys
+        plan.secrets |= answering.secrets
+        return
+
+
+def _described() -> Answering:
+    say("Write it as PROVIDER/MODEL, as in openrouter/anthropic/claude-sonnet-4.5.")
+    label = ask("Model")
+    name, _, model = label.partition("/")
+    if not model:
+        raise ConfigError(f"{label!r} is not PROVIDER/MODEL.")
+    base = ask(f"Its address, if {name} is not well known (https://.../v1)")
+    key = ask_secret(f"Key for {name}; just Enter: none needed")
+    return Answering.of(name, model, key=key, base=base)
+
+
+def _choose_channel(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
+    wanted = _given(environ, config, wishes) or chosen(config, environ)
+    if wanted is not None and introduce(wanted, config, environ):
+        plan.channel = wanted

@@ -1,0 +1,213 @@
+"""A channel by questions: which one, what it needs, and whom it obeys."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+
+from nanobot.cli.onboard.channels import Kind, Wanted, kinds, variable_of
+from nanobot.cli.questions import agree, ask, ask_secret, choose, say
+from nanobot.cli.trials import first_sender, try_channel
+from nanobot.config.loader import ChannelSettings, Config
+from nanobot.config.values import is_secret, parse
+from nanobot.errors import NanobotError, UsageError
+from nanobot.ports import Checked, Field
+
+_WAIT_SECONDS = 120.0
+NOBODY_YET = (
+    "It listens to nobody yet. Once it runs, write to it, and let yourself in with the code it "
+    "tells you: nanobot pair approve CODE --role owner"
+)
+
+
+def chosen(config: Config, environ: Mapping[str, str]) -> Wanted | None:
+    """Which channel to connect; None: none now."""
+    say("\nA chat on your phone, or wherever else you talk:")
+    found = [one for one in kinds() if not one.broken]
+    options = [_option(one, environ) for one in found]
+    number = choose("Which one?", [*options, "none for now"], default=_first(found, environ))
+    if number == len(found):
+        return None
+    kind = found[number]
+    name = _table(kind, config)
+    return Wanted(name, kind.name, kind.setup, config)
+
+
+def _option(kind: Kind, environ: Mapping[str, str]) -> str:
+    variable = _variable(kind, environ)
+    return f"{kind.setup.title} (${variable} is set)" if variable else kind.setup.title
+
+
+def _variable(kind: Kind, environ: Mapping[str, str]) -> str:
+    return next((v for one in kind.setup.fields if (v := variable_of(one, environ))), "")
+
+
+def _first(found: list[Kind], environ: Mapping[str, str]) -> int:
+    at = (number for number, one in enumerate(found) if _variable(one, environ))
+    return next(at, len(found))
+
+
+def _table(kind: Kind, config: Config) -> str:
+    """The name of the table: a known one that changes, or a new one."""
+    written = parse(config.file).get("channels", {})
+    same = [one for one in written if one in config.channels and _is(config, one, kind.name)]
+    if not same:
+        return kind.name if kind.name not in written else _new_name(kind.name, written)
+    options = [f"change {one}" for one in same]
+    number = choose("There is one already:", [*options, "another one beside it"])
+    return same[number] if number < len(same) else _new_name(kind.name, written)
+
+
+def _is(config: Config, name: str, kind: str) -> bool:
+    return config.channels[name].type == kind
+
+
+def _new_name(kind: str, taken: Mapping[str, object]) -> str:
+    free = next(f"{kind}{n}" for n in range(2, len(taken) + 3) if f"{kind}{n}" not in taken)
+    while True:
+        name = ask("A name for it", free)
+        if name in taken:
+            say(f"{name} is another one.")
+        elif re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
+            return name
+        else:
+            say("Letters, digits, - and _ please.")
+
+
+def introduce(wanted: Wanted, config: Config, environ: Mapping[str, str]) -> bool:
+    """Ask for what the channel needs until it works; False: not now. Raises EOFError."""
+    setup = wanted.setup
+    say(f"\n{setup.title}. {setup.steps}")
+    if setup.docs:
+        say(f"Step by step: {setup.docs}")
+    say("For any of it you may write ${NAME}, a variable of the environment, or file:PATH.\n")
+    again = False
+    while _asked(wanted, environ, again=again):
+        try:
+            settings = wanted.settings(config, environ)
+            checked = asyncio.run(try_channel(wanted.name, settings))
+        except NanobotError as error:
+            say(f"That did not work: {error}")
+        else:
+            if _content(checked):
+                _introduce_owner(wanted, settings, checked)
+                return True
+        if not agree("Try again?"):
+            return False
+        again = True
+    return False
+
+
+def _content(checked: Checked | None) -> bool:
+    """Whether that will do."""
+    if checked is None:
+        return True
+    if not checked.lacking:
+        say(f"{checked.who} answers.")
+        return True
+    say(f"{checked.who} answers, but: {checked.lacking}.")
+    return agree("Keep it so?", default=False)
+
+
+def _asked(wanted: Wanted, environ: Mapping[str, str], *, again: bool) -> bool:
+    """Ask for every field; False if the first one is left empty."""
+    if not wanted.setup.fields:
+        return _asked_freely(wanted)
+    for field in wanted.setup.fields:
+        if not again and field.key in wanted.keys:
+            continue  # given on the command line
+        first = field is wanted.setup.fields[0] and not wanted.has(field.key)
+        if not _asked_one(wanted, field, environ, first=first, again=again):
+            return False
+    return True
+
+
+def _asked_one(
+    wanted: Wanted, field: Field, environ: Mapping[str, str], *, first: bool, again: bool
+) -> bool:
+    variable = "" if again else variable_of(field, environ)
+    if variable and agree(f"${variable} is set: is that it ({field.asks})?"):
+        wanted.put(field.key, f"${{{variable}}}")
+        return True
+    usual = wanted.usual(field)
+    hint = "not now" if first else "none" if field.optional and not usual else ""
+    if field.secret and wanted.has(field.key):
+        hint = "as before"
+    question = f"{field.asks}; just Enter: {hint}" if hint else field.asks
+    while True:
+        text = ask_secret(question) if field.secret else ask(question, usual)
+        if text:
+            try:
+                wanted.put(field.key, text)
+            except UsageError as error:
+                say(str(error))
+                continue
+            return True
+        if first:
+            return False
+        if field.optional or wanted.has(field.key):
+            return True
+        say("It cannot work without.")
+
+
+def _asked_freely(wanted: Wanted) -> bool:
+    while True:
+        key = ask("A key of its table; just Enter: no more")
+        if not key:
+            return True
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", key):
+            say("A key is one word.")
+            continue
+        value = ask_secret(key) if is_secret(key) else ask(key)
+        if value:
+            wanted.put(key, value)
+
+
+def _introduce_owner(wanted: Wanted, settings: ChannelSettings, checked: Checked | None) -> None:
+    setup = wanted.setup
+    if wanted.keys.get("owners"):
+        return
+    if setup.only:
+        wanted.keys["owners"] = [setup.only]
+        return
+    before = ", ".join(settings.owners)
+    say("\nWho may give it orders?" + (f" Until now: {before}." if before else ""))
+    bot = re.split(r"[ ,]", checked.who)[0] if checked else "it"
+    owner = _owner(wanted, settings, bot)
+    if owner:
+        wanted.keys["owners"] = list(dict.fromkeys([*settings.owners, owner]))
+    elif not before:
+        say(NOBODY_YET)
+
+
+def _owner(wanted: Wanted, settings: ChannelSettings, bot: str) -> str:
+    setup, strangers = wanted.setup, set(settings.owners)
+    skip = "nobody else" if settings.owners else "not now"
+    if setup.knock:
+        say(f"Just Enter: you write to {bot}, and I look who it is. A dash: {skip}.")
+    hint = "" if setup.knock else f"; just Enter: {skip}"
+    while True:
+        owner = ask(f"{setup.person}{hint}")
+        if owner == "-" or (not owner and not setup.knock):
+            return ""
+        if owner and re.fullmatch(setup.pattern, owner):
+            return owner
+        if owner:
+            say(f"That is not what an id looks like here: {setup.person}.")
+            continue
+        say(f"{setup.knock.format(bot=bot)} now; I wait two minutes ...")
+        try:
+            waiting = first_sender(wanted.name, settings, _WAIT_SECONDS, strangers)
+            sender = asyncio.run(waiting)
+        except NanobotError as error:
+            say(f"That did not work: {error}")
+            continue
+        if sender is None:
+            say("Nobody wrote.")
+        elif agree(f"{sender.name or 'Somebody'} (id {sender.id}) wrote. Is that you?"):
+            if not setup.keeps:
+                say("Good. It answers once it runs: then write again.")
+            return sender.id
+        else:
+            strangers.add(sender.id)

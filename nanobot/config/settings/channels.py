@@ -1,0 +1,62 @@
+"""Where people talk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from nanobot.config.settings.base import Settings
+
+
+class ChatSettings(Settings, frozen=True, kw_only=True):
+    """`[channels.NAME.chats.ID]`: one group. Empty `groups`: as its channel has it. `members` are
+    members in this group only."""
+
+    groups: Literal["", "mention", "all", "off"] = ""
+    members: tuple[str, ...] = ()
+
+
+class ChannelSettings(Settings, frozen=True, kw_only=True):
+    """`[channels.NAME]`: one chat platform.
+
+    `type` is the adapter's name (the table's name unless set). An empty list of owners, members or
+    guests lets nobody in; "*" among members or guests lets everyone in. `pairing`: strangers get a
+    code by which an owner can let them in. `groups` is what is heard in groups, `prefix` what
+    begins a message that is meant for the bot there. `preview`: answers are shown while they are
+    written, `show_tools`: with the tool at work, `marks`: messages get reactions; each where the
+    platform can. `settings` holds what belongs to the adapter (token, api_root ...), as written,
+    references resolved.
+    """
+
+    type: str
+    enabled: bool = True
+    owners: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    guests: tuple[str, ...] = ()
+    pairing: bool = True
+    groups: Literal["mention", "all", "off"] = "mention"
+    prefix: Annotated[str, Meta(max_length=64)] = ""
+    chats: Mapping[str, ChatSettings] = {}
+    preview: bool = True
+    show_tools: bool = False
+    marks: bool = False
+    max_attachment_mb: Annotated[int, Meta(ge=1, le=2_000)] = 20
+    settings: Mapping[str, Any] = {}
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        # Which of an adapter's settings is secret, only the adapter knows: show their keys.
+        *own, _ = super().__rich_repr__()
+        return [*own, ("settings", sorted(self.settings))]
+
+
+class WebSettings(Settings, frozen=True, kw_only=True):
+    """`[web]`: what is served over HTTP. `hosts` are the names it is reached by, besides addresses
+    and localhost. An empty token is made at the first start."""
+
+    enabled: bool = False
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8765
+    token: str = ""
+    hosts: tuple[str, ...] = ()

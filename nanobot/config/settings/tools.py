@@ -1,0 +1,134 @@
+"""What the model may do, and who is asked before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.config.settings.base import Duration, Settings
+from nanobot.errors import ConfigError
+
+
+class ExecSettings(Settings, frozen=True, kw_only=True):
+    """`[tools.exec]`: how commands of the model run."""
+
+    sandbox: Literal["auto", "bwrap", "off"] = "auto"
+    network: bool = True
+    timeout: Duration = 60.0
+    background_timeout: Annotated[float, Meta(gt=0, le=30 * 86_400)] = 3600.0
+
+
+class WebToolSettings(Settings, frozen=True, kw_only=True):
+    """`[tools.web]`: how the model searches the web and reads its pages."""
+
+    fetch: bool = True
+    search: Literal["auto", "ddgs", "brave", "tavily", "searxng", "off"] = "auto"
+    brave_api_key: str = ""
+    brave_api_root: str = "https://api.search.brave.com"
+    tavily_api_key: str = ""
+    tavily_api_root: str = "https://api.tavily.com"
+    searxng_url: str = ""
+    allow_private: tuple[str, ...] = ()
+    proxy: str = ""
+
+
+class ToolsSettings(Settings, frozen=True, kw_only=True):
+    """`[tools]`."""
+
+    exec: ExecSettings = ExecSettings()
+    web: WebToolSettings = WebToolSettings()
+
+
+class McpSettings(Settings, frozen=True, kw_only=True):
+    """`[mcp.NAME]`: a server of the Model Context Protocol, started by `command` or reached at
+    `url`. `env` is its environment, `headers` go with every request. `allow` are globs of the
+    tools that are offered; `members`: also to members."""
+
+    enabled: bool = True
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    url: str = ""
+    headers: Mapping[str, str] = {}
+    timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
+    allow: tuple[str, ...] = ("*",)
+    members: bool = False
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        # Any of their values, and any argument, may be a key.
+        hidden = {"env": sorted(self.env), "headers": sorted(self.headers), "args": len(self.args)}
+        return [(key, hidden.get(key, value)) for key, value in super().__rich_repr__()]
+
+
+class RuleSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule of `[policy]`: `tool` is a pattern, and so are `channels`, `chats` and the values of
+    `args`; what is left out fits everything."""
+
+    verdict: Literal["allow", "ask", "deny"]
+    tool: str = "*"
+    args: Mapping[str, str] = {}
+    roles: tuple[Literal["owner", "member", "guest"], ...] = ()
+    channels: tuple[str, ...] = ()
+    chats: tuple[str, ...] = ()
+    tainted: bool | None = None
+    elsewhere: bool | None = None
+    why: str = ""
+
+
+class PolicySettings(Settings, frozen=True, kw_only=True):
+    """`[policy]`: which calls are made, which need a person's approval, and whose.
+
+    `approvers`: besides owners; "members", or CHANNEL:ID."""
+
+    rules: tuple[RuleSettings, ...] = ()
+    approvers: tuple[str, ...] = ()
+    approval_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
+    question_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
+
+
+def rules_of(found: Any, place: str) -> tuple[RuleSettings, ...]:
+    """The rules in a list of tables. Raises ConfigError that names the rule and the key."""
+    if not isinstance(found, list):
+        raise ConfigError(
+            f"{place}: policy.rules must be a list of tables: write [[policy.rules]] above each."
+        )
+    rules = []
+    for number, one in enumerate(found, 1):
+        try:
+            rules.append(msgspec.convert(one, RuleSettings))
+        except msgspec.ValidationError as error:
+            keys = ", ".join(RuleSettings.__struct_fields__)
+            why = str(error).replace("`$.", "`").replace("Object ", "it ")
+            raise ConfigError(
+                f"{place}: policy.rules, rule {number}: {why}. A rule has the keys {keys}."
+            ) from None
+    return tuple(rules)
+
+
+def web_trouble(web: WebToolSettings) -> tuple[str, str]:
+    """The key that does not fit the others, and what it must be; empty if all fit."""
+    for key in ("brave_api_root", "tavily_api_root", "searxng_url", "proxy"):
+        url = getattr(web, key)
+        if url and not url.startswith(("http://", "https://")):
+            return key, "an http:// or https:// URL"
+    needed = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
+    need = needed.get(web.search)
+    if need is not None and not getattr(web, need):
+        return "search", f"another service unless tools.web.{need} is set"
+    return "", ""
+
+
+def server_trouble(server: McpSettings) -> tuple[str, str]:
+    """The key that does not fit ("": the table itself), and what it must be; empty if all fit."""
+    if bool(server.command) is bool(server.url):
+        return "", "a table with either a command (a program to start) or a url"
+    if server.url and not server.url.startswith(("http://", "https://")):
+        return "url", "an http:// or https:// URL"
+    if server.command and server.headers:
+        return "headers", "left out where there is a command: they belong to a url"
+    if server.url and (server.env or server.args):
+        return "env" if server.env else "args", "left out where there is a url"
+    return "", ""

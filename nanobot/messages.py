@@ -1,0 +1,225 @@
+"""The messages: what channels publish, what they deliver, and what watchers see. All frozen."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+SessionPolicy: TypeAlias = Literal["chat", "thread", "sender"]
+
+
+def session_key(address: Address, sender_id: str, policy: SessionPolicy) -> str:
+    """`channel:chat_id[:thread_id][:@sender]`, by the session policy."""
+    key = f"{address.channel}:{address.chat_id}"
+    if policy != "chat" and address.thread_id is not None:
+        key += f":{address.thread_id}"
+    return f"{key}:@{sender_id}" if policy == "sender" else key
+
+
+TERMINAL = "cli"
+
+
+"""The channel of the command line and of the control socket."""
+
+
+NAME = "cli"
+
+
+class Origin(StrEnum):
+    """Where an inbound message came from. Only `user` messages steer a running run."""
+
+    USER = "user"
+    CRON = "cron"
+    HEARTBEAT = "heartbeat"
+    EVENT = "event"
+    WEBHOOK = "webhook"
+    RUN = "run"
+    API = "api"
+    LIFECYCLE = "lifecycle"
+    APPROVAL = "approval"
+
+
+class Role(StrEnum):
+    """What a sender may do. Strangers have no role and are not let in."""
+
+    OWNER = "owner"
+    MEMBER = "member"
+    GUEST = "guest"
+
+
+class OutboundKind(StrEnum):
+    """Why something is sent: an answer, a word from the gateway, a question, an unasked post."""
+
+    REPLY = "reply"
+    NOTICE = "notice"
+    APPROVAL = "approval"
+    POST = "post"
+
+
+class Address(msgspec.Struct, frozen=True):
+    """One chat: `channel` is the name of its table in the configuration."""
+
+    channel: str
+    chat_id: str
+    thread_id: str | None = None
+
+    def __str__(self) -> str:
+        tail = f":{self.thread_id}" if self.thread_id else ""
+        return f"{self.channel}:{self.chat_id}{tail}"
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """A person (or trigger) on a channel. `name` is for display only and never decides anything."""
+
+    id: str
+    name: str = ""
+
+
+class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file. `kind` is image, audio, video or document; `ref` the platform's handle; `size` in
+    bytes as far as the platform says it.
+
+    Once fetched, `blob` is the sha256 of its content, `path` where it lies below the workspace,
+    `text` what was said in it (a transcript). `error`: why it is not here, for people.
+    """
+
+    kind: str
+    ref: str = ""
+    name: str = ""
+    mime: str = ""
+    size: int = 0
+    blob: str = ""
+    path: str = ""
+    text: str = ""
+    error: str = ""
+
+    @property
+    def coming(self) -> bool:
+        """Whether it is to be fetched yet."""
+        return bool(self.ref) and not (self.blob or self.error)
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """One button: pressing it says `say` (at most 64 bytes, Telegram's limit) in the chat, as
+    whoever pressed it."""
+
+    label: str
+    say: str
+
+
+class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a caller asked of one run besides its message. They are kept with the message and in
+    the log, so that a run that resumes keeps them. None and empty mean: as configured.
+
+    `run_id` is the run's identity, chosen by the caller. `tools` are all it may use; `tool_order`
+    comes first in what the model is shown. `history` are (role, text) pairs that the model sees
+    instead of the session's past. `direct`: the answer goes back to the caller and is not
+    delivered anywhere. `unattended`: nobody is there who could be asked anything. `private`: it
+    was begun where one person alone reads, so it has that one's memory. `digest` tells
+    whether two callers asked for the same thing. `model` is asked instead of the session's. `type`
+    is what a background run does, other than asking the model, with its `input` (JSON). `approve`:
+    whoever asked wants to agree to every call that no rule of the configuration allows. `told`
+    stands at the end of the system prompt.
+    """
+
+    run_id: str = ""
+    digest: str = ""
+    direct: bool = False
+    unattended: bool = False
+    private: bool = False
+    model: str = ""
+    type: str = ""
+    input: str = ""
+    max_iterations: int | None = None
+    max_tool_rounds: int | None = None
+    max_run_seconds: float | None = None
+    max_tool_calls: int | None = None
+    max_parallel: int | None = None
+    approve: bool = False
+    tools: tuple[str, ...] | None = None
+    tool_order: tuple[str, ...] = ()
+    system_prompt: str | None = None
+    told: str = ""
+    history: tuple[tuple[str, str], ...] | None = None
+
+
+class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message as a channel received it.
+
+    `dedupe_key` is unique within the chat and the same whenever the platform delivers the same
+    thing again; it differs from `message_id` for edits and button presses. `sent_at` is unix
+    seconds by the platform's clock.
+
+    `reply_to` is the message_id that it answers, `quote` what stands there. `edit_of` is the
+    dedupe_key of the message that this is a new version of. `pressed`: a button was pressed, and
+    `text` is what it says. `group`: several people read there; `addressed`: the bot is meant (by
+    a mention, a reply to it, or because they are alone). `tainted`: it is not only its sender who
+    speaks in it.
+    """
+
+    address: Address
+    message_id: str
+    dedupe_key: str
+    sender: Sender
+    text: str
+    sent_at: float
+    attachments: tuple[Attachment, ...] = ()
+    group_id: str | None = None
+    reply_to: str | None = None
+    quote: str = ""
+    edit_of: str | None = None
+    pressed: bool = False
+    group: bool = False
+    addressed: bool = True
+    origin: Origin = Origin.USER
+    tainted: bool = False
+    terms: RunTerms | None = None
+
+
+class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
+    caller waits for it and has it with the run's end, so that nothing is left to deliver.
+    `tainted`: there is content from outside in it. `asked`: a post that its chat asked for, so that
+    no limit of what is said unasked holds it back."""
+
+    address: Address
+    text: str
+    key: str
+    kind: OutboundKind = OutboundKind.REPLY
+    attachments: tuple[Attachment, ...] = ()
+    reply_to: str | None = None
+    choices: tuple[Choice, ...] = ()
+    direct: bool = False
+    tainted: bool = False
+    asked: bool = False
+
+
+class EventKind(StrEnum):
+    """Kinds of RunEvent."""
+
+    STATUS = "status"
+    MODEL_DELTA = "model_delta"
+    ASSISTANT_MESSAGE = "assistant_message"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    APPROVAL = "approval"
+    ERROR = "error"
+    END = "end"
+
+
+class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Something a watcher may want to see; never stored, may be dropped for a slow watcher.
+
+    `seq` counts within the run. `model_call` counts attempts, so a watcher that sees it grow
+    drops the deltas of the call before.
+    """
+
+    run_id: str
+    session_key: str
+    model_call: int
+    seq: int
+    kind: EventKind
+    at: float
+    payload: dict[str, Any]

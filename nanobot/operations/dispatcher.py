@@ -1,0 +1,177 @@
+"""The desk: where operations are asked for, by a message in a chat or by a call, and performed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from nanobot.errors import NanobotError, UsageError
+from nanobot.messages import TERMINAL, InboundMessage, OutboundKind, OutboundMessage, Role
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.operation import Arguments, Caller, Engine, Operation
+from nanobot.operations.tasks import cancel_children
+from nanobot.session.inbox import Admission
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+
+DEFAULT_SESSION = f"{TERMINAL}:direct"
+"""Where a call is asked that names no session."""
+
+_NOTHING_RUNS = {
+    True: "Nothing was running here; what waited is dropped.",
+    False: "Nothing of yours was running here; what you had waiting is dropped.",
+}
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """An operation as somebody asked for it in a chat."""
+
+    message: InboundMessage
+    session_key: str
+    role: Role
+    argument: str
+
+
+class Operations:
+    """All operations over one gateway."""
+
+    def __init__(self, engine: Engine, listed: Sequence[Operation] = OPERATIONS) -> None:
+        self.engine = engine
+        self.listed = tuple(listed)
+        self._by_name = {operation.name: operation for operation in listed}
+
+    # From a chat
+
+    def find(self, text: str) -> tuple[Operation, str] | None:
+        """The operation a message asks for, with its argument; None for ordinary text.
+
+        `/sessions` alone is `/sessions list`, and `/start` is what chats begin with.
+        """
+        if not text.startswith("/"):
+            return None
+        head, *rest = text.split(maxsplit=1)
+        argument = "".join(rest).strip()
+        name = head[1:].split("@", 1)[0].lower()
+        word, *more = argument.split(maxsplit=1) or [""]
+        longer = self._by_name.get(f"{name} {word.lower()}")
+        if longer is not None:
+            return longer, "".join(more)
+        if name == "start":  # what stands behind it is a link's, not a topic
+            return self._by_name["help"], ""
+        found = self._by_name.get(name)
+        found = found or self._by_name.get(f"{name} list")
+        return None if found is None else (found, argument)
+
+    async def admission(self, operation: Operation, asked: Asked) -> Admission:
+        """The message with its answer, to be committed as one."""
+        message = asked.message
+        if not operation.may(asked.role):
+            those = "owners" if operation.role is Role.OWNER else "members and owners"
+            return self._answered(asked, f"/{operation.name} is for {those}.")
+        if operation.name == "stop":
+            return await self._stop(asked)
+        if operation.in_lane:
+            # Whatever spelling was used, the lane knows one.
+            plain = f"/{operation.name} {asked.argument}".strip()
+            message = msgspec.structs.replace(message, text=plain)
+            return Admission(message=message, session_key=asked.session_key, role=asked.role)
+        caller = Caller(
+            role=asked.role,
+            session_key=asked.session_key,
+            by=message.sender.id,
+            name=message.sender.name,
+            address=message.address,
+            key=f"{message.dedupe_key}:{operation.name}",
+            private=not message.group,
+        )
+        try:
+            arguments = operation.converted(operation.parsed(asked.argument), strict=False)
+        except UsageError as error:
+            return self._answered(asked, f"{error}.\nWrite: `{operation.usage}`")
+        try:
+            result = await self._perform(operation, caller, arguments)
+            text = operation.text(result, self.engine.now())
+        except NanobotError as error:
+            text = str(error)
+        return self._answered(asked, text)
+
+    def _answered(self, asked: Asked, text: str) -> Admission:
+        return Admission(
+            message=asked.message,
+            session_key=asked.session_key,
+            role=asked.role,
+            answer=notice(asked.message, text),
+        )
+
+    async def _stop(self, asked: Asked) -> Admission:
+        """/stop reaches the sender's own run and messages, an owner's all of the session; `all` the
+        background runs too. Should this end before the order is kept, the chat brings it again."""
+        partial = self.engine.partial(asked.session_key)
+        everyone, sender, children = asked.role is Role.OWNER, asked.message.sender.id, 0
+        everything = asked.argument.strip().lower() == "all"
+        if everything:
+            who = None if everyone else sender
+            children = await cancel_children(self, asked.session_key, who, sender)
+        running = any(
+            run.session_key == asked.session_key and (everyone or run.sender_id == sender)
+            for run in self.engine.running()
+        )
+        text = "Stopped." if running or children else _NOTHING_RUNS[everyone]
+        ending = Ending(
+            state=RunState.ABORTED,
+            bodies=() if partial is None else (partial,),
+            outbound=(notice(asked.message, text),),
+            error="stopped",
+        )
+        return Admission(
+            message=asked.message,
+            session_key=asked.session_key,
+            role=asked.role,
+            stop=ending,
+            everyone=everyone,
+            children=everything,
+        )
+
+    # By a call
+
+    def named(self, name: str) -> Operation:
+        """The operation of that name. Raises UsageError."""
+        found = self._by_name.get(name)
+        if found is None:
+            known = ", ".join(self._by_name)
+            raise UsageError(f"there is no operation {name[:80]!r}; there are: {known}")
+        return found
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Perform an operation for whoever holds the control socket: an owner.
+
+        Raises UsageError for what is not known or does not fit, and the operation's errors.
+        """
+        caller = Caller(role=Role.OWNER, session_key=DEFAULT_SESSION, by="local")
+        operation = self.named(name)
+        return await self._perform(operation, caller, operation.converted(arguments, strict=True))
+
+    async def _perform(self, operation: Operation, caller: Caller, arguments: Arguments) -> Any:
+        for one in operation.parameters:
+            if not one.here:
+                continue
+            named = getattr(arguments, one.name)
+            if not named:
+                own = {one.name: caller.session_key}
+                arguments = msgspec.structs.replace(arguments, **own)
+            elif caller.role is not Role.OWNER and named != caller.session_key:
+                raise UsageError("Only owners look into other conversations.")
+        return await operation.run(self, caller, arguments)
+
+
+def notice(message: InboundMessage, text: str) -> OutboundMessage:
+    """A word from the gateway in answer to a message; its key makes it owed only once."""
+    address = message.address
+    return OutboundMessage(
+        address=address,
+        text=text,
+        kind=OutboundKind.NOTICE,
+        key=f"notice:{address.channel}:{address.chat_id}:{message.dedupe_key}",
+    )

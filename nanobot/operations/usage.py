@@ -1,0 +1,125 @@
+"""The operation on what was spent, and what is left."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.agent.budgets import Left, Level, Spender, money, shown
+from nanobot.errors import NanobotError
+from nanobot.messages import Role
+from nanobot.operations.operation import Arguments, Caller, Desk, Operation
+from nanobot.session.usage import Row
+
+_SHOWN = 50
+
+
+class _Usage(Arguments, frozen=True, kw_only=True):
+    by: Annotated[
+        Literal["day", "person", "chat", "model", "job"],
+        Meta(description="Each day, person, chat, model or job."),
+    ] = "day"
+    days: Annotated[int, Meta(ge=1, le=3660, description="How many days, with this one.")] = 1
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What was spent since a day, and how the limits of this day stand until it ends. `who`: only
+    theirs; empty: everybody's."""
+
+    since: str
+    until: str
+    who: str
+    rows: list[Row]
+    limits: list[Left]
+
+
+async def _usage(operations: Desk, caller: Caller, asked: _Usage) -> Report:
+    engine = operations.engine
+    budgets, now = engine.budgets, engine.now()
+    period, since = budgets.period(now), budgets.since(now, asked.days)
+    address = caller.address
+    person = "" if address is None else f"{address.channel}:{caller.by}"
+    chat = "" if address is None else f"{address.channel}:{address.chat_id}"
+    who: dict[Level, str] = {} if caller.role is Role.OWNER else {"person": person}
+    model = await _model(operations, caller) if budgets.daily else ""
+    account = Spender(person=person, chat=chat, job="", model=model)
+    used = await engine.spending.standing(period.day, account)
+    limits = [
+        Left(
+            level=limit.level,
+            name=limit.name,
+            measure=limit.measure,
+            limit=limit.amount,
+            used=limit.used(used[limit.level]),
+            left=max(limit.amount - limit.used(used[limit.level]), 0.0),
+        )
+        for limit in budgets.limits(account)
+    ]
+    by = "day" if who else asked.by
+    rows = await engine.spending.rows(by, since, who)
+    return Report(
+        since=since, until=period.until, who=who.get("person", ""), rows=rows, limits=limits
+    )
+
+
+async def _model(operations: Desk, caller: Caller) -> str:
+    """Whom the caller talks to, as far as that can be told."""
+    engine = operations.engine
+    row = await engine.journal.session(caller.session_key)
+    try:
+        return (await engine.describe_model(row.model if row else None)).label
+    except NanobotError:
+        return ""
+
+
+def line(row: Row) -> str:
+    """What was used, in a line."""
+    requests = shown("requests", row.requests)
+    tokens = f"{row.tokens_in:,} tokens in, {row.tokens_out:,} out"
+    return f"{requests}, {tokens}, {_cost(row)}"
+
+
+def _cost(row: Row) -> str:
+    if row.unpriced == 0:
+        return money(row.cost)
+    if row.unpriced >= row.requests or not row.cost:
+        return "at an unknown price"
+    return f"{money(row.cost)} and {shown('requests', row.unpriced)} at an unknown price"
+
+
+def _text(report: Report, _: float) -> str:
+    whose = "You used" if report.who else "Used"
+    lines = [f"{whose} since {report.since}:"]
+    lines += [f"- {row.name or 'all'}: {line(row)}" for row in report.rows[:_SHOWN]] or [
+        "- nothing"
+    ]
+    if report.limits:
+        lines += ["", f"Until {report.until} there is left:"]
+        lines += [f"- {_left(one)}" for one in report.limits]
+    if any(row.unpriced for row in report.rows):
+        lines += ["", 'Prices are set with providers.NAME.prices."MODEL".']
+    return "\n".join(lines)
+
+
+def _left(one: Left) -> str:
+    whose = {"all": "for all together", "person": "for you", "chat": "for this chat"}
+    named = whose.get(one.level, f"for {one.name}")
+    left, limit = f"{one.left:,.0f}", shown(one.measure, one.limit)
+    if one.measure == "cost":
+        left = money(one.left)
+    return f"{left} of {limit} {named}"
+
+
+SPENDING: tuple[Operation, ...] = (
+    Operation(
+        name="usage",
+        help="shows what was used, and what is left",
+        run=_usage,
+        arguments=_Usage,
+        returns=Report,
+        text=_text,
+        role=Role.MEMBER,
+    ),
+)

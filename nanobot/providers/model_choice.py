@@ -1,0 +1,322 @@
+"""Which providers there are, as a table, and the choice of the model that answers."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import ipaddress
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import msgspec
+
+from nanobot.config.settings.agent import CLIENTS, ProviderSettings
+from nanobot.errors import ConfigError
+from nanobot.providers.litellm_names import NATIVE, REACHED
+
+EMBEDDED = "embedded"
+EMBEDDED_MODEL = "smollm2-135m-instruct"
+PROBE_SECONDS = 0.3
+
+
+class KnownProvider(msgspec.Struct, frozen=True):
+    """An endpoint we know. `env` names the variables its key is usually kept in, best first."""
+
+    api_base: str
+    env: tuple[str, ...] = ()
+    default_model: str = ""
+
+
+# In the order in which `auto` looks for keys.
+KNOWN_PROVIDERS: dict[str, KnownProvider] = {
+    "openai": KnownProvider("https://api.openai.com/v1", ("OPENAI_API_KEY",), "gpt-5-mini"),
+    "anthropic": KnownProvider(
+        "https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), "claude-sonnet-4-5"
+    ),
+    "gemini": KnownProvider(
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "gemini-2.5-flash",
+    ),
+    "openrouter": KnownProvider(
+        "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",), "openrouter/auto"
+    ),
+    "deepseek": KnownProvider(
+        "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",), "deepseek-chat"
+    ),
+    "groq": KnownProvider(
+        "https://api.groq.com/openai/v1", ("GROQ_API_KEY",), "llama-3.3-70b-versatile"
+    ),
+    "mistral": KnownProvider(
+        "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",), "mistral-small-latest"
+    ),
+    "xai": KnownProvider("https://api.x.ai/v1", ("XAI_API_KEY",), "grok-4"),
+    "together": KnownProvider(
+        "https://api.together.xyz/v1",
+        ("TOGETHER_API_KEY",),
+        "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+    ),
+    "fireworks": KnownProvider(
+        "https://api.fireworks.ai/inference/v1",
+        ("FIREWORKS_API_KEY",),
+        "accounts/fireworks/models/llama-v3p3-70b-instruct",
+    ),
+    "cerebras": KnownProvider("https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",), "llama-3.3-70b"),
+    "moonshot": KnownProvider(
+        "https://api.moonshot.ai/v1", ("MOONSHOT_API_KEY",), "kimi-k2-turbo-preview"
+    ),
+    "dashscope": KnownProvider(
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        ("DASHSCOPE_API_KEY",),
+        "qwen-plus",
+    ),
+    "zai": KnownProvider("https://api.z.ai/api/paas/v4", ("ZAI_API_KEY",), "glm-4.6"),
+    "ollama": KnownProvider("http://127.0.0.1:11434/v1"),
+    "lmstudio": KnownProvider("http://127.0.0.1:1234/v1"),
+    "llamacpp": KnownProvider("http://127.0.0.1:8080/v1"),
+    "vllm": KnownProvider("http://127.0.0.1:8000/v1"),
+}
+
+# Name and listing of the servers people run at home, in order of preference.
+_LOCAL: tuple[tuple[str, str], ...] = (
+    ("ollama", "http://127.0.0.1:11434/api/tags"),
+    ("lmstudio", "http://127.0.0.1:1234/v1/models"),
+    ("llamacpp", "http://127.0.0.1:8080/v1/models"),
+)
+_NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The model that answers. `why` is one line for the person; `client` is how it is reached:
+    lean, litellm, embedded, or a provider of another package."""
+
+    provider_name: str
+    model: str
+    api_base: str
+    api_key: str
+    why: str
+    client: str = "lean"
+
+
+Probe: TypeAlias = Callable[[str], Coroutine[Any, Any, tuple[str, ...] | None]]
+"""From a listing's address to the models it lists, best first; None if nobody answers there."""
+
+
+async def choose(
+    model: str,
+    providers: Mapping[str, ProviderSettings],
+    environ: Mapping[str, str],
+    probe: Probe | None = None,
+) -> Choice:
+    """The model to use for `agent.model`.
+
+    "provider/model" and "embedded" are taken literally. "auto" is the first of: a provider of
+    the configuration, a key in the environment, a server on this machine, the embedded model.
+    The network is touched only by "auto": for a configured endpoint whose models are unknown,
+    and, before the embedded model, for the usual ports of this machine.
+    Raises ConfigError, naming the key and the remedy, for what cannot work.
+    """
+    name, _, rest = model.strip().partition("/")
+    if name == EMBEDDED:
+        return _embedded(rest or EMBEDDED_MODEL, 'agent.model = "embedded"')
+    if rest:
+        return _explicit(name, rest, providers, environ)
+    if name not in ("", "auto"):
+        return _bare(name, providers, environ)
+    probe = probe or http_probe
+    return (
+        await _configured(providers, environ, probe)
+        or _from_environment(providers, environ)
+        or await _local(probe)
+        or _embedded(EMBEDDED_MODEL, "no provider is configured and no key was found")
+    )
+
+
+async def http_probe(url: str) -> tuple[str, ...] | None:
+    """The models listed at `url` (Ollama's /api/tags or an OpenAI-compatible /models).
+
+    None without an answer within PROBE_SECONDS. Proxies are never asked: this is for loopback.
+    """
+    import aiohttp  # noqa: PLC0415  # 0.15 s that nobody with a configured model should pay
+
+    try:
+        async with (
+            asyncio.timeout(PROBE_SECONDS),
+            aiohttp.ClientSession() as client,
+            client.get(url, allow_redirects=False) as answer,
+        ):
+            listing = msgspec.json.decode(await answer.read(), type=_Listing)
+    except (aiohttp.ClientError, OSError, msgspec.DecodeError):
+        return None
+    return tuple(row.id or row.name for row in (*listing.models, *listing.data))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address is on this machine: no key is needed and no proxy is asked."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Listed(msgspec.Struct):
+    id: str = ""
+    name: str = ""
+
+
+class _Listing(msgspec.Struct):
+    models: list[_Listed] = []
+    data: list[_Listed] = []
+
+
+def _explicit(
+    name: str, model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+) -> Choice:
+    settings = providers.get(name)
+    if settings is None:
+        if name not in KNOWN_PROVIDERS and name not in REACHED:
+            raise _unknown(name, model, providers)
+        settings = ProviderSettings()
+    why = f'{name}/{model} answers (agent.model = "{name}/{model}")'
+    return _reach(name, model, settings, environ, why)
+
+
+def _reach(
+    name: str, model: str, settings: ProviderSettings, environ: Mapping[str, str], why: str
+) -> Choice:
+    known = KNOWN_PROVIDERS.get(name)
+    api_key = settings.api_key or (_key_of(known, environ)[1] if known else "")
+    if settings.client == "litellm" or (settings.client == "auto" and _foreign(name, settings)):
+        # Keys, regions and addresses that are not configured litellm finds in the environment.
+        return Choice(name, model, settings.api_base, api_key, why, "litellm")
+    api_base = settings.api_base or (known.api_base if known else "")
+    if settings.client not in CLIENTS:
+        return Choice(name, model, api_base, api_key, why, settings.client)
+    if not api_base:
+        raise ConfigError(
+            f"providers.{name}.api_base is missing: set it to the address of an "
+            f'OpenAI-compatible endpoint, or set providers.{name}.client = "litellm".'
+        )
+    # An endpoint of one's own may want no key; the known public ones always do.
+    if not api_key and not settings.api_base and not is_loopback(api_base):
+        variable = known.env[0] if known and known.env else "its key"
+        raise ConfigError(
+            f"{name} needs a key: set providers.{name}.api_key, or export {variable}."
+        )
+    return Choice(name, model, api_base, api_key, why)
+
+
+def _foreign(name: str, settings: ProviderSettings) -> bool:
+    """Whether the lean client cannot reach it: another protocol, or an address we do not know."""
+    return name in NATIVE or (name in REACHED and not settings.api_base)
+
+
+def _bare(
+    model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+) -> Choice:
+    """A model without its provider: clear only if one provider is configured."""
+    if len(providers) == 1:
+        return _explicit(next(iter(providers)), model, providers, environ)
+    if model in providers or model in KNOWN_PROVIDERS or model in REACHED:
+        known = KNOWN_PROVIDERS.get(model)
+        example = (known.default_model if known else "") or "MODEL"
+        raise ConfigError(f'agent.model is "{model}", a provider: write "{model}/{example}".')
+    raise ConfigError(
+        f'agent.model is "{model}" without its provider: write "PROVIDER/{model}", '
+        'for example "openai/gpt-5-mini", or "auto" or "embedded".'
+    )
+
+
+async def _configured(
+    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str], probe: Probe
+) -> Choice | None:
+    nameless = ""
+    for name, settings in providers.items():
+        known = KNOWN_PROVIDERS.get(name)
+        keyed = settings.api_key or (known and _key_of(known, environ)[1])
+        ours = settings.client in CLIENTS
+        if ours and not keyed and not settings.api_base:
+            continue
+        model = known.default_model if known else ""
+        if ours and not model and settings.api_base:
+            model = _for_chat(await probe(f"{settings.api_base.rstrip('/')}/models"))
+        if model:
+            why = f"{name}/{model} answers ([providers.{name}] is configured); {_TO_CHANGE}"
+            return _reach(name, model, settings, environ, why)
+        nameless = nameless or name
+    if nameless:
+        raise ConfigError(
+            f"[providers.{nameless}] is configured, but not which model to ask: "
+            f'set agent.model = "{nameless}/MODEL".'
+        )
+    return None
+
+
+def _from_environment(
+    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+) -> Choice | None:
+    for name, known in KNOWN_PROVIDERS.items():
+        variable, key = _key_of(known, environ)
+        if key:
+            model = known.default_model
+            why = f"{name}/{model} answers ({variable} is set); {_TO_CHANGE}"
+            settings = providers.get(name, ProviderSettings())
+            return _reach(name, model, settings, environ, why)
+    return None
+
+
+async def _local(probe: Probe) -> Choice | None:
+    async with asyncio.TaskGroup() as group:
+        asked = [(name, group.create_task(probe(url))) for name, url in _LOCAL]
+    for name, task in asked:
+        if model := _for_chat(task.result()):
+            why = f"{name}/{model} answers (found running here); {_TO_CHANGE}"
+            return Choice(name, model, KNOWN_PROVIDERS[name].api_base, "", why)
+    return None
+
+
+def _for_chat(names: tuple[str, ...] | None) -> str:
+    """The first that is not for embeddings or speech."""
+    for name in names or ():
+        if name and not any(word in name.lower() for word in _NOT_FOR_CHAT):
+            return name
+    return ""
+
+
+def _embedded(model: str, because: str) -> Choice:
+    why = (
+        f"the embedded model {model} answers ({because}): it is small, it only chats; "
+        'for more set OPENAI_API_KEY or another key, or agent.model = "provider/model"'
+    )
+    return Choice(EMBEDDED, model, "", "", why, "embedded")
+
+
+_TO_CHANGE = 'to change it set agent.model = "provider/model"'
+
+
+def _key_of(known: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]:
+    for variable in known.env:
+        if key := environ.get(variable, "").strip():
+            return variable, key
+    return "", ""
+
+
+def _unknown(name: str, model: str, providers: Mapping[str, ProviderSettings]) -> ConfigError:
+    names = [*providers, *KNOWN_PROVIDERS, EMBEDDED]
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    # The many that litellm adds are offered only where a name is nearly theirs.
+    near = difflib.get_close_matches(name.lower(), REACHED, n=1, cutoff=0.75) or near
+    if near:
+        hint = f'did you mean "{near[0]}/{model}"?'
+    elif len(providers) == 1:
+        hint = f'did you mean "{next(iter(providers))}/{name}/{model}"?'
+    else:
+        hint = f"known are {', '.join(dict.fromkeys(names))}, and more through litellm."
+    return ConfigError(
+        f'agent.model is "{name}/{model}", but there is no provider "{name}": {hint} '
+        f'Any other endpoint works with [providers.{name}] api_base = "https://...".'
+    )

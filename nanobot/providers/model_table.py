@@ -1,0 +1,129 @@
+"""Prices and capabilities of thousands of models, from the table that comes with litellm.
+
+The table is read as a file, on a thread and once; nothing of litellm is executed, and if it is not
+installed there is no table. What the configuration says about a price comes first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+from loguru import logger
+
+from nanobot.config.settings.agent import ProviderSettings
+from nanobot.providers.base import ModelProfile, Price
+from nanobot.providers.capabilities import known_profile
+from nanobot.providers.litellm_names import litellm_name
+
+_FILE = "model_prices_and_context_window_backup.json"
+_MILLION = 1_000_000
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """What is kept of a model in the table."""
+
+    litellm_provider: str
+    input_cost_per_token: float | None = None
+    output_cost_per_token: float | None = None
+    cache_read_input_token_cost: float | None = None
+    max_input_tokens: int | None = None
+    supports_function_calling: bool = False
+    supports_vision: bool = False
+
+
+def bundled_table() -> Path | None:
+    """The table within the installed litellm package; None if it is not installed."""
+    try:
+        found = find_spec("litellm")
+    except ValueError:
+        return None
+    for folder in (found and found.submodule_search_locations) or ():
+        if (path := Path(folder) / _FILE).is_file():
+            return path
+    return None
+
+
+class Catalogue:
+    """The table, once `load` is through; until then, and without it, only the configuration."""
+
+    def __init__(
+        self,
+        providers: Mapping[str, ProviderSettings] | None = None,
+        find: Callable[[], Path | None] = bundled_table,
+    ) -> None:
+        self._providers = providers or {}
+        self._find = find
+        self._rows: dict[str, _Row] | None = None
+        self._loading = asyncio.Lock()
+
+    async def load(self) -> None:
+        """Read the table, if that was not done yet."""
+        async with self._loading:
+            if self._rows is None:
+                self._rows = await asyncio.to_thread(_read, self._find)
+
+    def price_of(self, provider: str, model: str) -> Price | None:
+        """The price of a model; None if nobody told it, which does not mean that it is free."""
+        settings = self._providers.get(provider)
+        if settings is not None and (set_here := settings.prices.get(model)) is not None:
+            return Price(
+                prompt=set_here.prompt / _MILLION,
+                completion=set_here.completion / _MILLION,
+                cached=None if set_here.cached is None else set_here.cached / _MILLION,
+            )
+        row = self._row(provider, model)
+        if row is None or row.input_cost_per_token is None or row.output_cost_per_token is None:
+            return None
+        return Price(
+            prompt=row.input_cost_per_token,
+            completion=row.output_cost_per_token,
+            cached=row.cache_read_input_token_cost,
+        )
+
+    def profile(self, provider: str, model: str) -> ModelProfile:
+        """What a model can do: by our own table, else by litellm's, else the usual."""
+        known = known_profile(provider, model)
+        if known is not None:
+            return known
+        usual = ModelProfile(name=model, provider=provider)
+        row = self._row(provider, model)
+        if row is None:
+            return usual
+        return msgspec.structs.replace(
+            usual,
+            context_tokens=row.max_input_tokens or usual.context_tokens,
+            tools=row.supports_function_calling,
+            images=row.supports_vision,
+        )
+
+    def _row(self, provider: str, model: str) -> _Row | None:
+        rows = self._rows or {}
+        theirs = litellm_name(provider) or provider
+        if (found := rows.get(f"{theirs}/{model}")) is not None:
+            return found
+        # Some are listed without their provider; then it must be the same one (bedrock_converse).
+        bare = rows.get(model)
+        return bare if bare and bare.litellm_provider.startswith(theirs) else None
+
+
+def _read(find: Callable[[], Path | None]) -> dict[str, _Row]:
+    path = find()
+    if path is None:
+        return {}
+    rows: dict[str, _Row] = {}
+    try:
+        table = msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw])
+    except (OSError, msgspec.DecodeError) as problem:
+        logger.warning("no prices: {} cannot be read: {}", path, problem)
+        return {}
+    decoder = msgspec.json.Decoder(_Row, strict=False)
+    for name, raw in table.items():
+        try:
+            rows[name] = decoder.decode(raw)
+        except msgspec.DecodeError:
+            continue  # the example row, and whatever a later version writes in another way
+    return rows

@@ -1,0 +1,136 @@
+"""Providers of other packages, found by the entry point group `nanobot.providers`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from nanobot.boundary import boundary
+from nanobot.config.settings.agent import ProviderSettings
+from nanobot.errors import (
+    ConfigError,
+    ModelError,
+    ModelProtocolError,
+    ModelUnreachable,
+    PluginBroken,
+)
+from nanobot.plugins import PROVIDERS, Found, Plugins
+from nanobot.providers.base import (
+    Completion,
+    Delta,
+    LLMProvider,
+    ModelProfile,
+    ModelRequest,
+    ReasoningDelta,
+    Retrying,
+    TextDelta,
+)
+from nanobot.providers.model_choice import Choice
+
+_METHODS = ("profile", "chat_stream", "chat", "close")
+
+
+def open_provider(choice: Choice, settings: ProviderSettings, plugins: Plugins) -> LLMProvider:
+    """The provider that a package gives for a choice whose `client` is none of ours: its entry
+    point is called with the table's name and the table's keys, `api_key` and `api_base` as found.
+
+    Raises ConfigError naming what is installed, for settings that the provider refuses, and for one
+    that is broken in itself.
+    """
+    name, client = choice.provider_name, choice.client
+    if client not in plugins.names(PROVIDERS):
+        raise ConfigError(unknown(name, client, plugins))
+    keys = {"api_key": choice.api_key, "api_base": choice.api_base, **settings.settings}
+    refused: list[ConfigError] = []
+
+    def use(found: Found[Any]) -> LLMProvider | None:
+        try:
+            return _whole(found.what(name, keys))
+        except ConfigError as error:
+            refused.append(error)
+            return None
+
+    try:
+        opened = plugins.one(PROVIDERS, client, use).what
+    except PluginBroken as error:
+        raise ConfigError(f"providers.{name}.client: {error}") from error
+    if opened is None:
+        raise refused[0]
+    return Guarded(name, opened)
+
+
+def unknown(name: str, client: str, plugins: Plugins) -> str:
+    """What to say of a client that is not installed."""
+    known = ", ".join(("auto", "lean", "litellm", *plugins.names(PROVIDERS)))
+    return f"providers.{name}.client: there is no client {client!r}; there are {known}"
+
+
+def survey(plugins: Plugins) -> None:
+    """Load every one of them, so that `plugins` knows which are broken; none is opened."""
+
+    def use(found: Found[Any]) -> None:
+        if not callable(found.what):
+            kind = type(found.what).__name__
+            raise PluginBroken(f"it gives a {kind}, not a function that opens a provider")
+
+    plugins.names(PROVIDERS)
+    plugins.each(PROVIDERS, use)
+
+
+def _whole(opened: Any) -> LLMProvider:
+    """Raises PluginBroken naming what it lacks."""
+    lacking = [one for one in _METHODS if not callable(getattr(opened, one, None))]
+    if lacking:
+        kind = type(opened).__name__
+        raise PluginBroken(
+            f"it opens a {kind}, which lacks {', '.join(lacking)} of a nanobot.providers.base."
+            "LLMProvider: name that as its base"
+        )
+    provider: LLMProvider = opened
+    return provider
+
+
+class Guarded(LLMProvider):
+    """A provider whose every failure is a ModelError, so that the next model is asked."""
+
+    def __init__(self, name: str, inner: LLMProvider) -> None:
+        self._name = name
+        self._inner = inner
+
+    def profile(self, model: str) -> ModelProfile:
+        """Its word; what can be said without it where it fails."""
+        with boundary(f"provider {self._name}: the profile of {model}"):
+            found = self._inner.profile(model)
+            if isinstance(found, ModelProfile):
+                return found
+        return ModelProfile(name=model, provider=self._name)
+
+    async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Its answer. Raises ModelError only."""
+        done, failure = False, None
+        with boundary(f"provider {self._name}") as caught:
+            try:
+                async for delta in self._inner.chat_stream(request):
+                    if not isinstance(delta, TextDelta | ReasoningDelta | Retrying | Completion):
+                        raise self._unkept(f"a {type(delta).__name__} within its answer")
+                    if done:
+                        raise self._unkept("something after its Completion")
+                    done = isinstance(delta, Completion)
+                    yield delta
+            except ModelError as error:
+                failure = error
+        if caught.error is not None:
+            kind = type(caught.error).__name__
+            raise ModelUnreachable(f"the provider {self._name} failed inside ({kind})")
+        if failure is not None:
+            raise failure
+        if not done:
+            raise self._unkept("no Completion at its end")
+
+    def _unkept(self, what: str) -> ModelProtocolError:
+        return ModelProtocolError(f"the provider {self._name} gave {what}")
+
+    async def close(self) -> None:
+        """Release what it holds; a failure is logged."""
+        with boundary(f"closing the provider {self._name}"):
+            await self._inner.close()

@@ -1,0 +1,240 @@
+"""The models at hand: the configured default, chosen once, and any other by its label."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loguru import logger
+from msgspec.structs import replace
+
+from nanobot.config.settings.agent import ProviderSettings
+from nanobot.errors import ConfigError
+from nanobot.plugins import Plugins
+from nanobot.ports import Clock
+from nanobot.providers.base import LLMProvider, ModelProfile, Price
+from nanobot.providers.capabilities import known_profile
+from nanobot.providers.embedded import EmbeddedProvider
+from nanobot.providers.litellm_names import REACHED
+from nanobot.providers.litellm_provider import LiteLLMProvider
+from nanobot.providers.model_choice import (
+    EMBEDDED,
+    KNOWN_PROVIDERS,
+    Choice,
+    Probe,
+    choose,
+    is_loopback,
+)
+from nanobot.providers.model_table import Catalogue
+from nanobot.providers.plugins import open_provider
+
+if TYPE_CHECKING:
+    from nanobot.providers.openai_compat import OpenAICompatProvider
+
+_FREE = Price(prompt=0.0, completion=0.0)
+_AT_HOME = frozenset({"ollama", "lmstudio", "llamacpp", "vllm"})
+"""What serves models of one's own; nobody is paid for them."""
+
+
+class Roster:
+    """Makes each provider once, at first need. See agent.asking.Models. `plugins` is what other
+    packages bring."""
+
+    def __init__(
+        self,
+        model: str,
+        providers: Mapping[str, ProviderSettings],
+        environ: Mapping[str, str],
+        home: Path,
+        clock: Clock,
+        probe: Probe | None = None,
+    ) -> None:
+        self._model = model
+        self._settings = providers
+        self._environ = environ
+        self._home = home
+        self._clock = clock
+        self._probe = probe
+        self.plugins = Plugins()
+        self._providers: dict[str, LLMProvider] = {}
+        self._choices: dict[str, Choice] = {}
+        self._choosing = asyncio.Lock()
+        self._catalogue = Catalogue(providers)
+        self._prices: dict[str, Price | None] = {}
+
+    async def choice(self, label: str | None = None) -> Choice:
+        """Which model a label (None: the configuration) stands for; `why` is a line for people.
+
+        Raises ConfigError naming the key and the remedy.
+        """
+        wanted = label or self._model
+        found = self._choices.get(wanted)
+        if found is not None:
+            return found
+        async with self._choosing:
+            if wanted not in self._choices:
+                made = await choose(wanted, self._settings, self._environ, self._probe)
+                logger.info("{}", made.why)
+                self._choices[wanted] = made
+        return self._choices[wanted]
+
+    @property
+    def line(self) -> str:
+        """Who answers, in a line; or that it is not known yet."""
+        found = self._choices.get(self._model)
+        return found.why if found is not None else f"model: {self._model}"
+
+    async def pick(self, label: str | None = None) -> tuple[LLMProvider, ModelProfile]:
+        """The provider and the profile behind a label, with its price if that is known. Raises
+        ModelError or ConfigError."""
+        choice = await self.choice(label)
+        price = await self._price_of(choice)
+        provider = self._providers.get(choice.provider_name)
+        if provider is None:
+            provider = self._make(choice)
+            self._providers[choice.provider_name] = provider
+        profile = provider.profile(choice.model)
+        return provider, replace(profile, price=profile.price if price is None else price)
+
+    def _make(self, choice: Choice) -> LLMProvider:
+        if choice.client == "embedded" or choice.provider_name == EMBEDDED:
+            return EmbeddedProvider(
+                self._home,
+                clock=self._clock,
+                model=choice.model,
+                log_path=self._home / "logs" / "embedded.log",
+                environ=self._environ,
+            )
+        if choice.client == "litellm":
+            return LiteLLMProvider(
+                name=choice.provider_name,
+                api_key=choice.api_key,
+                api_base=choice.api_base,
+                clock=self._clock,
+                profiles=self._catalogue.profile,
+            )
+        if choice.client != "lean":
+            return open_provider(choice, self._settings[choice.provider_name], self.plugins)
+        # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay.
+        from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
+
+        return OpenAICompatProvider(
+            choice.provider_name,
+            choice.api_base,
+            choice.api_key,
+            clock=self._clock,
+            profiles=self._catalogue.profile,
+        )
+
+    async def price(self, label: str | None = None) -> Price | None:
+        """What the model behind a label costs; None if it is not known, which a log line says once.
+
+        Raises ConfigError."""
+        return await self._price_of(await self.choice(label))
+
+    async def _price_of(self, choice: Choice) -> Price | None:
+        name = f"{choice.provider_name}/{choice.model}"
+        if name not in self._prices:
+            self._prices[name] = await self._find_price(choice)
+        return self._prices[name]
+
+    async def _find_price(self, choice: Choice) -> Price | None:
+        provider, model = choice.provider_name, choice.model
+        if choice.client == "embedded" or provider == EMBEDDED:
+            return _FREE
+        settings = self._settings.get(provider)
+        if settings is None or model not in settings.prices:
+            if provider in _AT_HOME and is_loopback(choice.api_base):
+                return _FREE
+            if provider in KNOWN_PROVIDERS or provider in REACHED:  # no other is in the table
+                await self._catalogue.load()
+        found = self._catalogue.price_of(provider, model)
+        if found is None:
+            logger.info(
+                'the price of {}/{} is unknown; to know costs set providers.{}.prices."{}"',
+                *(provider, model, provider, model),
+            )
+        return found
+
+    async def transcribe(self, label: str, audio: bytes, name: str) -> str:
+        """What is said in a recording, by the model of that label; `name` is its file name.
+
+        Raises ModelError, or ConfigError when that provider transcribes nothing."""
+        picked, profile = await self.pick(label)
+        provider = _versatile(picked)
+        if provider is not None:
+            return await provider.transcribe(audio, name, profile.name)
+        raise ConfigError(
+            f"agent.transcription_model is {label!r}, which cannot hear: "
+            'name another, such as "openai/whisper-1"'
+        )
+
+    async def embed(self, label: str, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, by the model of that label.
+
+        Raises ModelError, or ConfigError when that provider makes none."""
+        picked, profile = await self.pick(label)
+        provider = _versatile(picked)
+        if provider is not None:
+            return await provider.embed(texts, profile.name)
+        raise ConfigError(
+            f"memory.embedding_model is {label!r}, which makes no vectors: "
+            'name another, such as "openai/text-embedding-3-small", or "local"'
+        )
+
+    def scribe(self, label: str) -> Scribe | None:
+        """Who transcribes with the model of that label; nobody if it is empty."""
+        return Scribe(self, label) if label else None
+
+    async def warm_up(self) -> None:
+        """Choose the default model, and have ready what it needs; off anybody's path.
+
+        The embedded one is started. litellm is loaded, where it is the way; and its table, where
+        ours does not know the model."""
+        provider, profile = await self.pick()
+        if isinstance(provider, EmbeddedProvider):
+            await provider.start()
+            return
+        if known_profile(profile.provider, profile.name) is None:
+            await self._catalogue.load()
+        if isinstance(provider, LiteLLMProvider):
+            await provider.warm_up()
+
+    async def close(self) -> None:
+        """End connections and child processes."""
+        for provider in self._providers.values():
+            await provider.close()
+        self._providers.clear()
+
+
+class Scribe:
+    """Writes down what is said, with one model; see received.Transcriber."""
+
+    def __init__(self, roster: Roster, label: str) -> None:
+        self._roster = roster
+        self._label = label
+
+    async def transcribe(self, audio: bytes, name: str) -> str:
+        """The words. Raises ModelError or ConfigError."""
+        return await self._roster.transcribe(self._label, audio, name)
+
+
+class Indexer:
+    """Makes vectors with one model; see memory.embed.Embedder."""
+
+    def __init__(self, roster: Roster, label: str) -> None:
+        self.model = label
+        self._roster = roster
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text. Raises ModelError or ConfigError."""
+        return await self._roster.embed(self.model, texts)
+
+
+def _versatile(provider: LLMProvider) -> OpenAICompatProvider | LiteLLMProvider | None:
+    """The provider, if it is of those that also transcribe and make vectors."""
+    from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415 - see _make
+
+    return provider if isinstance(provider, OpenAICompatProvider | LiteLLMProvider) else None

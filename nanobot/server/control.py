@@ -1,0 +1,314 @@
+"""The control socket: how a terminal, or any program of the owner, talks to a running nanobot.
+
+`NANOBOT_HOME/control.sock`, mode 0600, one JSON object a line each way. Whoever can open it is the
+owner. Requests are `attach`, `say`, `shown`, `call`, `run` and `abort`; answers are `hello`,
+`taken`, `event`, `message`, `result`, `answered`, `aborted` and `refused`. Calls and runs need no
+attaching; whoever leaves while a run goes on does not end it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+from loguru import logger
+
+from nanobot.agent.requests import Programs, RunResult
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus, Subscription
+from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.terminal import Shown, Terminal
+from nanobot.errors import NanobotError, StoreUnwritable, UsageError
+from nanobot.messages import NAME, Address, Attachment, InboundMessage, RunTerms, Sender
+from nanobot.ports import Clock
+from nanobot.server.protocol import (
+    LINE_LIMIT,
+    Abort,
+    Aborted,
+    Answer,
+    Answered,
+    Ask,
+    Attach,
+    Call,
+    Event,
+    Hello,
+    Message,
+    Refusal,
+    Request,
+    Result,
+    Say,
+    Taken,
+    WasShown,
+    line,
+)
+from nanobot.workspace.received import Received
+
+__all__ = [
+    "LINE_LIMIT",
+    "Abort",
+    "Aborted",
+    "Answer",
+    "Answered",
+    "Ask",
+    "Attach",
+    "Call",
+    "Control",
+    "Event",
+    "Hello",
+    "Message",
+    "Refusal",
+    "Request",
+    "Result",
+    "Say",
+    "Taken",
+    "WasShown",
+    "line",
+]
+
+_SHOW_SECONDS = 600.0
+_requests = msgspec.json.Decoder(Request)
+
+
+class _Attached:
+    """One connection that has attached."""
+
+    def __init__(self, writer: asyncio.StreamWriter, session: str, chat: str) -> None:
+        self.session = session
+        self.chat = chat
+        self._writer = writer
+        self._waiting: dict[str, asyncio.Future[bool]] = {}
+        self._gone = False
+
+    def write(self, answer: Answer) -> None:
+        self.write_line(line(answer))
+
+    def write_line(self, data: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(data)
+
+    async def drain(self) -> None:
+        await self._writer.drain()
+
+    async def show(self, shown: Shown) -> bool:
+        if self._gone:
+            return False
+        answer = self._waiting.setdefault(shown.key, asyncio.get_running_loop().create_future())
+        self.write(Message(shown.key, shown.kind, shown.text, shown.choices))
+        try:
+            async with asyncio.timeout(_SHOW_SECONDS):
+                return await asyncio.shield(answer)
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting.pop(shown.key, None)
+
+    def was_shown(self, key: str) -> None:
+        waiting = self._waiting.get(key)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(True)
+
+    def gone(self) -> None:
+        self._gone = True
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_result(False)
+
+
+class Control:
+    """Serves the control socket."""
+
+    def __init__(
+        self,
+        path: Path,
+        bus: Bus,
+        terminal: Terminal,
+        intake: ChannelIntake,
+        clock: Clock,
+        describe: Callable[[], str],
+    ) -> None:
+        self._path = path
+        self._bus = bus
+        self._terminal = terminal
+        self._intake = intake
+        self._clock = clock
+        self._describe = describe
+        self._programs: Programs | None = None
+        self._received: Received | None = None
+
+    @asynccontextmanager
+    async def serving(
+        self, programs: Programs | None = None, received: Received | None = None
+    ) -> AsyncIterator[None]:
+        """The socket is open within, also to `programs`, and to pictures if there is a place for
+        them. Raises StoreUnwritable when it cannot be made."""
+        self._programs = programs
+        self._received = received
+        self._path.unlink(missing_ok=True)
+        before = os.umask(0o177)
+        try:
+            server = await asyncio.start_unix_server(self._serve, self._path, limit=LINE_LIMIT)
+        except OSError as error:
+            raise StoreUnwritable(
+                f"{self._path} cannot be made ({error.strerror or error}): "
+                "NANOBOT_HOME must be a local folder with a path of at most 90 characters"
+            ) from error
+        finally:
+            os.umask(before)
+        try:
+            yield
+        finally:
+            server.close()
+            self._path.unlink(missing_ok=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with boundary("a control connection"):
+            try:
+                await self._converse(reader, writer)
+            except (ConnectionError, asyncio.CancelledError):
+                logger.debug("a control connection ended")
+            finally:
+                writer.close()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        attached = await self._attach(reader, writer)
+        if attached is None:
+            return
+        watching = self._bus.subscribe(attached.session)
+        self._terminal.attach(attached.chat, attached)
+        self._bus.owed(Address(NAME, attached.chat))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                telling = tasks.create_task(self._tell(watching, attached), name="control: events")
+                # Within the group, which would wrap it: that a client goes away is no failure.
+                with suppress(ConnectionError):
+                    while raw := await _read(reader):
+                        await self._obey(raw, attached)
+                        await writer.drain()
+                telling.cancel()
+        finally:
+            self._bus.unsubscribe(watching)
+            self._terminal.detach(attached.chat, attached)
+            attached.gone()
+
+    async def _attach(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> _Attached | None:
+        while True:
+            raw = await _read(reader)
+            try:
+                wanted = _requests.decode(raw)
+            except msgspec.DecodeError as error:
+                writer.write(line(Refusal(f"not a request: {error}")))
+                return None
+            if isinstance(wanted, Call):
+                writer.write(await self._call(wanted))
+            elif isinstance(wanted, Ask | Abort):
+                await self._serve_program(wanted, writer)
+            else:
+                break
+            await writer.drain()
+        if not isinstance(wanted, Attach) or not wanted.session:
+            writer.write(line(Refusal("attach to a session first")))
+            return None
+        session = wanted.session
+        own = session.startswith(f"{NAME}:")
+        chat = session.removeprefix(f"{NAME}:") if own else session
+        attached = _Attached(writer, session, chat)
+        attached.write(Hello(os.getpid(), session, self._describe()))
+        return attached
+
+    @staticmethod
+    async def _tell(watching: Subscription, attached: _Attached) -> None:
+        """A client that reads slowly loses old events (see Subscription) and takes no memory."""
+        with suppress(ConnectionError):
+            async for event in watching:
+                attached.write(Event(event))
+                await attached.drain()
+
+    async def _obey(self, raw: bytes, attached: _Attached) -> None:
+        try:
+            request: Request = _requests.decode(raw)
+        except msgspec.DecodeError as error:
+            attached.write(Refusal(f"not a request: {error}"))
+            return
+        match request:
+            case WasShown(key):
+                attached.was_shown(key)
+            case Say():
+                await self._say(request, attached)
+            case Call():
+                attached.write_line(await self._call(request))
+            case Attach() | Ask() | Abort():
+                attached.write(Refusal("this connection is attached already"))
+
+    async def _call(self, asked: Call) -> bytes:
+        """The answer to a call as it goes over the socket."""
+        answer: Result | Refusal
+        with boundary(f"operation {asked.name}") as caught:
+            try:
+                given = await self._intake.operations.call(asked.name, asked.arguments)
+                answer = Result(asked.name, msgspec.Raw(msgspec.json.encode(given)), asked.key)
+                if len(answer.result) > LINE_LIMIT - 1_000:
+                    answer = Refusal("that is too much for one answer: ask for less", asked.key)
+            except NanobotError as error:
+                answer = Refusal(str(error), asked.key, error.exit_code)
+        if caught.error is not None:
+            answer = Refusal(f"{asked.name} failed inside; the log says why", asked.key)
+        return line(answer)
+
+    async def _serve_program(self, asked: Ask | Abort, writer: asyncio.StreamWriter) -> None:
+        """Perform what a program asks for; while its run goes on, nothing else is read here."""
+        programs = self._programs
+        if programs is None:
+            writer.write(line(Refusal("this nanobot runs nothing for programs")))
+            return
+        try:
+            if isinstance(asked, Abort):
+                ended = await programs.abort(asked.run_id)
+                writer.write(line(Aborted(asked.run_id, ended)))
+                return
+            async with aclosing(programs.stream(asked.input)) as items:
+                async for item in items:
+                    answer = Answered(item) if isinstance(item, RunResult) else Event(item)
+                    writer.write(line(answer))
+                    await writer.drain()
+        except NanobotError as error:
+            kind = type(error).__name__
+            writer.write(line(Refusal(str(error), code=error.exit_code, error=kind)))
+
+    async def _say(self, said: Say, attached: _Attached) -> None:
+        message = InboundMessage(
+            address=Address(NAME, attached.chat),
+            message_id=said.key,
+            dedupe_key=said.key,
+            sender=Sender("local", "you"),
+            text=said.text,
+            sent_at=self._clock.now(),
+            terms=None if said.attended else RunTerms(unattended=True),
+        )
+        try:
+            images = tuple([await self._image(path) for path in said.images])
+            message = msgspec.structs.replace(message, attachments=images)
+            (taken,) = await self._intake.take([message], session=attached.session)
+        except NanobotError as error:
+            attached.write(Refusal(str(error), said.key, error.exit_code))
+            return
+        stopped = taken.stopped is not None
+        answered = taken.owes is not None
+        attached.write(Taken(said.key, taken.inbound_id, answered, stopped))
+
+    async def _image(self, path: str) -> Attachment:
+        if self._received is None:
+            raise UsageError("this nanobot takes no pictures")
+        return await self._received.image(path, self._clock.now())
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:
+        raise ConnectionError(f"a line of more than {LINE_LIMIT} bytes") from None

@@ -1,0 +1,141 @@
+"""The door over HTTP: what is served there, by the configuration."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from nanobot.config.loader import Config
+from nanobot.config.settings.triggers import HookSettings
+from nanobot.errors import NanobotError, UsageError
+from nanobot.ports import Clock
+from nanobot.server.token import token_of
+from nanobot.tools.redact import Redactor
+from nanobot.triggers.webhooks.signatures import sign
+from nanobot.triggers.webhooks.views import HookTried, HookView
+from nanobot.triggers.webhooks.webhook import Hooks
+
+if TYPE_CHECKING:
+    from nanobot.server.web_server import Route, WebServer
+
+_TRY_SECONDS = 30.0
+_EXAMPLE = {
+    "repository": {"full_name": "example/project"},
+    "issue": {"number": 1, "title": "An example", "body": "Sent by `nanobot hooks test`."},
+}
+
+
+class Door:
+    """What a gateway serves over HTTP: everything where `web.enabled`, else the hooks and health
+    as soon as there is a hook, else nothing. `hooks` makes the hooks, and may raise ConfigError."""
+
+    def __init__(
+        self, config: Config, clock: Clock, redact: Redactor, hooks: Callable[[], Hooks]
+    ) -> None:
+        self.ready = False
+        self._config = config
+        self._clock = clock
+        self._redact = redact
+        self._hooks = hooks
+        self._server: WebServer | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is; "" as long as nothing is served."""
+        return "" if self._server is None else self._server.url
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Serve within, if there is something to serve. Raises ConfigError."""
+        web = self._config.web
+        hooks = self._hooks()
+        if not web.enabled and not hooks:
+            yield
+            return
+        token = token_of(self._config.home, web.token) if web.enabled else ""
+        self._redact.also(token)
+        # Here and not above: the server's library costs whoever serves nothing 0.2 s and 25 MB.
+        from nanobot.server.web_server import WebServer  # noqa: PLC0415
+
+        self._server = WebServer(web, token, self._routes(hooks))
+        async with self._server.serving():
+            yield
+
+    async def drain(self) -> None:
+        """Take nothing new; what is being answered may finish."""
+        self.ready = False
+        if self._server is not None:
+            await self._server.drain()
+
+    def _routes(self, hooks: Hooks) -> list[Route]:
+        """What there is. Whatever else is served comes in here."""
+        from nanobot.server.routes import health, hooks_route  # noqa: PLC0415
+
+        return [*health(lambda: self.ready), *(hooks_route(hooks) if hooks else ())]
+
+    # The hooks.view.HookDesk
+
+    def views(self) -> list[HookView]:
+        """All hooks."""
+        return [
+            HookView(
+                name=name,
+                enabled=one.enabled,
+                url=f"{self.url}/hooks/{name}",
+                style=one.style,
+                to=one.to,
+                session=one.session,
+                role=one.role,
+                events=one.events,
+            )
+            for name, one in self._config.hooks.items()
+        ]
+
+    async def deliver(self, name: str, body: str, event: str) -> HookTried:
+        """Send a signed delivery to the own door."""
+        import aiohttp  # noqa: PLC0415 - see above
+
+        hook = self._config.hooks.get(name)
+        if hook is None or not hook.enabled:
+            known = ", ".join(self._config.hooks) or "none"
+            raise UsageError(f"there is no hook {name[:60]!r} that is on; there are: {known}")
+        if not self.url:
+            raise UsageError("nothing is served here: start `nanobot gateway` first")
+        content, headers = _example(hook, body, event, self._clock.now())
+        # Where it listens on every address, this machine is one of them.
+        port = self.url.rpartition(":")[2]
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._config.web.host, "")  # noqa: S104
+        url = f"http://{host}:{port}" if host else self.url
+        patience = aiohttp.ClientTimeout(total=_TRY_SECONDS)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=patience) as session,
+                session.post(f"{url}/hooks/{name}", data=content, headers=headers) as response,
+            ):
+                text = await response.text(errors="replace")
+                return HookTried(
+                    name=name, url=str(response.url), status=response.status, answer=text
+                )
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise NanobotError(f"{url} does not answer: {error}") from None
+
+
+def _example(
+    hook: HookSettings, body: str, event: str, now: float
+) -> tuple[bytes, Mapping[str, str]]:
+    """The bytes and headers of a delivery, as its sender would send it."""
+    key = f"test-{secrets.token_hex(8)}"
+    whole = event or next((one for one in hook.events if "*" not in one), "issues.opened")
+    kind, _, action = whole.partition(".")
+    content = body.encode("utf-8", "replace")
+    if not body:
+        example = {**_EXAMPLE, "id": key, "action": action or "opened"}
+        if hook.style in {"stripe", "standard"}:
+            example["type"] = whole
+        content = msgspec.json.encode(example)
+    headers = sign(hook, content, at=now, key=key)
+    return content, {**headers, "Content-Type": "application/json", "X-GitHub-Event": kind}

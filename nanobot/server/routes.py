@@ -1,0 +1,48 @@
+"""The routes there are whenever anything is served: health, and the hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aiohttp import web
+
+from nanobot.server.web_server import Handler, Route
+from nanobot.server.wire import Problem, answer, body_of
+from nanobot.triggers.webhooks.webhook import Hooks
+
+_BODY_SECONDS = 30.0
+
+
+def health(ready: Callable[[], bool]) -> list[Route]:
+    """/healthz: it lives. /readyz: it can be used; 503 before that, and while it stops."""
+
+    async def lives(_: web.BaseRequest, __: Mapping[str, str]) -> web.StreamResponse:
+        return answer(200, {"status": "ok"})
+
+    async def can(_: web.BaseRequest, __: Mapping[str, str]) -> web.StreamResponse:
+        if not ready():
+            raise Problem(503, "not_ready", "It is starting or stopping.", {"Retry-After": "2"})
+        return answer(200, {"status": "ready"})
+
+    return [
+        Route(method="GET", path="/healthz", handler=lives, open=True, always=True),
+        Route(method="GET", path="/readyz", handler=can, open=True, always=True),
+    ]
+
+
+def hooks_route(hooks: Hooks, body_seconds: float = _BODY_SECONDS) -> list[Route]:
+    """/hooks/NAME, which is guarded by the hook's own secret. A body has to be there in time."""
+    return [
+        Route(method="POST", path="/hooks/{name}", handler=_taking(hooks, body_seconds), open=True)
+    ]
+
+
+def _taking(hooks: Hooks, body_seconds: float) -> Handler:
+    async def take(request: web.BaseRequest, found: Mapping[str, str]) -> web.StreamResponse:
+        name = found["name"]
+        headers = {key.lower(): value for key, value in request.headers.items()}
+        body = await body_of(request, hooks.limit(name), body_seconds)
+        reply = await hooks.take(name, headers, body)
+        return answer(reply.status, reply.body, reply.headers)
+
+    return take

@@ -1,0 +1,131 @@
+"""The HTTP of it: connections with limits, errors as JSON, and nothing said about the inside."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+_LINGER_SECONDS = 2.0
+_QUIET = {
+    "Server": "nanobot",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+}
+_BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nServer: nanobot\r\nRetry-After: 2\r\n"
+    b"Content-Type: application/json\r\nContent-Length: 73\r\nConnection: close\r\n\r\n"
+    b'{"error":{"code":"busy","message":"Too many connections; try it later."}}'
+)
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+class Problem(Exception):
+    """A request that is refused. `message` is for the person behind the client."""
+
+    def __init__(
+        self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = {"error": {"code": code, "message": message}}
+        self.headers = headers or {}
+
+
+def answer(
+    status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """A JSON answer."""
+    return web.Response(
+        status=status,
+        body=msgspec.json.encode(body),
+        headers={**_QUIET, **(headers or {})},
+        content_type="application/json",
+    )
+
+
+async def body_of(request: web.BaseRequest, limit: int, seconds: float) -> bytes:
+    """The bytes of a request, as they came. Raises Problem for more than `limit` of them, of which
+    no more is read, and when they are not there within that time."""
+    headers = request.headers
+    if headers.get("Content-Encoding", "identity").lower() != "identity":
+        # What is signed is what came; and a small body could become a huge one.
+        raise Problem(415, "unsupported_encoding", "Send the body without Content-Encoding.")
+    large = f"The body is larger than {limit:,} bytes."
+    if (request.content_length or 0) > limit:
+        raise Problem(413, "too_large", large)
+    if headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            while piece := await request.content.readany():
+                body += piece
+                if len(body) > limit:
+                    raise Problem(413, "too_large", large)
+    except TimeoutError:
+        late = f"The body was not there within {seconds:g} s."
+        raise Problem(408, "too_slow", late, {"Connection": "close"}) from None
+    except web.RequestPayloadError:
+        raise Problem(400, "bad_request", "The body is not what its head says.") from None
+    return bytes(body)
+
+
+class _Connection(RequestHandler):
+    """One connection. What cannot be understood gets the same errors as everything else."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """An answer to what is no request."""
+        code, said = ("bad_request", "This is not valid HTTP.")
+        if status >= 500:
+            code, said = "internal", "Something went wrong here; the log says what."
+        problem = Problem(status, code, said)
+        made = answer(status, problem.body)
+        made.force_close()
+        return made
+
+
+class WireServer(web.Server):
+    """Makes a connection of each that comes, up to `most` at once; more are told to come later.
+    Each has `idle_seconds` for the head of a request, from its start and from the answer before."""
+
+    def __init__(self, handler: Handler, most: int, idle_seconds: float) -> None:
+        super().__init__(handler)
+        self._most = most
+        self._idle = idle_seconds
+        self._log = logging.getLogger("nanobot.server")
+        self._log.addHandler(logging.NullHandler())
+        self._log.propagate = False
+
+    def __call__(self) -> RequestHandler:
+        """One more connection."""
+        return _Connection(
+            self,
+            loop=self._loop,
+            keepalive_timeout=self._idle,
+            lingering_time=_LINGER_SECONDS,
+            auto_decompress=False,
+            access_log=None,  # type: ignore[arg-type]  # None means none
+            logger=self._log,
+        )
+
+    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        """It is there."""
+        super().connection_made(handler, transport)
+        if len(self.connections) > self._most:
+            transport.write(_BUSY)
+            handler.force_close()

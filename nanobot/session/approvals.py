@@ -1,0 +1,266 @@
+"""What a person is asked before a run goes on: a call to approve, or a question to answer.
+
+Everything here is pure: who may answer, how it reads, what the model is told of the outcome.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Role
+from nanobot.session.entries import Entry
+
+State: TypeAlias = Literal[
+    "waiting", "detached", "approved", "denied", "answered", "expired", "void"
+]
+
+
+OPEN = ("waiting", "detached")
+
+
+"""The states in which an answer still counts."""
+
+
+NOBODY = "not executed: it needs a person's approval, and nobody can be asked here. {why}"
+
+
+_MOST_SHOWN = 3_000
+
+
+_UNSEEN = ("Cf", "Cc", "Zl", "Zp", "Co", "Cs", "Cn")
+
+
+_HOUR, _DAY = 3_600, 86_400
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked, of whom, and how it stands.
+
+    waiting: its run is parked for it; detached: its run went on without it, and an approval makes
+    the call in a run of its own; then approved, denied, answered, expired or void (its run was
+    stopped). `digest` binds it to the exact call. `question` is empty for a call. `here`: who asked
+    for the call may approve it. `direct`: it is a program, and no chat is
+    asked. `approvers`: see `may_answer`. Times are unix seconds.
+    """
+
+    id: int = 0
+    state: State = "waiting"
+    session_key: str
+    run_id: str
+    model_call: int
+    index: int
+    tool: str
+    arguments: str
+    digest: str
+    why: str
+    question: str = ""
+    choices: tuple[str, ...] = ()
+    address: Address
+    sender_id: str
+    sender_name: str = ""
+    role: Role
+    tainted: bool = False
+    here: bool = False
+    direct: bool = False
+    approvers: tuple[str, ...] = ()
+    asked_at: float
+    expires_at: float
+    decided_at: float | None = None
+    decided_by: str = ""
+    answer: str = ""
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Who answers. `channel` is empty for whoever holds the home itself."""
+
+    role: Role
+    channel: str
+    id: str
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What others are told."""
+        return self.name or self.id
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody decided. `always`: the same call is allowed in this chat from now on."""
+
+    state: Literal["approved", "denied", "answered"]
+    by: str
+    text: str = ""
+    always: bool = False
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """What became of an answer: `fresh` False means that somebody, or the clock, was first."""
+
+    approval: Approval
+    fresh: bool
+
+
+class Parked(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of asking: without `entries`, nobody can be asked, and nothing was written. With
+    `owes`, those chats are asked and the lane is free; `more` waits in it. Without, the call was
+    allowed for good before."""
+
+    entries: tuple[Entry, ...] = ()
+    owes: tuple[Address, ...] = ()
+    more: bool = False
+
+
+class RuleView(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that was allowed for good in one conversation. `tainted`: also in runs that have seen
+    content from outside, and only there."""
+
+    id: int
+    session_key: str
+    tool: str
+    subject: str
+    tainted: bool
+    by: str
+    created_at: float
+
+
+def digest(tool: str, arguments: str) -> str:
+    """What an approval is bound to: the exact call, as the model wrote it."""
+    text = f"{tool}\0{arguments}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()
+
+
+def subject(tool: str, arguments: str) -> str:
+    """What "always" means: the same arguments; of a command, the same command."""
+    found = _decoded(arguments)
+    if tool == "exec" and isinstance(found, dict):
+        found = {"command": found.get("command")}
+    return json.dumps(found, sort_keys=True, ensure_ascii=False)
+
+
+def may_approve(approvers: tuple[str, ...], person: Person) -> bool:
+    """Owners may; so may members if `approvers` says "members", and whoever is named there as
+    CHANNEL:ID."""
+    if person.role is Role.OWNER:
+        return True
+    named = person.role is Role.MEMBER and "members" in approvers
+    return named or f"{person.channel}:{person.id}" in approvers
+
+
+def may_answer(approval: Approval, person: Person) -> bool:
+    """A call is approved by those who may; a question is answered by whom it was put to."""
+    if not approval.question:
+        return may_approve(approval.approvers, person)
+    own = (approval.address.channel, approval.sender_id) == (person.channel, person.id)
+    return own or (not person.channel and person.role is Role.OWNER)
+
+
+def shown_call(tool: str, arguments: str) -> str:
+    """A call as a person may judge it: every argument on a line, nothing that could hide or forge
+    another one."""
+    found = _decoded(arguments)
+    if isinstance(found, dict):
+        lines = [f"{_plain(name)[1:-1]}: {_plain(value)}" for name, value in found.items()]
+    else:
+        lines = [_plain(found)]
+    text = "\n".join([tool, *lines])
+    if len(text) > _MOST_SHOWN:
+        half = _MOST_SHOWN // 2
+        note = f"[... {len(text) - 2 * half:,} characters: `nanobot approvals list --json` has all]"
+        text = f"{text[:half]}\n{note}\n{text[-half:]}"
+    return text
+
+
+def message(approval: Approval, to: Address) -> OutboundMessage:
+    """The question as a chat gets it."""
+    number = approval.id
+    if approval.question:
+        text = approval.question
+        choices = tuple(
+            Choice(one[:60], f"/answer {number} {place}")
+            for place, one in enumerate(approval.choices, 1)
+        )
+    else:
+        text = _asking(approval, elsewhere=to != approval.address)
+        choices = (
+            Choice("Approve", f"/approve {number}"),
+            Choice("Deny", f"/deny {number}"),
+            Choice("Always here", f"/approve {number} always"),
+        )
+    return OutboundMessage(
+        address=to,
+        text=text,
+        key=f"approval:{number}:{to}",
+        kind=OutboundKind.APPROVAL,
+        choices=choices,
+    )
+
+
+def result(approval: Approval) -> str:
+    """What the model gets instead of a result."""
+    number, by = approval.id, approval.decided_by
+    if approval.question:
+        return {
+            "answered": approval.answer,
+            "detached": (
+                f"not answered yet (#{number}): others write here meanwhile. Go on without it; "
+                "the answer comes as a message."
+            ),
+        }.get(approval.state, f"nobody answered within {_long(approval)}")
+    return {
+        "denied": f"not executed: denied by {by}. Do not try it again in another way.",
+        "detached": (
+            f"not yet approved (#{number}): nothing was executed. Go on without it and say that it "
+            "waits for approval; once somebody approves, it is executed and you see its result."
+        ),
+    }.get(approval.state, f"not executed: nobody approved it within {_long(approval)}")
+
+
+def outcome(approval: Approval) -> str:
+    """What it is told that comes too late, or twice."""
+    if approval.state in ("approved", "denied", "answered"):
+        return f"#{approval.id} was already {approval.state} by {approval.decided_by}"
+    return {
+        "expired": f"#{approval.id} has expired: nobody answered in time",
+        "void": f"#{approval.id} is void: its run was stopped",
+    }.get(approval.state, f"#{approval.id} waits for an answer")
+
+
+def _asking(approval: Approval, *, elsewhere: bool) -> str:
+    call = shown_call(approval.tool, approval.arguments)
+    fence = "```"
+    while fence in call:
+        fence += "`"
+    who = approval.sender_name or approval.sender_id
+    place = f" in {approval.address}" if elsewhere else ""
+    return (
+        f"May I do this? (#{approval.id})\n\n{fence}\n{call}\n{fence}\n\n"
+        f"{who} asked for it{place}. I ask because {approval.why}. Without an answer within "
+        f"{_long(approval)} it is refused."
+    )
+
+
+def _long(approval: Approval) -> str:
+    seconds = approval.expires_at - approval.asked_at
+    if seconds >= 2 * _DAY:
+        return f"{seconds / _DAY:.0f} days"
+    if seconds >= _HOUR:
+        return f"{seconds / _HOUR:.0f} h"
+    return f"{max(seconds / 60, 1):.0f} min"
+
+
+def _decoded(arguments: str) -> Any:
+    try:
+        return msgspec.json.decode((arguments.strip() or "{}").encode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return arguments
+
+
+def _plain(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    # Marks that turn the direction of writing or take no room show something else than there is.
+    return "".join(f"\\u{ord(c):04x}" if unicodedata.category(c) in _UNSEEN else c for c in text)

@@ -1,0 +1,47 @@
+"""What is owed to chats, and how far its delivery has come: that part of the Journal."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nanobot.messages import OutboundMessage
+from nanobot.ports import OutboundPart
+
+
+class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A message owed, with where its delivery stands. `parts` is empty until it was rendered.
+    `repeats` counts the sends after which it was unknown whether one before had arrived."""
+
+    id: int
+    session_key: str
+    run_id: str
+    state: str
+    message: OutboundMessage
+    attempts: int
+    not_before: float
+    maybe_duplicate: bool
+    repeats: int = 0
+    created_at: float
+    error: str | None = None
+    parts: tuple[PartRow, ...] = ()
+
+    @property
+    def standing(self) -> str | None:
+        """The message in the chat that the first part is to replace, as long as it has not."""
+        first = self.parts[0] if self.parts else None
+        return first.receipt if first is not None and first.state != "sent" else None
+
+    @property
+    def preview(self) -> PartRow | None:
+        """What was shown of the message, or was about to be, as long as it is not rendered."""
+        first = self.parts[0] if self.parts else None
+        return first if first is not None and first.state == "preview" else None
+
+
+class PartRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One part: pending, sending (perhaps applied), sent (with a receipt) or a standing preview."""
+
+    idx: int
+    part: OutboundPart
+    state: str
+    receipt: str | None = None

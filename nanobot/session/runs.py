@@ -1,0 +1,133 @@
+"""Runs as the journal knows them: who may write, what is to be driven, how it ended."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nanobot.messages import Address, InboundMessage, Origin, OutboundMessage, Role
+from nanobot.providers.base import ToolSpec, Usage
+from nanobot.session.entries import Body, Entry
+from nanobot.session.states import RunKind, RunState
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """A lane with something to do, in `held` seconds."""
+
+    session_key: str
+    kind: RunKind
+    attempts: int = 0
+    held: float = 0.0
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """The right to write a session's log, as long as nobody claims it after us."""
+
+    session_key: str
+    token: int
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One durable execution. `address` is where its answers go, for its whole life; the log of
+    `parent_session` hears of its end."""
+
+    id: str
+    session_key: str
+    kind: RunKind
+    state: RunState
+    origin: Origin
+    address: Address
+    sender_id: str
+    role: Role
+    reply_to: str | None
+    first_seq: int
+    attempts: int
+    created_at: float
+    error: str | None = None
+    ended_at: float | None = None
+    parent_session: str | None = None
+
+    @property
+    def reply_key(self) -> str:
+        """The key of what the run answers, and of the preview that becomes it."""
+        return f"{self.id}:0"
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A run to drive: its lane, its log from `window_from` on, and the session's prompt."""
+
+    lane: Lane
+    run: Run
+    entries: tuple[Entry, ...]
+    window_from: int
+    prompt: str | None
+    flavour: str | None
+    model: str | None
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A system prompt (`parts`: their names and lengths) with its tools, stored by its digest."""
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+    parts: tuple[tuple[str, int], ...] = ()
+
+
+class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run took. `active_ms` is the sum of its recorded steps; waiting is not in it."""
+
+    model_calls: int = 0
+    tool_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    active_ms: int = 0
+
+    def plus(self, usage: Usage | None) -> RunUsage:
+        """With one more call's tokens."""
+        if usage is None:
+            return self
+        return msgspec.structs.replace(
+            self,
+            prompt_tokens=self.prompt_tokens + usage.prompt_tokens,
+            completion_tokens=self.completion_tokens + usage.completion_tokens,
+            cached_tokens=self.cached_tokens + usage.cached_tokens,
+        )
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ends: its last entries, its terminal state, and what it owes to whom. The model
+    sees the log from here on (`new_window`) or again from an earlier entry on (`window_from`).
+    `tainted`: there is content from outside in that."""
+
+    state: RunState
+    bodies: tuple[Body, ...] = ()
+    outbound: tuple[OutboundMessage, ...] = ()
+    usage: RunUsage = RunUsage()
+    error: str | None = None
+    new_window: bool = False
+    window_from: int | None = None
+    tainted: bool = False
+
+
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with its live run."""
+
+    key: str
+    title: str
+    model: str | None
+    updated_at: float
+    entries: int
+    waiting: int
+    run: Run | None
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a message's run has come: queued while it waits. `text`: its answer, or why none."""
+
+    run_id: str
+    session_key: str
+    message: InboundMessage
+    state: RunState
+    text: str = ""
+    error: str | None = None
+    usage: RunUsage = RunUsage()

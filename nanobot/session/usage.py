@@ -1,0 +1,154 @@
+"""What model calls take: reserved before they are made, settled by what is recorded after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from nanobot.providers.base import Price, Usage
+from nanobot.session.entries import (
+    Body,
+    CancelEntry,
+    ModelCallEntry,
+    NoteEntry,
+    ReplyEntry,
+    SummaryEntry,
+    ToolResultEntry,
+    TriageEntry,
+)
+from nanobot.session.runs import RunUsage
+
+_DEAD = frozenset({"fallback", "overflow", "error"})
+
+
+class Used(msgspec.Struct, frozen=True, kw_only=True):
+    """What was used of something. `cost` is in US dollars; calls of unknown price add nothing."""
+
+    requests: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def plus(self, other: Used) -> Used:
+        """Both together."""
+        return Used(
+            requests=self.requests + other.requests,
+            tokens=self.tokens + other.tokens,
+            cost=self.cost + other.cost,
+        )
+
+
+NOTHING = Used()
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call is about to take: tokens of its prompt (an estimate) and of its answer at most,
+    at a price (None: unknown, so only tokens and requests count)."""
+
+    tokens_in: int
+    tokens_out: int
+    price: Price | None
+
+    @property
+    def used(self) -> Used:
+        """What is reserved for it."""
+        return Used(requests=1, tokens=self.tokens_in + self.tokens_out, cost=self.cost)
+
+    @property
+    def cost(self) -> float:
+        """Dollars, without anything from the provider's cache."""
+        if self.price is None:
+            return 0.0
+        return self.tokens_in * self.price.prompt + self.tokens_out * self.price.completion
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody or something used. `unpriced`: calls whose price is unknown, so that their
+    cost is missing."""
+
+    name: str
+    requests: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    unpriced: int = 0
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a reserved call. `state`: settled (by the provider's count), estimated,
+    failed, or lost (in a crash: all that was reserved counts)."""
+
+    state: Literal["settled", "estimated", "failed", "lost"]
+    requests: int
+    tokens_in: int
+    tokens_out: int
+    cached: int = 0
+
+
+def outcome(
+    call: int, reserved: Wanted, bodies: Sequence[Body], ended: str | None
+) -> Outcome | None:
+    """What became of a call, by what is being recorded after it; None: it goes on.
+
+    `ended`: the run ends with this error ("" for none)."""
+    for body in bodies:
+        if isinstance(body, ReplyEntry) and body.call == call:
+            return _replied(reserved, body)
+        if isinstance(body, NoteEntry) and body.what in _DEAD and ended != "unclean":
+            tries = 1 + body.retries
+            return Outcome(state="failed", requests=tries, tokens_in=0, tokens_out=0)
+    if ended is None:
+        return None
+    if ended == "unclean":
+        return lost(reserved)
+    return Outcome(state="estimated", requests=1, tokens_in=reserved.tokens_in, tokens_out=0)
+
+
+def lost(reserved: Wanted) -> Outcome:
+    """Of a call that nobody heard the end of, because its process is gone."""
+    tokens_in, tokens_out = reserved.tokens_in, reserved.tokens_out
+    return Outcome(state="lost", requests=1, tokens_in=tokens_in, tokens_out=tokens_out)
+
+
+def _replied(reserved: Wanted, reply: ReplyEntry) -> Outcome:
+    usage, tries = reply.usage, 1 + reply.retries
+    if usage is None:
+        said = guess(reply)
+        tokens_in = reserved.tokens_in
+        return Outcome(state="estimated", requests=tries, tokens_in=tokens_in, tokens_out=said)
+    return Outcome(
+        state="settled",
+        requests=tries,
+        tokens_in=usage.prompt_tokens,
+        tokens_out=usage.completion_tokens,
+        cached=usage.cached_tokens,
+    )
+
+
+def guess(reply: ReplyEntry) -> int:
+    """About how many tokens were said, where nobody counted."""
+    calls = "".join(call.name + call.arguments for call in reply.tool_calls)
+    return len((reply.text + reply.reasoning + calls).encode("utf-8", "replace")) // 3
+
+
+def run_usage(bodies: Iterable[Body]) -> RunUsage:
+    """What a run took, from its log; a call that was stopped, by its estimate."""
+    usage, asked = RunUsage(), 0
+    calls = tools = ms = 0
+    for body in bodies:
+        if isinstance(body, ModelCallEntry):
+            calls, asked = calls + 1, body.estimate
+        elif isinstance(body, ReplyEntry):
+            cut_off = Usage(asked, guess(body)) if body.partial else None
+            usage, asked = usage.plus(body.usage or cut_off), 0
+            ms += body.ms
+        elif isinstance(body, SummaryEntry | TriageEntry):
+            usage, ms = usage.plus(body.usage), ms + body.ms
+        elif isinstance(body, ToolResultEntry):
+            tools, ms = tools + 1, ms + body.ms
+        elif isinstance(body, CancelEntry):
+            usage, asked = usage.plus(Usage(asked)), 0
+        elif isinstance(body, NoteEntry):
+            usage, asked = usage.plus(body.usage), 0 if body.what in _DEAD else asked
+    return msgspec.structs.replace(usage, model_calls=calls, tool_calls=tools, active_ms=ms)

@@ -1,0 +1,246 @@
+"""The records: what the store holds as people and programs see it, and what they may do to it.
+
+The fields of these views are public: scripts read them as JSON. New ones may come, none leaves or
+changes its meaning. Times are unix seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from nanobot.messages import Address, OutboundKind
+from nanobot.session.approvals import Approval, RuleView
+from nanobot.session.runs import Ending, Run, RunUsage
+from nanobot.session.states import RunKind, RunState
+
+
+class SessionView(msgspec.Struct, frozen=True, kw_only=True):
+    """A session. `run` is the one that is alive, `waiting` counts messages without one yet."""
+
+    key: str
+    title: str
+    has_unread: bool
+    updated_at: float
+    created_at: float
+    model: str | None
+    entries: int
+    waiting: int
+    run: str | None
+
+
+class EntryView(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of a session's log; `body` is None once its payload was erased."""
+
+    seq: int
+    run_id: str
+    at: float
+    kind: str
+    body: dict[str, Any] | None
+
+
+class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with entries of its log, in order."""
+
+    session: SessionView
+    entries: tuple[EntryView, ...]
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """A run. `usage` is there once it has ended, `inbound_ids` are the messages it answers. Of a
+    background run that was started: its `type`, `title`, and the `parent_session` that hears of
+    its end; `parent` is the run that started it."""
+
+    id: str
+    session_key: str
+    kind: RunKind
+    state: RunState
+    parent: str | None
+    inbound_ids: tuple[int, ...]
+    usage: RunUsage | None
+    error: str | None
+    origin: str
+    address: str
+    attempts: int
+    created_at: float
+    ended_at: float | None
+    type: str | None = None
+    title: str | None = None
+    parent_session: str | None = None
+
+
+class RunPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with its entries, in order."""
+
+    run: RunView
+    entries: tuple[EntryView, ...]
+
+
+class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
+    """A message owed to a chat. `receipt`: the platform's ids of the parts that arrived, with
+    commas between; None as long as none did."""
+
+    id: int
+    address: str
+    key: str
+    state: str
+    attempts: int
+    maybe_duplicate: bool
+    receipt: str | None
+    kind: OutboundKind
+    text: str
+    error: str | None
+    session_key: str
+    run_id: str
+    created_at: float
+
+
+class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call that a run made. `arguments` is the model's text as it came."""
+
+    run_id: str
+    session_key: str
+    at: float
+    name: str
+    arguments: str
+    ok: bool
+    text: str
+    ms: int
+
+
+class AuditView(msgspec.Struct, frozen=True, kw_only=True):
+    """A session whose chain holds: `head` (hex), noted down, proves later that nothing before it
+    was changed or cut."""
+
+    session_key: str
+    entries: int
+    head: str
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a session's view of its log begins, and the prompt it has, if it has one."""
+
+    window_from: int
+    prompt: str | None
+    flavour: str | None
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """How much there is: sessions, messages waiting for a run, messages owed, and dead ones."""
+
+    sessions: int
+    waiting: int
+    owed: int
+    dead: int
+
+
+class Records(Protocol):
+    """The store's second port, beside journal.Journal. Reading starts no run and changes nothing.
+
+    Lists are newest first, and at most `limit` long.
+    """
+
+    async def counts(self) -> Counts:
+        """How much there is."""
+        ...
+
+    async def sessions(self, *, limit: int, unread: bool) -> list[SessionView]:
+        """The sessions that changed last; `unread`: only those with something unread."""
+        ...
+
+    async def session(self, key: str) -> SessionView | None:
+        """One session."""
+        ...
+
+    async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
+        """Entries of a session's log in order, from the one behind `after` on."""
+        ...
+
+    async def mark_read(self, key: str) -> bool:
+        """Everything in the session so far was seen, so that what is said there need not wait for
+        a terminal any more (questions do); False when there is no such session."""
+        ...
+
+    async def delete(self, key: str) -> int:
+        """Remove a session with its log, runs and messages for good; returns its entries.
+
+        What arrived there stays known by its key, so that no platform can bring it again. Raises
+        UsageError while a run is alive there, or when there is no such session.
+        """
+        ...
+
+    async def standing(self, key: str) -> Standing | None:
+        """What a session's next model call begins with."""
+        ...
+
+    async def forget_prompts(self) -> int:
+        """Every session gets a new prompt at its next run; returns how many had one."""
+        ...
+
+    async def chats(self, channel: str) -> list[Address]:
+        """Where a channel's runs were asked for, the latest first; at most a thousand."""
+        ...
+
+    async def erase(self, session_key: str, seq: int, by: str) -> None:
+        """Remove the payload of an entry for good. Raises UsageError when there is no such one."""
+        ...
+
+    async def runs(self, *, session: str, state: str, limit: int, kind: str = "") -> list[RunView]:
+        """Runs of a session with those it started ("": of all) in a state ("": in any, "live": not
+        ended) and of a kind ("": of any)."""
+        ...
+
+    async def run(self, run_id: str) -> RunView | None:
+        """One run."""
+        ...
+
+    async def run_entries(self, run_id: str) -> tuple[EntryView, ...]:
+        """The entries of one run, in order."""
+        ...
+
+    async def cancel(self, run_id: str, ending: Ending, by: str) -> Run | None:
+        """End a live run, whoever drives it, and nothing else; None when it is not alive."""
+        ...
+
+    async def outbox(self, *, state: str, limit: int) -> list[OutboxView]:
+        """Messages in a state ("": in any)."""
+        ...
+
+    async def owed(self, number: int) -> OutboxView | None:
+        """One message."""
+        ...
+
+    async def retry(self, number: int) -> Address | None:
+        """A dead message becomes unsent again; its chat, or None when it is not dead."""
+        ...
+
+    async def drop(self, number: int) -> bool:
+        """Give an unsent or dead message up; False when it is neither."""
+        ...
+
+    async def tool_calls(self, *, session: str, name: str, limit: int) -> list[ToolCallView]:
+        """Tool calls of a session ("": of all), of a tool ("": of any)."""
+        ...
+
+    async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
+        """What people of a session ("": of all) were asked, in a state ("": in any, "open": what
+        still counts)."""
+        ...
+
+    async def approval(self, number: int) -> Approval | None:
+        """One of them."""
+        ...
+
+    async def rules(self) -> list[RuleView]:
+        """What was allowed for good, the newest first."""
+        ...
+
+    async def forget_rule(self, number: int) -> bool:
+        """Take such a permission back; False when there is none of that number."""
+        ...
+
+    async def audit(self, session: str, head: str) -> list[AuditView]:
+        """Walk every chain (or one session's). Raises StoreCorrupt for one that does not hold, and
+        when no walked log contains `head` (hex, "": nothing is looked for)."""
+        ...

@@ -1,0 +1,67 @@
+"""The few places where SQLite and PostgreSQL spell things differently."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+
+from nanobot.store.database.hot import hot
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+_ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtext(:n))")
+
+
+def alone(connection: sa.Connection, name: str) -> None:
+    """Wait until no other transaction is in this place; SQLite never has another."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(_ALONE, {"n": name})
+
+
+def insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that may say what is done ON CONFLICT."""
+    if dialect != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - 2 MB, for nothing with SQLite
+
+    return postgresql.insert(table)
+
+
+@cache
+def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[Any]) -> sa.Executable:
+    once = insert(dialect, table).on_conflict_do_nothing()
+    made = once.returning(*told) if told else once
+    hot(made)
+    return made
+
+
+def insert_ignore(
+    connection: sa.Connection, table: sa.Table, *told: sa.Column[Any]
+) -> sa.Executable:
+    """An INSERT that does nothing where the row exists already. It returns the columns `told` of
+    the row it made."""
+    return _insert_ignore(connection.dialect.name, table, *told)
+
+
+@cache
+def _insert_or_turn(dialect: str, table: sa.Table, only: sa.TextClause) -> sa.Executable:
+    once = insert(dialect, table)
+    made = once.on_conflict_do_update(
+        index_elements=["key"],
+        set_={name: once.excluded[name] for name in ("body", "state", "created_at", "settled_at")},
+        where=only,
+    )
+    hot(made)
+    return made
+
+
+def insert_or_turn(
+    connection: sa.Connection, table: sa.Table, only: sa.TextClause
+) -> sa.Executable:
+    """An INSERT into the outbox that turns the row of the same key into its own if it is one of
+    those, and else does nothing."""
+    return _insert_or_turn(connection.dialect.name, table, only)

@@ -1,0 +1,398 @@
+"""The tables. A migration comes with the same change here; a test compares the two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.store.database.fulltext import MEMORIES_FTS, MEMORIES_TSV
+
+MIN_READER = 1
+"""Older programs that know a smaller number must not open the store."""
+
+metadata = sa.MetaData()
+
+# Partial indexes: SQLite uses one only for a query with the very same literal condition.
+INBOUND_OPEN = sa.text("inbound.state != 'settled'")
+CALL_OPEN = sa.text("spending.state = 'open'")
+RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
+RUN_CHILD = sa.text("runs.parent_session IS NOT NULL")
+OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
+OUTBOUND_HELD = sa.text("outbound.state = 'held'")
+OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
+JOB_ACTIVE = sa.text("jobs.state = 'active'")
+OCCURRENCE_OPEN = sa.text("occurrences.status IN ('running', 'waiting')")
+
+
+def _partial(name: str, where: sa.TextClause, *columns: sa.Column[Any]) -> None:
+    sa.Index(name, *columns, sqlite_where=where)  # for PostgreSQL see migrate.create
+
+
+_Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+meta = sa.Table(
+    "meta",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+channels = sa.Table(
+    "channels",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("cursor", sa.Text),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("title", sa.Text, nullable=False, server_default=""),
+    sa.Column("model", sa.Text),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+    sa.Column("last_read_at", sa.Double),
+    sa.Column("head_seq", _Id, nullable=False, server_default="0"),
+    sa.Column("head_hash", sa.LargeBinary, nullable=False),
+    sa.Column("window_from", _Id, nullable=False, server_default="1"),
+    sa.Column("prompt", sa.Text),
+    sa.Column("flavour", sa.Text),
+    # What was said up to here is in memory, as far as it is worth that.
+    sa.Column("remembered", _Id, nullable=False, server_default="0"),
+    # The lane's lease: `token` grows with every claim and fences every write.
+    sa.Column("token", _Id, nullable=False, server_default="0"),
+    sa.Column("owner", sa.Text),
+    sa.Column("lease_until", sa.Double),
+)
+
+entries = sa.Table(
+    "entries",
+    metadata,
+    sa.Column("session_key", sa.Text, primary_key=True),
+    sa.Column("seq", _Id, primary_key=True, autoincrement=False),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("salt", sa.LargeBinary),
+    sa.Column("payload", sa.LargeBinary),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("hash", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+snapshots = sa.Table(
+    "snapshots",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+
+inbound = sa.Table(
+    "inbound",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("dedupe_key", sa.Text, nullable=False),
+    sa.Column("sender_id", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text),
+    sa.Column("at", sa.Double, nullable=False),
+    # Held back until then: parts of a group wait for each other, bursts are collected.
+    sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
+    # Its files are being fetched: nobody takes it before they are here, or known not to come.
+    sa.Column("fetching", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
+)
+_partial("inbound_open", INBOUND_OPEN, inbound.c.session_key, inbound.c.id)
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("parent", sa.Text),
+    # The conversation that hears how a background run ended.
+    sa.Column("parent_session", sa.Text),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("thread_id", sa.Text),
+    sa.Column("sender_id", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("reply_to", sa.Text),
+    sa.Column("first_seq", _Id, nullable=False),
+    # Attempts are unclean ends without progress (a reply or a tool result) since the last one.
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("progress", sa.Integer, nullable=False),
+    sa.Column("usage", sa.LargeBinary),
+    sa.Column("error", sa.Text),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+    sqlite_with_rowid=False,
+)
+_partial("runs_live", RUN_LIVE, runs.c.session_key)
+_partial("runs_children", RUN_CHILD, runs.c.session_key)
+_partial("runs_below", RUN_CHILD, runs.c.parent_session)
+
+# What a background run is to do; `key` is the same when it is asked for again.
+tasks = sa.Table(
+    "tasks",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, nullable=False, unique=True),
+    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("input", sa.LargeBinary, nullable=False),
+    sa.Column("report", sa.Text, nullable=False),
+    sa.Column("depth", sa.Integer, nullable=False),
+    sa.Column("tainted", sa.Boolean, nullable=False),
+    sa.Column("not_before", sa.Double, nullable=False),
+    sa.Column("deadline", sa.Double),
+    sqlite_with_rowid=False,
+)
+
+outbound = sa.Table(
+    "outbound",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("key", sa.Text, nullable=False, unique=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
+    sa.Column("maybe_duplicate", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("repeats", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("error", sa.Text),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("settled_at", sa.Double),
+)
+_partial("outbound_open", OUTBOUND_OPEN, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
+_partial("outbound_held", OUTBOUND_HELD, outbound.c.id)
+
+parts = sa.Table(
+    "parts",
+    metadata,
+    sa.Column("outbound_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("receipt", sa.Text),
+    sa.Column("file", sa.LargeBinary),
+    sqlite_with_rowid=False,
+)
+
+# Commands that run beside the conversation; those of a process that is gone are lost.
+background = sa.Table(
+    "background",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("thread_id", sa.Text),
+    sa.Column("sender_id", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("command", sa.Text, nullable=False),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("seen_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+)
+
+# Who asked to be let in, and who was: beside the owners and members of the configuration.
+pairings = sa.Table(
+    "pairings",
+    metadata,
+    sa.Column("channel", sa.Text, primary_key=True),
+    sa.Column("sender_id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("code", sa.Text),
+    sa.Column("asked_at", sa.Double, nullable=False),
+    sa.Column("expires_at", sa.Double, nullable=False),
+    sa.Column("decided_at", sa.Double),
+    sa.Column("decided_by", sa.Text),
+    sqlite_with_rowid=False,
+)
+
+# What people were asked before a call was made, or for an answer; the body is an Approval.
+approvals = sa.Table(
+    "approvals",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("session_key", sa.Text, nullable=False, index=True),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+
+# Calls that were approved for good in one conversation.
+rules = sa.Table(
+    "rules",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("tool", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("tainted", sa.Boolean, nullable=False),
+    sa.Column("by", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+
+# What is remembered beyond conversations. Active ones follow the files of the workspace; `terms`
+# are the words they are found by, which the full-text index below holds.
+memories = sa.Table(
+    "memories",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("provenance", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+    sa.Column("model", sa.Text),
+    sa.Column("embedding", sa.LargeBinary),
+    sa.UniqueConstraint("scope", "digest", name="memories_once"),
+    # An id that a person was shown must never come to mean another memory.
+    sqlite_autoincrement=True,
+)
+
+
+def _also(dialect: str, sql: str, event: str = "after_create") -> None:
+    sa.event.listen(memories, event, sa.DDL(sql).execute_if(dialect=dialect))  # type: ignore[no-untyped-call]
+
+
+for _sql in MEMORIES_FTS:
+    _also("sqlite", _sql)
+_also("sqlite", "DROP TABLE IF EXISTS memories_fts", "before_drop")
+_also("postgresql", MEMORIES_TSV)
+
+# What was said unasked, to whom and when, as far as limits look back.
+unasked = sa.Table(
+    "unasked",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("person", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False, index=True),
+    sqlite_with_rowid=False,
+)
+
+# Every model call: reserved before it is made (`open`), settled with the entry that ends it.
+# `root` is the run that nobody asked of another; prices are dollars a token, as they were then.
+spending = sa.Table(
+    "spending",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("call", sa.Integer, nullable=False),
+    sa.Column("root", sa.Text, nullable=False, index=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("day", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("person", sa.Text, nullable=False),
+    sa.Column("chat", sa.Text, nullable=False),
+    sa.Column("job", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("requests", sa.Integer, nullable=False),
+    sa.Column("tokens_in", _Id, nullable=False),
+    sa.Column("tokens_out", _Id, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("price_in", sa.Double),
+    sa.Column("price_out", sa.Double),
+    sa.Column("price_cached", sa.Double),
+)
+_partial("calls_open", CALL_OPEN, spending.c.session_key)
+
+# What was settled, by day and level; an empty name is everybody's.
+spent = sa.Table(
+    "spent",
+    metadata,
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("level", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("requests", _Id, nullable=False),
+    sa.Column("tokens_in", _Id, nullable=False),
+    sa.Column("tokens_out", _Id, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("unpriced", _Id, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Which soft limits a chat was warned of.
+warned = sa.Table(
+    "warned",
+    metadata,
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("chat", sa.Text, primary_key=True),
+    sa.Column("of", sa.Text, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+# What is to be done by the clock; the body is a Plan. `next_due` is `next_at` with its jitter.
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("name", sa.Text, nullable=False, index=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("call_key", sa.Text, unique=True),
+    sa.Column("next_at", sa.Double),
+    sa.Column("next_due", sa.Double),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("changed_at", sa.Double, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+_partial("jobs_due", JOB_ACTIVE, jobs.c.next_due)
+
+# Every time a job was due, with what became of it.
+occurrences = sa.Table(
+    "occurrences",
+    metadata,
+    sa.Column("job_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("scheduled_at", sa.Double, primary_key=True),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("session_key", sa.Text, nullable=False, server_default=""),
+    sa.Column("inbound_id", _Id),
+    sa.Column("attempt", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("retry_at", sa.Double),
+    sa.Column("call_key", sa.Text, unique=True),
+    sa.Column("error", sa.Text),
+    sa.Column("fired_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double, index=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+_partial("occurrences_open", OCCURRENCE_OPEN, occurrences.c.job_id)
+
+# What triggers have to know after a restart: one text each, theirs to read.
+kept = sa.Table(
+    "kept",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("changed_at", sa.Double, nullable=False),
+)

@@ -1,0 +1,181 @@
+"""The door: messages committed with their channel's cursor, once each, before anybody is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import InboundMessage, Origin, OutboundKind, OutboundMessage
+from nanobot.session.inbox import Admission, Admitted, Busy
+from nanobot.session.runs import Run
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone, insert_ignore
+from nanobot.store.database.hot import hot
+from nanobot.store.journal import inbox, lanes, log, outbox, runs
+from nanobot.store.unit import Writer
+
+_c = schema.channels
+_i = schema.inbound
+
+_THAT = sa.and_(
+    _i.c.channel == sa.bindparam("c"),
+    _i.c.chat_id == sa.bindparam("chat"),
+    _i.c.dedupe_key == sa.bindparam("d"),
+)
+_SEEN = sa.select(_i.c.id).where(_THAT)
+_ORIGINAL = sa.select(_i.c.id, _i.c.sender_id, _i.c.state, _i.c.body).where(_THAT)
+_WAITING = sa.select(sa.func.count()).where(
+    _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending"
+)
+_CURSOR = sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n"))
+_MOVE_CURSOR = sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
+hot(_SEEN, _WAITING, _CURSOR, _MOVE_CURSOR)
+
+
+def cursor(connection: sa.Connection, channel: str) -> str | None:
+    """Where a channel's intake stands."""
+    found: str | None = connection.scalar(_CURSOR, {"n": channel})
+    return found
+
+
+def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
+    """Move a channel's cursor."""
+    moved = connection.execute(_MOVE_CURSOR, {"n": channel, "v": value})
+    if moved.rowcount == 0:
+        connection.execute(sa.insert(_c), {"name": channel, "cursor": value})
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What one call of Journal.admit brings."""
+
+    channel: str
+    admissions: Sequence[Admission]
+    cursor: str | None
+    lane_limit: int
+    busy: Busy
+
+
+def admit(connection: sa.Connection, writer: Writer, batch: Batch) -> list[Admitted]:
+    """See Journal.admit."""
+    if len(batch.admissions) > 1:
+        # Two batches with the same messages in another order would wait for each other.
+        alone(connection, f"admit {batch.channel}")
+    done = [_admit_one(connection, writer, one, batch) for one in batch.admissions]
+    if batch.cursor is not None:
+        set_cursor(connection, batch.channel, batch.cursor)
+    return done
+
+
+def _admit_one(connection: sa.Connection, writer: Writer, one: Admission, batch: Batch) -> Admitted:
+    message = one.message
+    address = message.address
+    key = {"c": address.channel, "chat": address.chat_id, "d": message.dedupe_key}
+    kind = inbox.kind_for(message.origin)
+    again = Admitted(inbound_id=0, session_key=one.session_key, kind=kind, fresh=False)
+    if connection.execute(_SEEN, key).first() is not None:
+        return again
+    log.ensure_session(connection, writer, one.session_key, message.text)
+    answer = one.answer
+    waits = answer is None and one.stop is None
+    refused = False
+    if waits and message.edit_of is not None:
+        waits = _edit(connection, one, {**key, "d": message.edit_of})
+    if waits:
+        waiting = connection.scalar(_WAITING, {"k": one.session_key}) or 0
+        refused = waiting >= batch.lane_limit
+        answer = _too_many(one, waiting) if refused else None
+        waits = not refused
+    held = _hold(connection, one, batch.busy) if waits else 0.0
+    identity = insert(connection, writer, one, waits=waits, held=held)
+    if identity is None:
+        return again  # another process took it in at this very moment
+    if answer is not None:
+        outbox.owe(connection, writer, one.session_key, "", [answer])
+    return Admitted(
+        inbound_id=identity,
+        session_key=one.session_key,
+        kind=kind,
+        fresh=True,
+        refused=refused,
+        owes=None if answer is None and one.stop is None else address,
+        stopped=_ended(connection, writer, one, batch.busy, waits=waits),
+        held=held,
+    )
+
+
+def _edit(connection: sa.Connection, one: Admission, original: dict[str, str]) -> bool:
+    """A new version of a message. It waits like any other only while a run answers the original;
+    one that nobody has read yet it replaces; and what was answered is not answered again."""
+    message = one.message
+    lanes.lock(connection, one.session_key)  # a claim may be reading the original
+    found = connection.execute(_ORIGINAL, original).first()
+    if found is None or found.sender_id != message.sender.id:
+        return False
+    if found.state == "pending":
+        old = msgspec.json.decode(found.body, type=InboundMessage)
+        known = {file.ref: file for file in old.attachments if file.ref}
+        files = [known.get(file.ref, file) for file in message.attachments]
+        new = msgspec.structs.replace(old, text=message.text)
+        inbox.replace(connection, found.id, new, files, fetching=one.fetching)
+    return bool(found.state == "taken")
+
+
+def _hold(connection: sa.Connection, one: Admission, busy: Busy) -> float:
+    """Seconds for which a message is held back, so that what belongs together comes together."""
+    if one.message.origin is not Origin.USER:
+        return 0.0
+    if busy.mode == "collect" and runs.live(connection, one.session_key):
+        return busy.collect_seconds
+    return busy.group_seconds if one.message.group_id is not None else 0.0
+
+
+def _ended(
+    connection: sa.Connection, writer: Writer, one: Admission, busy: Busy, *, waits: bool
+) -> Run | None:
+    """The run that this message ends: by an order to stop, or because it interrupts."""
+    if one.stop is not None:
+        return runs.stop(connection, writer, one)
+    if waits and busy.mode == "interrupt" and one.message.origin is Origin.USER:
+        return runs.interrupt(connection, writer, one)
+    return None
+
+
+def insert(
+    connection: sa.Connection, writer: Writer, one: Admission, *, waits: bool, held: float
+) -> int | None:
+    """A message's row; its id, or None if the message was here already."""
+    message = one.message
+    now = writer.clock.now()
+    values = {
+        "session_key": one.session_key,
+        "channel": message.address.channel,
+        "chat_id": message.address.chat_id,
+        "dedupe_key": message.dedupe_key,
+        "sender_id": message.sender.id,
+        "role": one.role,
+        "origin": message.origin,
+        "state": "pending" if waits else "settled",
+        "at": now,
+        "not_before": now + held if held else 0.0,
+        "fetching": waits and one.fetching,
+        "body": msgspec.json.encode(message),
+    }
+    identity: int | None = connection.scalar(insert_ignore(connection, _i, _i.c.id), values)
+    return identity
+
+
+def _too_many(one: Admission, waiting: int) -> OutboundMessage:
+    message = one.message
+    address = message.address
+    return OutboundMessage(
+        address=address,
+        kind=OutboundKind.NOTICE,
+        key=f"full:{address.channel}:{address.chat_id}:{message.dedupe_key}",
+        reply_to=message.message_id,
+        text=(
+            f"I did not take this message: {waiting} are waiting here already. "
+            "Please send it again when I have answered some, or /stop to drop them."
+        ),
+    )

@@ -1,0 +1,196 @@
+"""Claiming a lane: which sessions have something to do, and the run that a claim gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import Origin
+from nanobot.session.entries import Body, Entry
+from nanobot.session.runs import Claim, Lane, Ready, Run
+from nanobot.session.states import RunKind, RunState
+from nanobot.store.database import schema
+from nanobot.store.database.hot import hot
+from nanobot.store.journal import approvals, inbox, lanes, log, runs
+from nanobot.store.unit import Writer, store_now
+
+_r = schema.runs
+_i = schema.inbound
+
+_RUN_INSERT = sa.insert(_r)
+hot(_RUN_INSERT)
+
+
+def ready(connection: sa.Connection, writer: Writer) -> list[Ready]:
+    """See Journal.ready."""
+    now = store_now(connection, writer)
+    found: dict[str, Ready] = {}
+    live = sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts, _r.c.state).where(schema.RUN_LIVE)
+    for key, kind, attempts, state in connection.execute(live.order_by(_r.c.created_at)).all():
+        waits = state in (RunState.AWAITING_HUMAN, RunState.QUEUED)
+        held_yet = held(connection, writer, key) if waits else 0.0
+        found[key] = Ready(key, RunKind(kind), attempts, held_yet)
+    waiting = sa.select(
+        _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.fetching, _i.c.at
+    ).where(schema.INBOUND_OPEN, _i.c.state == "pending")
+    for key, origin, until_then, fetching, at in connection.execute(waiting.order_by(_i.c.id)):
+        until = max(until_then, inbox.files_until(fetching, at))
+        kind = inbox.kind_for(Origin(origin))
+        known = found.setdefault(key, Ready(key, kind, held=max(until - writer.clock.now(), 0.0)))
+        if known.held and until_then:  # the last of a burst decides when it may be taken
+            later = max(known.held, until_then - writer.clock.now())
+            found[key] = msgspec.structs.replace(known, held=later)
+    return [one for key, one in found.items() if not _held(connection, writer, key, now)]
+
+
+def _held(connection: sa.Connection, writer: Writer, key: str, now: float) -> bool:
+    row = lanes.look(connection, key)
+    return row is not None and lanes.held_by_another(writer, row.owner, row.lease_until, now)
+
+
+def claim(
+    connection: sa.Connection, writer: Writer, key: str, run_id: str, zone: str
+) -> Claim | None:
+    """See Journal.claim."""
+    session = lanes.lock(connection, key)
+    if session is None:
+        return None
+    now = store_now(connection, writer)
+    if lanes.held_by_another(writer, session.owner, session.lease_until, now):
+        return None
+    lane = Lane(key, session.token + 1)
+    live = runs.live(connection, key)
+    parked = live if live is not None and live.state is RunState.AWAITING_HUMAN else None
+    if parked is not None and approvals.waits(connection, writer, parked) > 0:
+        return None
+    if live is not None and _begins(connection, writer, live) > 0:
+        return None
+    if live is not None:
+        lanes.own(connection, writer, lane, session.token)
+        if parked is not None:
+            approvals.go_on(connection, writer, lane, parked)
+        run = _again(connection, live)
+    else:
+        waiting = inbox.one_turn(inbox.pending(connection, key))
+        taken = inbox.here(waiting, writer.clock.now())
+        if not taken or inbox.hold(writer, taken):
+            return None
+        lanes.own(connection, writer, lane, session.token)
+        run = _begin(connection, writer, lane, run_id, taken, zone)
+    return Claim(
+        lane=lane,
+        run=run,
+        entries=log.read(connection, key, session.window_from),
+        window_from=session.window_from,
+        prompt=session.prompt,
+        flavour=session.flavour,
+        model=session.model,
+    )
+
+
+def _again(connection: sa.Connection, run: Run) -> Run:
+    """A live run that nobody drives: its last attempt ended uncleanly, which counts."""
+    runs.attempted(connection, run, 1)
+    run = msgspec.structs.replace(run, attempts=run.attempts + 1)
+    if run.state is RunState.QUEUED:
+        runs.transition(connection, run, RunState.PREPARING)
+        run = msgspec.structs.replace(run, state=RunState.PREPARING)
+    return run
+
+
+def _begins(connection: sa.Connection, writer: Writer, run: Run) -> float:
+    if run.state is not RunState.QUEUED:
+        return 0.0
+    return 60.0 if writer.tasks is None else writer.tasks.waits(connection, run)
+
+
+def _begin(
+    connection: sa.Connection,
+    writer: Writer,
+    lane: Lane,
+    run_id: str,
+    taken: Sequence[inbox.Pending],
+    zone: str,
+) -> Run:
+    first = taken[0]
+    message = first.message
+    asked = "" if message.terms is None else message.terms.run_id
+    if asked and not runs.is_known(connection, asked):
+        run_id = asked
+    inbox.take(connection, run_id, taken)
+    bodies: list[Body] = [inbox.as_entry(p, zone) for p in taken]
+    approved = message.origin is Origin.APPROVAL
+    if approved:
+        bodies += approvals.approved_call(connection, message)
+    made = log.append(connection, writer, lane, run_id, bodies)
+    run = Run(
+        id=run_id,
+        session_key=lane.session_key,
+        kind=inbox.kind_for(message.origin),
+        state=RunState.TOOL_RUNNING if approved else RunState.PREPARING,
+        origin=message.origin,
+        address=message.address,
+        sender_id=message.sender.id,
+        role=first.role,
+        reply_to=message.message_id,
+        first_seq=made[0].seq,
+        attempts=1,
+        created_at=writer.clock.now(),
+    )
+    connection.execute(
+        _RUN_INSERT,
+        {
+            "id": run.id,
+            "session_key": run.session_key,
+            "kind": run.kind,
+            "state": run.state,
+            "origin": run.origin,
+            "channel": run.address.channel,
+            "chat_id": run.address.chat_id,
+            "thread_id": run.address.thread_id,
+            "sender_id": run.sender_id,
+            "role": run.role,
+            "parent": message.dedupe_key.removeprefix("run:")
+            if message.origin is Origin.RUN
+            else None,
+            "reply_to": run.reply_to,
+            "first_seq": run.first_seq,
+            "attempts": run.attempts,
+            "progress": 0,
+            "created_at": run.created_at,
+        },
+    )
+    return run
+
+
+def take_pending(
+    connection: sa.Connection, writer: Writer, lane: Lane, run: Run, zone: str
+) -> tuple[Entry, ...]:
+    """See Journal.take_pending."""
+    log.fence(connection, lane)
+    steering = []
+    for one in inbox.pending(connection, lane.session_key):
+        message = one.message
+        if one.command and message.sender.id == run.sender_id:
+            break
+        own = message.sender.id == run.sender_id and message.address == run.address
+        if own and message.origin in (Origin.USER, Origin.RUN):
+            steering.append(one)
+    taken = inbox.here(steering, writer.clock.now())
+    if not taken:
+        return ()
+    inbox.take(connection, run.id, taken)
+    bodies = [inbox.as_entry(one, zone, steered=True) for one in taken]
+    return log.append(connection, writer, lane, run.id, bodies)
+
+
+def held(connection: sa.Connection, writer: Writer, key: str) -> float:
+    """See Journal.held."""
+    live = runs.live(connection, key)
+    if live is not None and live.state is RunState.AWAITING_HUMAN:
+        return max(approvals.waits(connection, writer, live), 0.001)
+    if live is not None:
+        return _begins(connection, writer, live)
+    return inbox.hold(writer, inbox.one_turn(inbox.pending(connection, key)))

@@ -1,0 +1,113 @@
+"""Messages of programs: taken outside of any run, or asked with terms of their own."""
+
+from __future__ import annotations
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import Address, InboundMessage
+from nanobot.session.entries import Entry
+from nanobot.session.inbox import Consumed
+from nanobot.session.runs import Ending, Lane, Outcome, Run, RunUsage
+from nanobot.session.states import RunState
+from nanobot.store.database import schema
+from nanobot.store.journal import inbox, lanes, log, runs
+from nanobot.store.unit import Writer, store_now
+
+_i = schema.inbound
+_o = schema.outbound
+_r = schema.runs
+_message = msgspec.json.Decoder(InboundMessage)
+
+
+def take_inbound(
+    connection: sa.Connection, writer: Writer, done: Consumed | None
+) -> Consumed | None:
+    """See Journal.take_inbound."""
+    if done is not None:
+        log.fence(connection, done.lane)
+        settled = sa.update(_i).where(_i.c.id == done.inbound_id).values(state="settled")
+        connection.execute(settled)
+        lanes.free(connection, done.lane)
+    query = (
+        sa.select(_i.c.session_key, sa.func.min(_i.c.id))
+        .where(
+            schema.INBOUND_OPEN,
+            _i.c.state == "pending",
+            _i.c.not_before <= writer.clock.now(),
+        )
+        .group_by(_i.c.session_key)
+        .order_by(sa.func.min(_i.c.id))
+    )
+    bodies = sa.select(_i.c.body)
+    for key, identity in connection.execute(query).all():
+        lane = _own(connection, writer, key)
+        if lane is not None:
+            body = connection.execute(bodies.where(_i.c.id == identity)).scalar_one()
+            return Consumed(identity, lane, _message.decode(body))
+    return None
+
+
+def _own(connection: sa.Connection, writer: Writer, key: str) -> Lane | None:
+    """Hold a lane outside of any run; None when somebody holds it or a run is alive there."""
+    session, now = lanes.lock(connection, key), store_now(connection, writer)
+    if lanes.held_by_another(writer, session.owner, session.lease_until, now):
+        return None
+    if runs.live(connection, key) is not None:
+        return None
+    lane = Lane(key, session.token + 1)
+    lanes.own(connection, writer, lane, session.token)
+    return lane
+
+
+def history(connection: sa.Connection, key: str) -> tuple[Entry, ...]:
+    """See Journal.history."""
+    session = lanes.look(connection, key)
+    return () if session is None else tuple(log.read(connection, key, session.window_from))
+
+
+def outcome(connection: sa.Connection, address: Address, run_id: str) -> Outcome | None:
+    """See Journal.outcome."""
+    asked = connection.execute(_asked(address, run_id)).first()
+    if asked is None:
+        return None
+    known = Outcome(
+        run_id=run_id,
+        session_key=asked.session_key,
+        message=_message.decode(asked.body),
+        state=RunState.QUEUED if asked.state == "pending" else RunState.ABORTED,
+    )
+    row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+    if row is None:
+        return known
+    # The answer's key is made of the run's id, see Run.reply_key.
+    answer = sa.select(_o.c.body).where(_o.c.key == f"{run_id}:0", _o.c.state != "preview")
+    body = connection.scalar(answer)
+    return msgspec.structs.replace(
+        known,
+        state=RunState(row.state),
+        text="" if body is None else msgspec.json.decode(body)["text"],
+        error=row.error,
+        usage=RunUsage() if row.usage is None else msgspec.json.decode(row.usage, type=RunUsage),
+    )
+
+
+def abort(
+    connection: sa.Connection, writer: Writer, address: Address, run_id: str, ending: Ending
+) -> Run | None:
+    """See Journal.abort."""
+    asked = connection.execute(_asked(address, run_id)).first()
+    if asked is None:
+        return None
+    if asked.state == "pending" and not runs.is_known(connection, run_id):
+        inbox.settle_one(connection, asked.id)
+        return None
+    return runs.cancel(connection, writer, run_id, ending, "caller")
+
+
+def _asked(address: Address, run_id: str) -> sa.Select[tuple[int, str, str, bytes]]:
+    return sa.select(_i.c.id, _i.c.session_key, _i.c.state, _i.c.body).where(
+        _i.c.channel == address.channel,
+        _i.c.chat_id == address.chat_id,
+        _i.c.dedupe_key == run_id,
+    )

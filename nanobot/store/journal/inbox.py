@@ -1,0 +1,237 @@
+"""Messages accepted and not yet answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import Attachment, InboundMessage, Origin, Role
+from nanobot.session.entries import UserEntry, order
+from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
+from nanobot.session.states import RunKind
+from nanobot.store.database import schema
+from nanobot.store.database.hot import hot
+from nanobot.store.unit import Writer
+
+_i = schema.inbound
+_decoder = msgspec.json.Decoder(InboundMessage)
+
+_OF_PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
+MOST_HELD_SECONDS = 10.0
+"""A burst is answered after this long at the latest."""
+
+_NEXT = (
+    sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.fetching, _i.c.at)
+    .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
+    .order_by(_i.c.id)
+    .limit(sa.bindparam("n"))
+)
+_ANY = (
+    sa.select(_i.c.id)
+    .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
+    .limit(1)
+)
+_TAKE = (
+    sa.update(_i)
+    .where(_i.c.id == sa.bindparam("i"), _i.c.state == "pending")
+    .values(state="taken", run_id=sa.bindparam("r"))
+)
+_SETTLE = (
+    sa.update(_i)
+    .where(
+        _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.run_id == sa.bindparam("r")
+    )
+    .values(state="settled")
+)
+hot(_NEXT, _ANY, _TAKE, _SETTLE)
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A waiting message."""
+
+    id: int
+    role: Role
+    not_before: float
+    message: InboundMessage
+    files_until: float = 0.0
+
+    @property
+    def command(self) -> bool:
+        """A command that keeps its place in the lane: taken alone."""
+        return self.message.origin is Origin.USER and bool(order(self.message.text))
+
+
+def kind_for(origin: Origin) -> RunKind:
+    """People are answered in chat runs; what happens by itself runs in the background."""
+    return RunKind.CHAT if origin in _OF_PEOPLE else RunKind.TASK
+
+
+def pending(connection: sa.Connection, key: str, limit: int = 100) -> list[Pending]:
+    """The waiting messages of a lane, in order of arrival."""
+    rows = connection.execute(_NEXT, {"k": key, "n": limit}).all()
+    return [
+        Pending(row[0], Role(row[1]), row[2], _decoder.decode(row[3]), files_until(row[4], row[5]))
+        for row in rows
+    ]
+
+
+def files_until(fetching: bool, at: float) -> float:  # noqa: FBT001 - a column
+    """How long a message waits for its files; 0 if it does not."""
+    return at + FETCHING_SECONDS if fetching else 0.0
+
+
+def any_waiting(connection: sa.Connection, key: str) -> bool:
+    """Whether a lane has something waiting."""
+    return connection.execute(_ANY, {"k": key}).first() is not None
+
+
+def one_turn(waiting: Sequence[Pending]) -> list[Pending]:
+    """The messages that the next run answers together: the first, and those right behind it from
+    the same person in the same place. Everything that is not a person's message runs alone."""
+    if not waiting:
+        return []
+    first = waiting[0]
+    if first.command or first.message.origin is not Origin.USER:
+        return [first]
+    together = [first]
+    for other in waiting[1:]:
+        if not same_speaker(first, other):
+            break
+        together.append(other)
+    return together
+
+
+def here(turn: Sequence[Pending], now: float) -> Sequence[Pending]:
+    """The messages of a turn that lie before the first whose files are still being fetched. The
+    parts of its group wait for it too."""
+    for end, one in enumerate(turn):
+        if now < one.files_until:
+            group = one.message.group_id
+            while end and group is not None and turn[end - 1].message.group_id == group:
+                end -= 1  # noqa: PLW2901 - the loop ends here
+            return turn[:end]
+    return turn
+
+
+def same_speaker(first: Pending, other: Pending) -> bool:
+    """Whether `other` may be answered in the run of `first`."""
+    return (
+        other.message.origin is Origin.USER
+        and not other.command
+        and other.message.sender.id == first.message.sender.id
+        and other.message.address == first.message.address
+    )
+
+
+def held_until(turn: Sequence[Pending]) -> float:
+    """When the messages of a turn may be taken: once the last of them was held long enough, but
+    not for ever, even if more keep coming. 0: at once."""
+    longest = max((one.not_before for one in turn), default=0.0)
+    first = min((one.not_before for one in turn if one.not_before), default=0.0)
+    return min(longest, first + MOST_HELD_SECONDS)
+
+
+def hold(writer: Writer, turn: Sequence[Pending]) -> float:
+    """Seconds for which a turn is held yet. A clock set back does not hold it any longer."""
+    now = writer.clock.now()
+    if turn and not here(turn, now):
+        return min(one.files_until for one in turn if now < one.files_until) - now
+    left = held_until(turn) - now
+    return left if 0 < left <= MOST_HELD_SECONDS else 0.0
+
+
+def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:
+    """Mark messages as being answered by a run."""
+    for one in taken:
+        connection.execute(_TAKE, {"i": one.id, "r": run_id})
+
+
+def settle(connection: sa.Connection, key: str, run_id: str) -> None:
+    """The run created what it owes for them: they are done."""
+    connection.execute(_SETTLE, {"k": key, "r": run_id})
+
+
+def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -> int:
+    """Drop what a sender (None: anybody) has waiting; returns how many."""
+    query = sa.update(_i).where(
+        _i.c.session_key == key, schema.INBOUND_OPEN, _i.c.state == "pending"
+    )
+    if sender_id is not None:
+        query = query.where(_i.c.sender_id == sender_id)
+    return connection.execute(query.values(state="settled")).rowcount
+
+
+def settle_one(connection: sa.Connection, identity: int) -> None:
+    """This message is done."""
+    connection.execute(sa.update(_i).where(_i.c.id == identity).values(state="settled"))
+
+
+def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
+    """The log's view of a message."""
+    message = one.message
+    return UserEntry(
+        text=message.text,
+        address=message.address,
+        sender_id=message.sender.id,
+        sender_name=message.sender.name,
+        role=one.role,
+        sent_at=message.sent_at,
+        zone=zone,
+        inbound_id=one.id,
+        message_id=message.message_id,
+        reply_to=message.reply_to,
+        quote=message.quote,
+        edited=message.edit_of is not None,
+        attachments=message.attachments,
+        origin=message.origin,
+        steered=steered,
+        group=message.group,
+        tainted=message.tainted
+        or message.origin in (Origin.EVENT, Origin.WEBHOOK)
+        or bool(message.attachments and one.role is not Role.OWNER),
+        terms=message.terms,
+    )
+
+
+def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
+    """See Journal.unfetched."""
+    query = sa.select(_i.c.id, _i.c.at, _i.c.body).where(
+        schema.INBOUND_OPEN, _i.c.state == "pending", _i.c.fetching, _i.c.channel == channel
+    )
+    rows = connection.execute(query.order_by(_i.c.id)).all()
+    return [Unfetched(identity, at, _decoder.decode(body)) for identity, at, body in rows]
+
+
+def fetched(
+    connection: sa.Connection, identity: int, attachments: Sequence[Attachment]
+) -> tuple[str, RunKind] | None:
+    """See Journal.fetched. An edit may have changed meanwhile which files there are."""
+    columns = (_i.c.session_key, _i.c.origin, _i.c.state, _i.c.body)
+    query = sa.select(*columns).where(_i.c.id == identity, _i.c.fetching).with_for_update()
+    row = connection.execute(query).first()
+    if row is None:
+        return None
+    message = _decoder.decode(row.body)
+    came = {one.ref: one for one in attachments if one.ref}
+    left = replace(connection, identity, message, [came.get(a.ref, a) for a in message.attachments])
+    if left or row.state != "pending":
+        return None
+    return row.session_key, kind_for(Origin(row.origin))
+
+
+def replace(
+    connection: sa.Connection,
+    identity: int,
+    message: InboundMessage,
+    attachments: Sequence[Attachment],
+    *,
+    fetching: bool = True,
+) -> bool:
+    """Keep the message with these files; whether some of them are still to be fetched."""
+    left = fetching and any(one.coming for one in attachments)
+    body = msgspec.structs.replace(message, attachments=tuple(attachments))
+    changed = sa.update(_i).where(_i.c.id == identity)
+    connection.execute(changed.values(body=msgspec.json.encode(body), fetching=left))
+    return left

@@ -1,0 +1,85 @@
+"""The lease of a lane: who may write a session's log, and until when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.session.runs import Lane
+from nanobot.store.database import schema
+from nanobot.store.database.hot import hot
+from nanobot.store.unit import Writer, store_now
+
+_s = schema.sessions
+
+_SESSION = sa.select(
+    _s.c.token,
+    _s.c.owner,
+    _s.c.lease_until,
+    _s.c.window_from,
+    _s.c.prompt,
+    _s.c.flavour,
+    _s.c.model,
+).where(_s.c.key == sa.bindparam("k"))
+_SESSION_LOCKED = _SESSION.with_for_update()
+_OWN = (
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("was"))
+    .values(token=sa.bindparam("t"), owner=sa.bindparam("o"), lease_until=sa.bindparam("until"))
+)
+# The token moves on here too: who let go of a lane can write no more.
+_FREE = (
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("t"))
+    .values(token=_s.c.token + 1, owner=None, lease_until=None)
+)
+_RENEW = (
+    sa.update(_s).where(_s.c.owner == sa.bindparam("o")).values(lease_until=sa.bindparam("until"))
+)
+hot(_SESSION, _SESSION_LOCKED, _OWN, _FREE, _RENEW)
+
+
+def look(connection: sa.Connection, key: str) -> Any:
+    """The session's lease and window as they are; None when there is no such session."""
+    return connection.execute(_SESSION, {"k": key}).first()
+
+
+def lock(connection: sa.Connection, key: str) -> Any:
+    """The same, locked for this transaction."""
+    return connection.execute(_SESSION_LOCKED, {"k": key}).first()
+
+
+def held_by_another(writer: Writer, owner: str | None, until: float | None, now: float) -> bool:
+    """Whether somebody has the lane: with leases, until they run out; with the process lock, it is
+    us, for every other owner is dead."""
+    if owner is None:
+        return False
+    if writer.lease is None:
+        return owner == writer.owner
+    return until is not None and until > now
+
+
+def own(connection: sa.Connection, writer: Writer, lane: Lane, was: int) -> None:
+    """The lane is ours from now on: its token fences everybody else off."""
+    until = None if writer.lease is None else store_now(connection, writer) + writer.lease
+    values = {"k": lane.session_key, "was": was, "t": lane.token, "o": writer.owner}
+    connection.execute(_OWN, {**values, "until": until})
+
+
+def take_from(connection: sa.Connection, lane: Lane, was: int) -> None:
+    """The lane is nobody's, and whoever had it is fenced off."""
+    values = {"k": lane.session_key, "was": was, "t": lane.token, "o": None, "until": None}
+    connection.execute(_OWN, values)
+
+
+def free(connection: sa.Connection, lane: Lane) -> None:
+    """We let go of the lane."""
+    connection.execute(_FREE, {"k": lane.session_key, "t": lane.token})
+
+
+def renew(connection: sa.Connection, writer: Writer) -> None:
+    """See Journal.renew."""
+    if writer.lease is not None:
+        until = store_now(connection, writer) + writer.lease
+        connection.execute(_RENEW, {"o": writer.owner, "until": until})

@@ -1,0 +1,216 @@
+"""Sessions and their entries: appending to the chain, reading by range, erasing, verifying."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.errors import Fenced, StoreCorrupt
+from nanobot.session import entries as log
+from nanobot.session.runs import Lane
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.hot import hot
+from nanobot.store.unit import Writer
+
+_s = schema.sessions
+_e = schema.entries
+
+# Locked: on PostgreSQL whoever appends holds the session's row first, so writers that are not its
+# owner (an order to stop, a post) and its driver wait for each other instead of clashing.
+_HEAD = (
+    sa.select(_s.c.head_seq, _s.c.head_hash, _s.c.token)
+    .where(_s.c.key == sa.bindparam("k"))
+    .with_for_update()
+)
+_EXISTS = sa.select(_s.c.key).where(_s.c.key == sa.bindparam("k"))
+_SET_MODEL = sa.update(_s).where(_s.c.key == sa.bindparam("k")).values(model=sa.bindparam("m"))
+_ADVANCE = (
+    sa.update(_s)
+    .where(
+        _s.c.key == sa.bindparam("k"),
+        _s.c.token == sa.bindparam("t"),
+        _s.c.head_seq == sa.bindparam("was"),
+    )
+    .values(
+        head_seq=sa.bindparam("seq"), head_hash=sa.bindparam("hash"), updated_at=sa.bindparam("now")
+    )
+)
+_INSERT = sa.insert(_e)
+_RANGE = (
+    sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.payload)
+    .where(_e.c.session_key == sa.bindparam("k"), _e.c.seq >= sa.bindparam("start"))
+    .order_by(_e.c.seq)
+)
+_WHOLE = (
+    sa.select(_e.c.seq, _e.c.run_id, _e.c.kind, _e.c.at, _e.c.salt, _e.c.payload)
+    .add_columns(_e.c.digest, _e.c.hash)
+    .where(_e.c.session_key == sa.bindparam("k"))
+    .order_by(_e.c.seq)
+    .execution_options(yield_per=500)  # a log may be longer than memory
+)
+hot(_HEAD, _EXISTS, _SET_MODEL, _ADVANCE, _INSERT, _RANGE)
+
+
+def ensure_session(connection: sa.Connection, writer: Writer, key: str, text: str) -> None:
+    """The session's row exists afterwards; a new one is called after `text`."""
+    if connection.execute(_EXISTS, {"k": key}).first() is None:
+        now = writer.clock.now()
+        values = {
+            "key": key,
+            "title": title_of(text),
+            "created_at": now,
+            "updated_at": now,
+            "head_hash": log.GENESIS,
+        }
+        connection.execute(insert_ignore(connection, _s), values)
+
+
+def title_of(text: str) -> str:
+    """What a session is called after its first message."""
+    return text[:60]
+
+
+def exists(connection: sa.Connection, key: str) -> bool:
+    """Whether there is such a session."""
+    return connection.execute(_EXISTS, {"k": key}).first() is not None
+
+
+def set_model(connection: sa.Connection, writer: Writer, key: str, model: str | None) -> None:
+    """The model of a session's next calls."""
+    ensure_session(connection, writer, key, "")
+    connection.execute(_SET_MODEL, {"k": key, "m": model})
+
+
+def fence(connection: sa.Connection, lane: Lane) -> sa.Row[*tuple[Any, ...]]:
+    """The head of the lane's log, locked; raises Fenced when the lane has another owner."""
+    head = connection.execute(_HEAD, {"k": lane.session_key}).first()
+    if head is None or head.token != lane.token:
+        raise Fenced(f"the lane of {lane.session_key} has another owner now")
+    return head
+
+
+def append(
+    connection: sa.Connection,
+    writer: Writer,
+    lane: Lane,
+    run_id: str,
+    bodies: Sequence[log.Body],
+) -> tuple[log.Entry, ...]:
+    """Append to the session's chain, or raise Fenced when the lane has another owner.
+
+    Also the fence of verbs that append nothing. It comes first in a verb: whatever else is written
+    is written under the session's lock.
+    """
+    head = fence(connection, lane)
+    now = writer.clock.now()
+    seq, chain = int(head.head_seq), bytes(head.head_hash)
+    rows, made = [], []
+    for body in bodies:
+        seq += 1
+        payload = log.encode(body)
+        salt = writer.ids.salt()
+        digest = log.payload_digest(salt, payload)
+        kind = log.kind_of(body)
+        link = log.Link(
+            session_key=lane.session_key, seq=seq, run_id=run_id, kind=kind, at=now, digest=digest
+        )
+        chain = log.link_hash(chain, link)
+        rows.append(
+            {
+                "session_key": lane.session_key,
+                "seq": seq,
+                "run_id": run_id,
+                "kind": kind,
+                "at": now,
+                "salt": salt,
+                "payload": payload,
+                "digest": digest,
+                "hash": chain,
+            }
+        )
+        made.append(log.Entry(seq, run_id, now, body))
+    if rows:
+        connection.execute(_INSERT, rows)
+    advanced = connection.execute(
+        _ADVANCE,
+        {
+            "k": lane.session_key,
+            "t": lane.token,
+            "was": head.head_seq,
+            "seq": seq,
+            "hash": chain,
+            "now": now,
+        },
+    )
+    if advanced.rowcount != 1:
+        raise Fenced(f"the lane of {lane.session_key} has another owner now")
+    return tuple(made)
+
+
+def lane_of(connection: sa.Connection, key: str) -> Lane:
+    """The lane as it stands, locked for this transaction: for writers who are not its owner."""
+    head = connection.execute(_HEAD, {"k": key}).first()
+    if head is None:
+        raise Fenced(f"there is no session {key}")
+    return Lane(key, int(head.token))
+
+
+def read(connection: sa.Connection, key: str, start: int) -> tuple[log.Entry, ...]:
+    """The entries from `start` on, erased ones with body None."""
+    rows = connection.execute(_RANGE, {"k": key, "start": start}).all()
+    return tuple(
+        log.Entry(seq, run_id, at, None if payload is None else log.decode(payload))
+        for seq, run_id, at, payload in rows
+    )
+
+
+def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
+    """Walk the chain and return its length; raises StoreCorrupt naming the first bad entry.
+
+    With `head`, a hash noted earlier, it also proves that the log still contains that moment.
+    """
+    chain, count, seen_head = log.GENESIS, 0, head in (None, log.GENESIS)
+    missing: set[int] = set()
+    with connection.execute(_WHOLE, {"k": key}) as rows:
+        for row in rows:
+            count += 1
+            chain = _following(chain, key, row)
+            if row.seq != count or chain != row.hash:
+                raise StoreCorrupt(f"the log of {key} is broken at entry {row.seq}")
+            if row.payload is None:
+                missing.add(row.seq)
+            elif row.kind == "erased":
+                missing -= _told(row.payload)
+            seen_head = seen_head or chain == head
+    if missing:
+        raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
+    kept = connection.execute(_HEAD, {"k": key}).first()
+    if chain != (log.GENESIS if kept is None else bytes(kept.head_hash)):
+        raise StoreCorrupt(f"the log of {key} was cut: its last entry is missing")
+    if not seen_head:
+        raise StoreCorrupt(f"the log of {key} does not contain the given head: its tail was cut")
+    return count
+
+
+def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
+    """The chain with one more row, whose payload must be what it was."""
+    if row.payload is not None and log.payload_digest(row.salt or b"", row.payload) != row.digest:
+        raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
+    link = log.Link(
+        session_key=key,
+        seq=row.seq,
+        run_id=row.run_id,
+        kind=row.kind,
+        at=row.at,
+        digest=bytes(row.digest),
+    )
+    return log.link_hash(chain, link)
+
+
+def _told(payload: bytes) -> set[int]:
+    """Which entry an `erased` entry tells of."""
+    body = log.decode(payload)
+    return {body.seq} if isinstance(body, log.ErasedEntry) else set()

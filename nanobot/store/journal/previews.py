@@ -1,0 +1,93 @@
+"""Previews: the row of an answer in the making, whose message stands in the chat already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot.session.entries import Body, ReplyEntry
+from nanobot.session.outbox import OutboundRow
+from nanobot.session.runs import Run
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.journal import log, outbox
+from nanobot.store.unit import Writer
+
+_o = schema.outbound
+_r = schema.runs
+
+STOPPED_LINE = "[stopped]"
+
+
+def preview(
+    connection: sa.Connection,
+    writer: Writer,
+    run_id: str,
+    message: OutboundMessage,
+    part: OutboundPart,
+) -> OutboundRow | None:
+    """See Journal.preview."""
+    # Locked, so that an end of the run that we do not see yet sees our row.
+    alive = sa.select(_r.c.session_key).where(_r.c.id == run_id, schema.RUN_LIVE).with_for_update()
+    session_key = connection.scalar(alive)
+    if session_key is None:
+        return None
+    values = {
+        "key": message.key,
+        "session_key": session_key,
+        "run_id": run_id,
+        "channel": message.address.channel,
+        "chat_id": message.address.chat_id,
+        "body": msgspec.json.encode(message),
+        "state": "preview",
+        "attempts": 1,
+        "created_at": writer.clock.now(),
+    }
+    made = connection.scalar(insert_ignore(connection, _o, _o.c.id), values)
+    if made is not None:
+        outbox.keep_parts(connection, made, [part], "preview")
+    row = outbox.find(connection, message.key)
+    if row is None or row.state != "preview":
+        return None
+    return row if made is not None or row.standing else None
+
+
+def set_aside(connection: sa.Connection, writer: Writer, run: Run, number: int) -> bool:
+    """The run waits for a person (approval `number`): what stands of its answer becomes a message
+    of its own, so that the answer comes behind the question, where people look. False: nothing
+    stands there."""
+    row = outbox.find(connection, run.reply_key)
+    if row is None or row.state != "preview" or row.standing is None:
+        return False
+    key = f"{run.reply_key}:{number}"
+    connection.execute(sa.update(_o).where(_o.c.id == row.id).values(key=key))
+    entries = log.read(connection, run.session_key, run.first_seq)
+    said = [
+        entry.body.text
+        for entry in entries
+        if entry.run_id == run.id and isinstance(entry.body, ReplyEntry) and entry.body.text.strip()
+    ]
+    message = msgspec.structs.replace(row.message, text=(said or [row.message.text])[-1], key=key)
+    outbox.owe(connection, writer, run.session_key, run.id, [message])
+    return True
+
+
+def close(
+    connection: sa.Connection, writer: Writer, run_id: str, key: str, bodies: Sequence[Body]
+) -> None:
+    """The run has ended and owes nothing of that key: what stands there of it becomes what was
+    said, with a line that it was stopped."""
+    row = outbox.find(connection, key)
+    if row is None or row.state != "preview":
+        return
+    if not row.parts:
+        connection.execute(sa.delete(_o).where(_o.c.id == row.id))
+        return
+    said = [body.text for body in bodies if isinstance(body, ReplyEntry) and body.partial]
+    text = f"{(said or [row.message.text])[0]}\n\n{STOPPED_LINE}".strip()
+    message = msgspec.structs.replace(row.message, text=text)
+    outbox.owe(connection, writer, row.session_key, run_id, [message])

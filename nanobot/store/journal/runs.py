@@ -1,0 +1,286 @@
+"""Runs once they are claimed: their progress through the states, and their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import Fenced
+from nanobot.messages import Address, Origin, Role
+from nanobot.session.approvals import OPEN
+from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
+from nanobot.session.inbox import Admission
+from nanobot.session.runs import Ending, Lane, Run, SessionRow, Snapshot
+from nanobot.session.states import PREDECESSORS, RunKind, RunState
+from nanobot.session.usage import run_usage
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.hot import hot
+from nanobot.store.journal import inbox, lanes, log, outbox, previews
+from nanobot.store.unit import Writer
+
+_a = schema.approvals
+_s = schema.sessions
+_r = schema.runs
+_i = schema.inbound
+
+PENDING = sa.and_(schema.INBOUND_OPEN, _i.c.state == "pending")
+
+_LIVE = sa.select(_r).where(_r.c.session_key == sa.bindparam("k"), schema.RUN_LIVE)
+_PROMPT = (
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"))
+    .values(prompt=sa.bindparam("p"), flavour=sa.bindparam("f"), window_from=sa.bindparam("w"))
+)
+_NEW_WINDOW = (
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"))
+    .values(prompt=None, flavour=None, window_from=_s.c.head_seq + 1)
+)
+_ATTEMPTS = (
+    sa.update(_r)
+    .where(_r.c.id == sa.bindparam("i"))
+    .values(attempts=_r.c.attempts + sa.bindparam("n"))
+)
+
+
+def _move(state: RunState) -> sa.Update:
+    before = sa.text("runs.state IN ({})".format(", ".join(f"'{s}'" for s in PREDECESSORS[state])))
+    return sa.update(_r).where(_r.c.id == sa.bindparam("i"), before).values(state=str(state))
+
+
+_MOVES = {state: _move(state) for state in RunState if PREDECESSORS[state]}
+_PROGRESS = {
+    state: move.values(progress=_r.c.progress + 1, attempts=1) for state, move in _MOVES.items()
+}
+_ENDS = {
+    state: move.values(
+        error=sa.bindparam("e"), ended_at=sa.bindparam("now"), usage=sa.bindparam("u")
+    )
+    for state, move in _MOVES.items()
+}
+_PROGRESSED = (
+    sa.update(_r)
+    .where(_r.c.id == sa.bindparam("i"), schema.RUN_LIVE)
+    .values(progress=_r.c.progress + 1, attempts=1)
+)
+hot(_LIVE, _PROMPT, _NEW_WINDOW, _ATTEMPTS, _PROGRESSED)
+hot(*_MOVES.values(), *_PROGRESS.values(), *_ENDS.values())
+
+
+def transition(
+    connection: sa.Connection, run: Run, state: RunState, *, progress: bool = False
+) -> None:
+    """Compare-and-set the run's state after the one table; raises Fenced when it does not fit."""
+    moved = connection.execute((_PROGRESS if progress else _MOVES)[state], {"i": run.id})
+    if moved.rowcount != 1:
+        raise Fenced(f"run {run.id} cannot become {state}: it has ended or moved on")
+
+
+def live(connection: sa.Connection, key: str) -> Run | None:
+    """The run of the session that is going on."""
+    found = connection.execute(_LIVE, {"k": key}).first()
+    return None if found is None else as_run(found)
+
+
+def attempted(connection: sa.Connection, run: Run, count: int) -> None:
+    """Count attempts of a run, or take one back."""
+    connection.execute(_ATTEMPTS, {"i": run.id, "n": count})
+
+
+def is_known(connection: sa.Connection, run_id: str) -> bool:
+    """Whether there is, or was, a run of that id."""
+    return connection.execute(sa.select(_r.c.id).where(_r.c.id == run_id)).first() is not None
+
+
+def as_run(row: sa.Row[tuple[object, ...]]) -> Run:
+    """A row of the table as the port's type."""
+    r = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for it
+    return Run(
+        id=r["id"],
+        session_key=r["session_key"],
+        kind=RunKind(r["kind"]),
+        state=RunState(r["state"]),
+        origin=Origin(r["origin"]),
+        address=Address(r["channel"], r["chat_id"], r["thread_id"]),
+        sender_id=r["sender_id"],
+        role=Role(r["role"]),
+        reply_to=r["reply_to"],
+        first_seq=r["first_seq"],
+        attempts=r["attempts"],
+        created_at=r["created_at"],
+        error=r["error"],
+        ended_at=r["ended_at"],
+        parent_session=r["parent_session"],
+    )
+
+
+def start_model(
+    connection: sa.Connection,
+    writer: Writer,
+    lane: Lane,
+    run: Run,
+    bodies: Sequence[Body],
+    prompt: Snapshot | None,
+) -> tuple[Entry, ...]:
+    """See Journal.start_model."""
+    call = bodies[-1]
+    if writer.ledger is not None and isinstance(call, ModelCallEntry):
+        log.fence(connection, lane)
+        call = writer.ledger.reserve(connection, run, call)
+    made = log.append(connection, writer, lane, run.id, [*bodies[:-1], call])
+    transition(connection, run, RunState.MODEL_RUNNING)
+    for body in bodies:
+        if isinstance(body, PromptEntry) and isinstance(call, ModelCallEntry):
+            now = {"p": body.digest, "f": body.flavour, "w": call.window_from}
+            connection.execute(_PROMPT, {"k": lane.session_key, **now})
+            if prompt is not None:
+                row = {"digest": body.digest, "body": msgspec.json.encode(prompt)}
+                connection.execute(insert_ignore(connection, schema.snapshots), row)
+    return made
+
+
+def finish(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending: Ending) -> bool:
+    """See Journal.finish."""
+    _end(connection, writer, lane, run, ending)
+    lanes.free(connection, lane)
+    return inbox.any_waiting(connection, lane.session_key)
+
+
+def _end(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending: Ending) -> None:
+    log.append(connection, writer, lane, run.id, ending.bodies)
+    moved = connection.execute(
+        _ENDS[ending.state],
+        {
+            "i": run.id,
+            "e": ending.error,
+            "now": writer.clock.now(),
+            "u": msgspec.json.encode(ending.usage),
+        },
+    )
+    if moved.rowcount != 1:
+        raise Fenced(f"run {run.id} has ended already")
+    if writer.ledger is not None:
+        ending = writer.ledger.close(connection, run, ending)
+    inbox.settle(connection, lane.session_key, run.id)
+    outbox.owe(connection, writer, lane.session_key, run.id, ending.outbound)
+    if run.reply_key not in {message.key for message in ending.outbound}:
+        previews.close(connection, writer, run.id, run.reply_key, ending.bodies)
+    if ending.new_window:
+        connection.execute(_NEW_WINDOW, {"k": lane.session_key})
+    if ending.window_from is not None:
+        widened = {"k": lane.session_key, "p": None, "f": None, "w": ending.window_from}
+        connection.execute(_PROMPT, widened)
+    if run.kind is RunKind.TASK and writer.tasks is not None:
+        writer.tasks.report(connection, run, ending)
+
+
+def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | None:
+    """Abort the live run that the order may reach, fence its driver, settle what waits."""
+    key, ending = order.session_key, order.stop or Ending(state=RunState.ABORTED)
+    sender_id = order.message.sender.id
+    session = lanes.lock(connection, key)
+    run = live(connection, key)
+    if run is not None and not order.everyone and run.sender_id != sender_id:
+        run = None
+    whose = None if order.everyone else sender_id
+    inbox.settle_waiting(connection, key, whose)
+    theirs = sa.select(_r.c.id).where(_r.c.session_key == key, _r.c.sender_id == sender_id)
+    _void(connection, _a.c.session_key == key if order.everyone else _a.c.run_id.in_(theirs))
+    if run is None:
+        outbox.owe(connection, writer, key, "", ending.outbound)
+    else:
+        _abort(connection, writer, session.token, run, ending, sender_id)
+    if order.children and writer.tasks is not None:
+        writer.tasks.stop_below(connection, key, whose, sender_id)
+    return run
+
+
+def interrupt(connection: sa.Connection, writer: Writer, message: Admission) -> Run | None:
+    """Abort the sender's own live run, silently: what they said now is answered next, and what
+    they had said before stays in the log."""
+    session = lanes.lock(connection, message.session_key)
+    run = live(connection, message.session_key)
+    if run is None or run.sender_id != message.message.sender.id:
+        return None
+    if run.state is RunState.AWAITING_HUMAN:
+        return None  # it is not at work: what is said may be what it waits for
+    said = () if message.said is None else (message.said,)
+    ending = Ending(state=RunState.ABORTED, bodies=said, error="interrupted")
+    _abort(connection, writer, session.token, run, ending, run.sender_id)
+    return run
+
+
+def cancel(
+    connection: sa.Connection, writer: Writer, run_id: str, ending: Ending, by: str
+) -> Run | None:
+    """See Records.cancel."""
+    key = connection.scalar(sa.select(_r.c.session_key).where(_r.c.id == run_id)) or ""
+    session = lanes.lock(connection, key)
+    run = live(connection, key)
+    if session is None or run is None or run.id != run_id:
+        return None
+    _abort(connection, writer, session.token, run, ending, by)
+    return run
+
+
+def _abort(
+    connection: sa.Connection, writer: Writer, token: int, run: Run, ending: Ending, by: str
+) -> None:
+    """End a run over the head of whoever drives it: the lane's token moves on first."""
+    lane = Lane(run.session_key, token + 1)
+    lanes.take_from(connection, lane, token)
+    _void(connection, _a.c.run_id == run.id)
+    bodies = (*ending.bodies, CancelEntry(by=by))
+    entries = log.read(connection, run.session_key, run.first_seq)
+    so_far = [entry.body for entry in entries if entry.run_id == run.id and entry.body is not None]
+    usage = run_usage([*so_far, *bodies])
+    ending = msgspec.structs.replace(ending, bodies=bodies, usage=usage)
+    _end(connection, writer, lane, run, ending)
+
+
+def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+    """Nobody's answer to these counts any more."""
+    unanswered = sa.update(_a).where(_a.c.state.in_(OPEN), which)
+    connection.execute(unanswered.values(state="void"))
+
+
+def release(connection: sa.Connection, writer: Writer, lane: Lane, run: Run) -> None:
+    """See Journal.release."""
+    log.append(connection, writer, lane, run.id, ())
+    if writer.ledger is not None:
+        writer.ledger.close(connection, run, Ending(state=run.state))
+    attempted(connection, run, -1)
+    lanes.free(connection, lane)
+
+
+def progressed(connection: sa.Connection, run: Run) -> None:
+    """Something new is in the log: the run's attempts start again. Raises Fenced when it ended."""
+    moved = connection.execute(_PROGRESSED, {"i": run.id})
+    if moved.rowcount != 1:
+        raise Fenced(f"run {run.id} has ended already")
+
+
+def session(connection: sa.Connection, key: str) -> SessionRow | None:
+    """One session with its live run; None when there is none of that key."""
+    row = connection.execute(sa.select(_s).where(_s.c.key == key)).first()
+    if row is None:
+        return None
+    live = connection.execute(sa.select(_r).where(_r.c.session_key == key, schema.RUN_LIVE)).first()
+    return SessionRow(
+        key=row.key,
+        title=row.title,
+        model=row.model,
+        updated_at=row.updated_at,
+        entries=row.head_seq,
+        waiting=waiting(connection, key),
+        run=None if live is None else as_run(live),
+    )
+
+
+def waiting(connection: sa.Connection, key: str) -> int:
+    """How many messages of a session no run has taken."""
+    query = sa.select(sa.func.count()).where(_i.c.session_key == key, PENDING)
+    return connection.scalar(query) or 0

@@ -1,0 +1,172 @@
+"""The MessageBus: the bus as a library offers it, over a private store unless it is given one."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from nanobot.bus.core import Bus
+from nanobot.errors import Fenced, UsageError
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
+from nanobot.ports import OutboundPart
+from nanobot.session.inbox import Admission, Consumed
+from nanobot.session.journal import Journal
+from nanobot.session.outbox import OutboundRow
+from nanobot.session.states import RunKind
+from nanobot.session.tasks import TaskRecords
+from nanobot.store.opening import Store, in_memory
+from nanobot.store.repositories.jobs import SqlJobs
+from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.system import RandomIds, SystemClock
+from nanobot.text import MAX_TEXT, without_controls
+from nanobot.triggers.cron.jobs import Jobs
+
+_LOOK_SECONDS = 2.0
+
+
+class MessageBus(Bus):
+    """Messages in and out, each kept before it is taken on and handed out until it is settled.
+
+    `MessageBus()` is a private store in memory, made when it is first used, and ends with
+    `close()`. `MessageBus(journal=...)` works over a store that somebody else opened. A bus is one
+    consumer: what it handed out is settled at its next call, and offered again if that never
+    comes, be it by this process or the next. Programs that consume side by side take a bus each.
+    """
+
+    def __init__(self, journal: Journal | None = None, lane_limit: int = 50) -> None:
+        super().__init__(journal, lane_limit)
+        self._own: Store | None = None
+        self._tasks: SqlTasks | None = None
+        self._came, self._owing = asyncio.Event(), asyncio.Event()
+        self._taking, self._sending = asyncio.Lock(), asyncio.Lock()
+        self._inbound: Consumed | None = None
+        self._outbound: OutboundRow | None = None
+        self._inbound_given = self._outbound_given = False
+
+    @property
+    def journal(self) -> Journal:
+        """The store's verbs; a private store is opened at first use."""
+        if self._journal is None:
+            asyncio.get_running_loop()
+            self._own = in_memory(SystemClock(), RandomIds())
+            self._journal = self._own.journal
+        return self._journal
+
+    @property
+    def tasks(self) -> TaskRecords:
+        """What the private store keeps of background runs. Raises UsageError over a journal that
+        was given: who opened that store has them."""
+        if self._tasks is None:
+            store = self._opened()
+            self._tasks = SqlTasks(store.database, store.writer)
+        return self._tasks
+
+    @property
+    def jobs(self) -> Jobs:
+        """What the private store keeps of jobs, for a CronService. Raises UsageError as `tasks`."""
+        _ = self.tasks  # without these no run of a job begins
+        store = self._opened()
+        return SqlJobs(store.database, store.writer)
+
+    def _opened(self) -> Store:
+        opened = self.journal, self._own
+        if opened[1] is None:
+            raise UsageError("this bus works over a store that somebody else opened")
+        return opened[1]
+
+    async def close(self) -> None:
+        """Forget the private store. A journal that was given stays open."""
+        if self._own is not None:
+            await self._own.close()
+            self._own = self._journal = self._tasks = None
+
+    async def publish_inbound(self, message: InboundMessage) -> None:
+        """When it returns, the message is kept: as an owner's, in the session of its chat, once by
+        its dedupe_key. Raises UsageError for a message without text, or with too much of it. Past
+        the lane's limit it is not taken, and the chat is told so, as by the gateway."""
+        text = without_controls(message.text)
+        if not text.strip() or len(text) > MAX_TEXT:
+            raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
+        key = session_key(message.address, message.sender.id, "chat")
+        kept = msgspec.structs.replace(message, text=text)
+        admission = Admission(message=kept, session_key=key, role=Role.OWNER)
+        await self.admit(message.address.channel, [admission])
+
+    async def consume_inbound(self) -> InboundMessage:
+        """The oldest message that nobody took; waits for one. The one before is settled by this
+        call, and until then no other message of its session is handed out or answered. A call
+        that is cancelled loses nothing: the next one hands out what it took."""
+        while True:
+            self._came.clear()
+            taken = await asyncio.shield(self._next_inbound())
+            if taken is not None:
+                self._inbound_given = True
+                return taken.message
+            await _news(self._came)
+
+    async def _next_inbound(self) -> Consumed | None:
+        async with self._taking:
+            done = self._inbound
+            if done is not None and not self._inbound_given:
+                return done
+            try:
+                self._inbound = await self.journal.take_inbound(done)
+            except Fenced:  # held for too long: another process has it now, or a person stopped it
+                self._inbound = None
+                self._came.set()
+            self._inbound_given = False
+            if done is not None:
+                self.wake(done.lane.session_key, RunKind.CHAT)
+            return self._inbound
+
+    async def publish_outbound(self, message: OutboundMessage) -> None:
+        """When it returns, the message is owed to its chat, once by its key, and stands in the log
+        of the chat's session, so that the model knows what was said."""
+        await self.journal.post(session_key(message.address, "", "chat"), message)
+        self.owed(message.address)
+
+    async def consume_outbound(self) -> OutboundMessage:
+        """The oldest message owed to anybody; waits for one. That the one before was delivered is
+        written down by this call, before the next is looked for."""
+        while True:
+            self._owing.clear()
+            row = await asyncio.shield(self._next_outbound())
+            if row is not None:
+                self._outbound_given = True
+                return row.message
+            await _news(self._owing)
+
+    async def _next_outbound(self) -> OutboundRow | None:
+        async with self._sending:
+            if self._outbound is not None:
+                if not self._outbound_given:
+                    return self._outbound
+                await self.journal.receipt(self._outbound, 0, "consumed", begin=None)
+                self._outbound = None
+            row = await self.journal.oldest_owed()
+            if row is not None:
+                parts = () if row.parts else (OutboundPart(text=row.message.text),)
+                await self.journal.begin_send(row, parts, 0, duplicate=bool(row.parts))
+            self._outbound, self._outbound_given = row, False
+            return row
+
+    def wake(self, session_key: str, kind: RunKind, held: float = 0.0) -> None:
+        """See Bus.wake."""
+        super().wake(session_key, kind, held)
+        self._came.set()
+
+    def owed(self, address: Address) -> None:
+        """See Bus.owed: who delivers for the channel is told, if anybody does."""
+        if address.channel in self._owed:
+            super().owed(address)
+        self._owing.set()
+
+
+async def _news(event: asyncio.Event) -> None:
+    """Until something came to this bus, or may have come by another one over the same store."""
+    try:
+        async with asyncio.timeout(_LOOK_SECONDS):
+            await event.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,40 @@
+"""What people were asked, and what was allowed for good."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.session.approvals import OPEN, Approval, RuleView
+from nanobot.store.database import schema
+from nanobot.store.journal.approvals import as_approval
+
+_a = schema.approvals
+_u = schema.rules
+_ROW = sa.select(_a.c.id, _a.c.state, _a.c.body)
+
+
+def listing(connection: sa.Connection, session: str, state: str, limit: int) -> list[Approval]:
+    """See Records.approvals."""
+    query = _ROW.order_by(_a.c.id.desc()).limit(limit)
+    if session:
+        query = query.where(_a.c.session_key == session)
+    if state:
+        query = query.where(_a.c.state.in_(OPEN if state == "open" else (state,)))
+    return [as_approval(row) for row in connection.execute(query)]
+
+
+def one(connection: sa.Connection, number: int) -> Approval | None:
+    """See Records.approval."""
+    row = connection.execute(_ROW.where(_a.c.id == number)).first()
+    return None if row is None else as_approval(row)
+
+
+def rules(connection: sa.Connection) -> list[RuleView]:
+    """See Records.rules."""
+    rows = connection.execute(sa.select(_u).order_by(_u.c.id.desc())).mappings()
+    return [RuleView(**row) for row in rows]
+
+
+def forget(connection: sa.Connection, number: int) -> bool:
+    """See Records.forget_rule."""
+    return connection.execute(sa.delete(_u).where(_u.c.id == number)).rowcount == 1

@@ -1,0 +1,82 @@
+"""Background commands over SQL: which were running, so that a crash does not hide it."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.messages import Address, Role
+from nanobot.store.database import schema
+from nanobot.store.database.sqlite import Database
+from nanobot.store.unit import Writer, store_now
+from nanobot.tools.shell.background import Started
+
+_b = schema.background
+_RUNNING = _b.c.ended_at.is_(None)
+
+
+class SqlBackground:
+    """See background.BackgroundRecords: the same code for SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database, writer: Writer) -> None:
+        self._database = database
+        self._writer = writer
+
+    async def started(self, command: Started) -> int:
+        """Keep it; returns its id."""
+
+        def work(connection: sa.Connection) -> int:
+            values = {
+                "session_key": command.session_key,
+                "channel": command.address.channel,
+                "chat_id": command.address.chat_id,
+                "thread_id": command.address.thread_id,
+                "sender_id": command.sender_id,
+                "role": command.role,
+                "command": command.command,
+                "owner": self._writer.owner,
+                "seen_at": store_now(connection, self._writer),
+            }
+            return int(connection.scalar(sa.insert(_b).returning(_b.c.id), values) or 0)
+
+        return await self._database.transact(work, "background_started")
+
+    async def ended(self, identity: int) -> None:
+        """It ended, and its session was told."""
+
+        def work(connection: sa.Connection) -> None:
+            now = store_now(connection, self._writer)
+            connection.execute(sa.update(_b).where(_b.c.id == identity).values(ended_at=now))
+
+        await self._database.transact(work, "background_ended")
+
+    async def beat(self) -> None:
+        """This process is alive, and so are its commands."""
+
+        def work(connection: sa.Connection) -> None:
+            mine = sa.update(_b).where(_b.c.owner == self._writer.owner, _RUNNING)
+            connection.execute(mine.values(seen_at=store_now(connection, self._writer)))
+
+        await self._database.transact(work, "background_beat")
+
+    async def lost(self, silent_for: float) -> list[Started]:
+        """Commands whose process is gone. With SQLite the home's lock says that no other lives."""
+
+        def work(connection: sa.Connection) -> list[Started]:
+            others = sa.select(_b).where(_b.c.owner != self._writer.owner, _RUNNING)
+            query = others.order_by(_b.c.id)
+            if self._writer.lease is not None:
+                silent = store_now(connection, self._writer) - silent_for
+                query = query.where(_b.c.seen_at < silent)
+            return [
+                Started(
+                    id=row.id,
+                    session_key=row.session_key,
+                    address=Address(row.channel, row.chat_id, row.thread_id),
+                    sender_id=row.sender_id,
+                    role=Role(row.role),
+                    command=row.command,
+                )
+                for row in connection.execute(query)
+            ]
+
+        return await self._database.transact(work)

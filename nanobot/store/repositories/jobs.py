@@ -1,0 +1,230 @@
+"""The Jobs over SQL: kept, changed, and what became of their times. Firing has its own module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import UsageError
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.database.sqlite import Database
+from nanobot.store.repositories import job_firing as firing
+from nanobot.store.unit import Writer
+from nanobot.triggers.cron.jobs import (
+    KEPT_SECONDS,
+    Fired,
+    Job,
+    OccurrenceView,
+    Plan,
+    Taken,
+    due_at,
+    following,
+)
+
+_j = schema.jobs
+_o = schema.occurrences
+_i = schema.inbound
+
+
+class SqlJobs:
+    """See cron.jobs.Jobs: the same code for SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database, writer: Writer) -> None:
+        self._database = database
+        self._writer = writer
+
+    async def add(self, plan: Plan, next_at: float | None, key: str, most: int) -> Job:
+        """Keep a job."""
+        return await self._database.transact(
+            lambda c: _add(c, self._writer, plan, next_at, key, most), "cron_add"
+        )
+
+    async def system(self, plan: Plan) -> Job:
+        """A job of the gateway's own."""
+        return await self._database.transact(
+            lambda c: _system(c, self._writer, plan), "cron_system"
+        )
+
+    async def found(self, which: str) -> Job:
+        """The job of that id or name."""
+        return await self._database.transact(lambda c: _found(c, which))
+
+    async def listed(self, *, state: str, by: str, limit: int) -> list[Job]:
+        """Jobs, those due next first."""
+        query = sa.select(_j).order_by(_j.c.next_due.is_(None), _j.c.next_due, _j.c.id).limit(limit)
+        query = query.where(_j.c.state == state if state else _j.c.state != "removed")
+        if by:
+            query = query.where(_j.c.owner == by)
+        return await self._database.transact(
+            lambda c: [firing.as_job(row) for row in c.execute(query)]
+        )
+
+    async def changed(self, job: Job) -> None:
+        """Keep a job as it is now."""
+        await self._database.transact(lambda c: _changed(c, self._writer, job), "cron_change")
+
+    async def fire(self) -> Fired:
+        """Note what ended, and do what is due."""
+        return await self._database.transact(lambda c: firing.fire(c, self._writer), "cron_fire")
+
+    async def trigger(self, job_id: int, *, at: float | None, key: str, text: str) -> Taken:
+        """Do a job now."""
+        return await self._database.transact(
+            lambda c: firing.trigger(c, self._writer, job_id, at, key, text), "cron_trigger"
+        )
+
+    async def history(self, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
+        """What became of the times of a job."""
+        return await self._database.transact(lambda c: _history(c, job_id, limit))
+
+    async def realign(self) -> None:
+        """After a start, or a clock set back."""
+        await self._database.transact(lambda c: _realign(c, self._writer), "cron_realign")
+
+    async def depth(self, run_id: str) -> int:
+        """The depth of the job that a run belongs to."""
+        query = (
+            sa.select(_j.c.body)
+            .join(_o, _o.c.job_id == _j.c.id)
+            .join(_i, _i.c.id == _o.c.inbound_id)
+            .where(_i.c.run_id == run_id, schema.OCCURRENCE_OPEN)
+        )
+        body = await self._database.transact(lambda c: c.scalar(query))
+        return 0 if body is None else firing.plan_of(body).depth
+
+
+def _values(writer: Writer, job_id: int, plan: Plan, next_at: float | None) -> dict[str, Any]:
+    return {
+        "name": plan.name,
+        "owner": plan.by,
+        "next_at": next_at,
+        "next_due": None if next_at is None else due_at(job_id, next_at, plan.jitter),
+        "changed_at": writer.clock.now(),
+        "body": msgspec.json.encode(plan),
+    }
+
+
+def _add(
+    connection: sa.Connection,
+    writer: Writer,
+    plan: Plan,
+    next_at: float | None,
+    key: str,
+    most: int,
+) -> Job:
+    # Two at once would each see the name free, and room for one more.
+    alone(connection, "cron")
+    if key:
+        known = connection.execute(sa.select(_j).where(_j.c.call_key == key)).first()
+        if known is not None:
+            return firing.as_job(known)
+    _name_is_free(connection, plan.name, 0)
+    mine = sa.select(sa.func.count()).where(
+        _j.c.owner == plan.by, _j.c.state.in_(("active", "paused"))
+    )
+    if (connection.scalar(mine) or 0) >= most:
+        raise UsageError(f"there are {most} jobs for {plan.by} already: remove one first.")
+    values = _values(writer, 0, plan, next_at) | {
+        "state": "active",
+        "call_key": key or None,
+        "created_at": writer.clock.now(),
+    }
+    identity = connection.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
+    due = _values(writer, identity, plan, next_at)["next_due"]
+    connection.execute(sa.update(_j).where(_j.c.id == identity).values(next_due=due))
+    return _found(connection, str(identity))
+
+
+def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
+    same = sa.select(_j.c.id).where(
+        _j.c.name == name, _j.c.state.in_(("active", "paused", "system")), _j.c.id != but
+    )
+    if connection.execute(same).first() is not None:
+        raise UsageError(f"there is a job called {name!r} already: choose another name.")
+
+
+def _system(connection: sa.Connection, writer: Writer, plan: Plan) -> Job:
+    alone(connection, "cron")
+    query = sa.select(_j).where(_j.c.name == plan.name, _j.c.state == "system")
+    known = connection.execute(query).first()
+    values = _values(writer, 0, plan, None)
+    if known is None:
+        values |= {"state": "system", "created_at": writer.clock.now()}
+        identity = connection.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
+    else:
+        identity = known.id
+        if known.body != values["body"]:
+            connection.execute(sa.update(_j).where(_j.c.id == identity).values(**values))
+    return _found(connection, str(identity))
+
+
+def _found(connection: sa.Connection, which: str) -> Job:
+    named = which.strip().removeprefix("#")
+    by_id = named.isascii() and named.isdigit() and len(named) < 16
+    rows: Sequence[Any] = []
+    if by_id:
+        rows = connection.execute(sa.select(_j).where(_j.c.id == int(named))).all()
+    if not rows:
+        query = sa.select(_j).where(_j.c.name == which.strip())
+        rows = connection.execute(query.order_by(_j.c.state == "removed", _j.c.id.desc())).all()
+    if not rows or (rows[0].state == "removed" and not by_id):
+        raise UsageError(f"there is no job {which[:60]!r}; `cron list` shows which there are.")
+    return firing.as_job(rows[0])
+
+
+def _changed(connection: sa.Connection, writer: Writer, job: Job) -> None:
+    alone(connection, "cron")
+    if job.state in {"active", "paused"}:
+        _name_is_free(connection, job.plan.name, job.id)
+    values = _values(writer, job.id, job.plan, job.next_at) | {"state": job.state}
+    connection.execute(sa.update(_j).where(_j.c.id == job.id).values(**values))
+    if job.state == "removed":
+        firing.called_off(connection, writer, job)
+
+
+def _history(connection: sa.Connection, job_id: int | None, limit: int) -> list[OccurrenceView]:
+    query = (
+        sa.select(_o, _j.c.name, _i.c.run_id)
+        .join(_j, _j.c.id == _o.c.job_id)
+        .join(_i, _i.c.id == _o.c.inbound_id, isouter=True)
+        .order_by(_o.c.fired_at.desc(), _o.c.scheduled_at.desc())
+        .limit(limit)
+    )
+    if job_id is not None:
+        query = query.where(_o.c.job_id == job_id)
+    return [
+        OccurrenceView(
+            job_id=row.job_id,
+            name=row.name,
+            scheduled_at=row.scheduled_at,
+            status=row.status,
+            fired_at=row.fired_at,
+            ended_at=row.ended_at,
+            attempt=row.attempt,
+            run_id=row.run_id,
+            error=row.error,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def _realign(connection: sa.Connection, writer: Writer) -> None:
+    alone(connection, "cron")
+    now = writer.clock.now()
+    for row in connection.execute(sa.select(_j).where(schema.JOB_ACTIVE)).all():
+        job = firing.as_job(row)
+        if job.next_at is None or job.plan.once:
+            continue
+        earlier = following(job.plan, now)
+        if earlier is not None and earlier < job.next_at:
+            due = due_at(job.id, earlier, job.plan.jitter)
+            moved = sa.update(_j).where(_j.c.id == job.id)
+            connection.execute(moved.values(next_at=earlier, next_due=due))
+    old = now - KEPT_SECONDS
+    connection.execute(sa.delete(_o).where(_o.c.ended_at < old))
+    gone = sa.delete(_j).where(_j.c.state.in_(("done", "removed")), _j.c.changed_at < old)
+    connection.execute(gone.where(~sa.exists().where(_o.c.job_id == _j.c.id)))

@@ -1,0 +1,386 @@
+"""The ledger over SQL: reservations and what became of them, and what people see of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.agent.budgets import LEVELS, Budgets, Level, Limit, Spender, spender, warning
+from nanobot.messages import OutboundKind
+from nanobot.ports import Clock, Write
+from nanobot.providers.base import ModelProfile, Price, Usage
+from nanobot.session.auxiliary import AsideCall, Reserved, Took
+from nanobot.session.entries import Body, ModelCallEntry
+from nanobot.session.runs import Ending, Lane, Run
+from nanobot.session.usage import Outcome, Row, Used, Wanted, lost, outcome
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone, insert, insert_ignore
+from nanobot.store.database.hot import hot
+from nanobot.store.database.sqlite import Database
+from nanobot.store.journal import log
+from nanobot.store.repositories.run_roots import beginning, job_name
+
+_c = schema.spending
+_t = schema.spent
+
+_RESERVE = sa.insert(_c)
+_RESERVE_ASIDE = _RESERVE.returning(_c.c.id)
+_HERE = sa.and_(_c.c.session_key == sa.bindparam("k"), schema.CALL_OPEN)
+_OPEN = sa.select(_c).where(_HERE, _c.c.run_id == sa.bindparam("i"))
+_LEFT = sa.select(_c).where(_HERE)
+_ONE = sa.select(_c).where(_c.c.id == sa.bindparam("i")).with_for_update()
+_SETTLE = (
+    sa.update(_c)
+    .where(_c.c.id == sa.bindparam("i"))
+    .values(
+        state=sa.bindparam("s"),
+        requests=sa.bindparam("r"),
+        tokens_in=sa.bindparam("ti"),
+        tokens_out=sa.bindparam("to"),
+        cost=sa.bindparam("d"),
+    )
+)
+_OF_ROOT = sa.select(sa.func.coalesce(sa.func.sum(_c.c.cost), 0.0)).where(
+    _c.c.root == sa.bindparam("i")
+)
+
+
+def _standing() -> sa.CompoundSelect[*tuple[Any, ...]]:
+    """What is settled of each account, and every open call: in one statement, so that no call is
+    settled between the two."""
+    nothing: sa.ColumnElement[str] = sa.literal_column("''")
+    settled = [
+        sa.select(
+            sa.literal_column(f"'{level}'").label("level"),
+            nothing.label("person"),
+            nothing.label("chat"),
+            nothing.label("job"),
+            nothing.label("model"),
+            _t.c.requests,
+            (_t.c.tokens_in + _t.c.tokens_out).label("tokens"),
+            _t.c.cost,
+        ).where(
+            _t.c.day == sa.bindparam("day"),
+            _t.c.level == sa.literal_column(f"'{level}'"),
+            _t.c.name == sa.bindparam(level),
+        )
+        for level in LEVELS
+    ]
+    waiting = sa.select(
+        nothing.label("level"),
+        *(_c.c[level] for level in LEVELS[1:]),
+        _c.c.requests,
+        (_c.c.tokens_in + _c.c.tokens_out).label("tokens"),
+        _c.c.cost,
+    ).where(_c.c.day == sa.bindparam("day"), schema.CALL_OPEN)
+    return sa.union_all(*settled, waiting)
+
+
+_STANDING = _standing()
+hot(_RESERVE, _OPEN, _LEFT, _SETTLE, _OF_ROOT, _STANDING)
+
+
+@cache
+def _add(dialect: str) -> sa.Executable:
+    once = insert(dialect, _t)
+    amounts = ("requests", "tokens_in", "tokens_out", "cost", "unpriced")
+    made = once.on_conflict_do_update(
+        index_elements=["day", "level", "name"],
+        set_={name: _t.c[name] + once.excluded[name] for name in amounts},
+    )
+    hot(made)
+    return made
+
+
+class SqlLedger:
+    """See store.unit.Ledger."""
+
+    def __init__(self, budgets: Budgets, clock: Clock) -> None:
+        self._budgets = budgets
+        self._clock = clock
+
+    def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
+        """Check the limits and reserve, as one: on PostgreSQL one call at a time if there are any.
+
+        A call of the session that is open still was lost in a crash, and counts as it was reserved;
+        one made beside a run that ended counts as it was once its end is heard after all."""
+        price = call.profile.price
+        wanted = Wanted(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
+        mine = self._fitting(connection, run, call.call, call.profile, wanted)
+        connection.execute(_RESERVE, mine)
+        if mine["tokens_out"] < call.max_tokens:
+            call = msgspec.structs.replace(call, max_tokens=mine["tokens_out"])
+        return call
+
+    def aside(self, connection: sa.Connection, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+        """As `reserve`, for a call beside those of a run."""
+        log.fence(connection, lane)
+        price = call.profile.price
+        wanted = Wanted(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
+        mine = self._fitting(connection, run, 0, call.profile, wanted, apart=call.apart)
+        return _Aside(connection.execute(_RESERVE_ASIDE, mine).scalar_one(), mine)
+
+    def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
+        """Settle what these entries end."""
+        _settle_all(connection, run, bodies, None)
+
+    def _fitting(
+        self,
+        connection: sa.Connection,
+        run: Run,
+        number: int,
+        profile: ModelProfile,
+        wanted: Wanted,
+        *,
+        apart: bool = False,
+    ) -> dict[str, Any]:
+        """The row of a call that passes no limit, still open. Raises OverBudget."""
+        for row in connection.execute(_LEFT, {"k": run.session_key}).all():
+            _settle(connection, row, lost(_reserved(row)))
+        budgets, period = self._budgets, self._budgets.period(self._clock.now())
+        first = beginning(connection, run)
+        who = spender(first, profile.label)
+        limits, own = budgets.limits(who), [] if apart else budgets.run_limit()
+        if limits or own:
+            alone(connection, "budgets")
+            used = standing(connection, period.day, who) if limits else {}
+            if own:
+                spent = connection.scalar(_OF_ROOT, {"i": first.run_id})
+                used["run"] = Used(cost=spent or 0.0)
+            most = budgets.allowed([*limits, *own], used, wanted, period)
+            wanted = msgspec.structs.replace(wanted, tokens_out=most)
+        price = wanted.price
+        return {
+            "run_id": run.id,
+            "call": number,
+            "root": f"after {run.id}" if apart else first.run_id,
+            "session_key": run.session_key,
+            "day": period.day,
+            "at": self._clock.now(),
+            "person": who.person,
+            "chat": who.chat,
+            "job": who.job,
+            "model": who.model,
+            "state": "open",
+            "requests": 1,
+            "tokens_in": wanted.tokens_in,
+            "tokens_out": wanted.tokens_out,
+            "cost": wanted.cost,
+            "price_in": None if price is None else price.prompt,
+            "price_out": None if price is None else price.completion,
+            "price_cached": None if price is None else price.cached,
+        }
+
+    def close(self, connection: sa.Connection, run: Run, ending: Ending) -> Ending:
+        """Settle all that the run has open, and warn below its answer of limits that are near."""
+        done = _settle_all(connection, run, ending.bodies, ending.error or "")
+        if done is None or ending.error is not None or not self._budgets.daily:
+            return ending
+        lines = self._warnings(connection, done)
+        if not lines:
+            return ending
+        outbound = tuple(
+            msgspec.structs.replace(one, text=f"{one.text}\n\n({' '.join(lines)})")
+            if one.key == run.reply_key and one.kind is OutboundKind.REPLY
+            else one
+            for one in ending.outbound
+        )
+        return msgspec.structs.replace(ending, outbound=outbound)
+
+    def _warnings(self, connection: sa.Connection, row: Any) -> list[str]:
+        """Each limit that is near, once in its day and chat."""
+        budgets = self._budgets
+        who = msgspec.structs.replace(_whose(row), job_name=job_name(connection, row.job))
+        period = budgets.period(self._clock.now())
+        if row.day != period.day:
+            return []
+        limits = budgets.limits(who)
+        used = standing(connection, period.day, who)
+        return [
+            warning(limit, used[limit.level], period)
+            for limit in limits
+            if budgets.soft(limit, used[limit.level])
+            and _first_time(connection, period.day, row.chat, limit)
+        ]
+
+
+def _first_time(connection: sa.Connection, day: str, chat: str, limit: Limit) -> bool:
+    table = schema.warned
+    once = insert_ignore(connection, table, table.c.day)
+    told = connection.execute(once, {"day": day, "chat": chat, "of": limit.key})
+    return told.first() is not None
+
+
+def standing(connection: sa.Connection, day: str, who: Spender) -> dict[Level, Used]:
+    """What is used and reserved of each account on a day."""
+    names = who.names()
+    used: dict[Level, Used] = {level: Used() for level in names}
+    asked: dict[str, str] = {level: names.get(level, "") for level in LEVELS}
+    asked["day"] = day
+    for row in connection.execute(_STANDING, asked).all():
+        amount = Used(requests=row.requests, tokens=row.tokens, cost=row.cost)
+        if row.level:
+            if row.level in used:
+                used[row.level] = used[row.level].plus(amount)
+            continue
+        for level, name in names.items():
+            if level == "all" or getattr(row, level) == name:
+                used[level] = used[level].plus(amount)
+    return used
+
+
+def _settle_all(
+    connection: sa.Connection, run: Run, bodies: Sequence[Body], ended: str | None
+) -> Any:
+    """Settle what there is to settle; the last such call as it was reserved."""
+    last = None
+    for row in connection.execute(_OPEN, {"k": run.session_key, "i": run.id}).all():
+        done = outcome(row.call, _reserved(row), bodies, ended)
+        if done is not None:
+            _settle(connection, row, done)
+            last = row
+    return last
+
+
+def _reserved(row: Any) -> Wanted:
+    return Wanted(tokens_in=row.tokens_in, tokens_out=row.tokens_out, price=_price(row))
+
+
+def _price(row: Any) -> Price | None:
+    if row.price_in is None:
+        return None
+    return Price(prompt=row.price_in, completion=row.price_out, cached=row.price_cached)
+
+
+def _settle(connection: sa.Connection, row: Any, done: Outcome) -> None:
+    cost = _cost(row, done)
+    amounts = {
+        "i": row.id,
+        "s": done.state,
+        "r": done.requests,
+        "ti": done.tokens_in,
+        "to": done.tokens_out,
+        "d": cost,
+    }
+    connection.execute(_SETTLE, amounts)
+    _count(connection, row, done, cost)
+
+
+def _cost(row: Any, done: Outcome) -> float:
+    price = _price(row)
+    return 0.0 if price is None else price.of(Usage(done.tokens_in, done.tokens_out, done.cached))
+
+
+def _count(connection: sa.Connection, row: Any, done: Outcome, cost: float) -> None:
+    """Add a call to the sums; of one that was taken for lost only the difference."""
+    before = row if row.state == "lost" else _NOTHING_YET
+    counted = [
+        {
+            "day": row.day,
+            "level": level,
+            "name": name,
+            "requests": done.requests - before.requests,
+            "tokens_in": done.tokens_in - before.tokens_in,
+            "tokens_out": done.tokens_out - before.tokens_out,
+            "cost": cost - before.cost,
+            "unpriced": int(row.price_in is None and row.state != "lost"),
+        }
+        for level, name in _whose(row).names().items()
+    ]
+    connection.execute(_add(connection.dialect.name), counted)
+
+
+_NOTHING_YET = SimpleNamespace(requests=0, tokens_in=0, tokens_out=0, cost=0.0)
+
+
+def _whose(row: Any) -> Spender:
+    return Spender(person=row.person, chat=row.chat, job=row.job, model=row.model)
+
+
+class _Aside:
+    """See asides.Reserved: the row of the call."""
+
+    def __init__(self, identity: int, row: Mapping[str, Any]) -> None:
+        self._row = SimpleNamespace(id=identity, **row)
+
+    @property
+    def max_tokens(self) -> int:
+        """What fits every budget."""
+        return int(self._row.tokens_out)
+
+    def settled(self, took: Took) -> Write:
+        """What settles it."""
+        return _Settling(self._row, took)
+
+
+class _Settling:
+    """See tools.base.Write."""
+
+    def __init__(self, row: Any, took: Took) -> None:
+        self._row = row
+        self._took = took
+
+    def write(self, connection: sa.Connection) -> None:
+        """Once: not again if the run's end has settled it. What it took is counted also if the
+        conversation was deleted meanwhile."""
+        usage, took = self._took.usage, self._took
+        done = Outcome(
+            state="settled" if usage.prompt_tokens else "failed",
+            requests=took.requests,
+            tokens_in=usage.prompt_tokens,
+            tokens_out=usage.completion_tokens,
+            cached=usage.cached_tokens,
+        )
+        row = connection.execute(_ONE, {"i": self._row.id}).first()
+        if row is None:
+            _count(connection, self._row, done, _cost(self._row, done))
+        elif row.state in ("open", "lost"):
+            _settle(connection, row, done)
+
+    def written(self) -> None:
+        """Nobody waits for it."""
+
+
+class SqlSpending:
+    """See budgets.Spending."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[Row]:
+        """What was used since a day."""
+        return await self._database.transact(lambda c: _rows(c, by, since, who))
+
+    async def standing(self, day: str, who: Spender) -> dict[Level, Used]:
+        """What is used and reserved on a day."""
+        return await self._database.transact(lambda c: standing(c, day, who))
+
+
+def _rows(connection: sa.Connection, by: str, since: str, who: Mapping[Level, str]) -> list[Row]:
+    level, name = next(iter(who.items()), ("all" if by == "day" else by, None))
+    called = _t.c.day if by == "day" else _t.c.name
+    total = (_t.c.requests, _t.c.tokens_in, _t.c.tokens_out, _t.c.cost, _t.c.unpriced)
+    query = (
+        sa.select(called, *(sa.func.sum(column) for column in total))
+        .where(_t.c.day >= since, _t.c.level == level)
+        .group_by(called)
+        .order_by(called if by == "day" else sa.func.sum(_t.c.cost).desc(), called)
+    )
+    if name is not None:
+        query = query.where(_t.c.name == name)
+    return [
+        Row(
+            name=row[0],
+            requests=int(row[1]),
+            tokens_in=int(row[2]),
+            tokens_out=int(row[3]),
+            cost=float(row[4]),
+            unpriced=int(row[5]),
+        )
+        for row in connection.execute(query)
+    ]

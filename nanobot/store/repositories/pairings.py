@@ -1,0 +1,170 @@
+"""The Pairings over SQL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.bus.pairing import KEPT_SECONDS, MAX_OPEN, VALID_SECONDS, Ask, PairingView, code_of
+from nanobot.errors import NanobotError, UsageError
+from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.database.sqlite import Database
+from nanobot.store.journal import outbox
+from nanobot.store.unit import Writer
+
+_p = schema.pairings
+_LONGEST_NAME = 100
+_WELCOME = "You are in. Write to me as you would to a person; /help shows what else there is."
+
+
+class SqlPairings:
+    """See pairing.Pairings: the same code for SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database, writer: Writer) -> None:
+        self._database = database
+        self._writer = writer
+
+    async def role(self, channel: str, sender_id: str) -> Role | None:
+        """As what somebody was let in."""
+        wanted = sa.select(_p.c.role).where(
+            _p.c.channel == channel, _p.c.sender_id == sender_id, _p.c.state == "approved"
+        )
+        found = await self._database.transact(lambda c: c.scalar(wanted))
+        return None if found is None else Role(found)
+
+    async def ask(self, address: Address, sender: Sender) -> Ask | Role | None:
+        """The sender's open request, or their role."""
+        return await self._database.transact(lambda c: _ask(c, self._writer, address, sender))
+
+    async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
+        """Let somebody in, and owe them a word."""
+        return await self._database.transact(
+            lambda c: _approve(c, self._writer, code, role, by), "approve"
+        )
+
+    async def revoke(self, who: str, by: str) -> PairingView:
+        """Let somebody in no more."""
+        return await self._database.transact(lambda c: _revoke(c, self._writer, who, by), "revoke")
+
+    async def listed(self, *, state: str, limit: int) -> list[PairingView]:
+        """Who asked and who was let in."""
+        now = self._writer.clock.now()
+        query = sa.select(_p).order_by(_p.c.asked_at.desc(), _p.c.sender_id).limit(limit)
+        if state in {"asked", "expired"}:
+            open_now = _p.c.expires_at > now
+            query = query.where(_p.c.state == "asked", open_now if state == "asked" else ~open_now)
+        elif state:
+            query = query.where(_p.c.state == state)
+        return await self._database.transact(lambda c: [_seen(r, now) for r in c.execute(query)])
+
+
+def _seen(row: sa.Row[*tuple[Any, ...]], now: float) -> PairingView:
+    expired = row.state == "asked" and row.expires_at <= now
+    return PairingView(
+        who=f"{row.channel}:{row.sender_id}",
+        name=row.name,
+        state="expired" if expired else row.state,
+        role=Role(row.role) if row.role else None,
+        code=row.code or "",
+        asked_at=row.asked_at,
+        expires_at=row.expires_at,
+        decided_at=row.decided_at,
+        decided_by=row.decided_by,
+    )
+
+
+def _of(channel: str, sender_id: str) -> sa.ColumnElement[bool]:
+    return sa.and_(_p.c.channel == channel, _p.c.sender_id == sender_id)
+
+
+def _ask(
+    connection: sa.Connection, writer: Writer, address: Address, sender: Sender
+) -> Ask | Role | None:
+    # Two requests at once would each see room for one more.
+    alone(connection, "pairings")
+    now, mine = writer.clock.now(), _of(address.channel, sender.id)
+    row = connection.execute(sa.select(_p).where(mine)).first()
+    if row is not None and row.state == "approved":
+        return Role(row.role)
+    if row is not None and row.state == "asked" and row.expires_at > now:
+        return Ask(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
+    asked = _p.c.state == "asked"
+    connection.execute(sa.delete(_p).where(asked, _p.c.expires_at <= now - KEPT_SECONDS))
+    count = sa.select(sa.func.count()).where(
+        _p.c.channel == address.channel, asked, _p.c.expires_at > now
+    )
+    if (connection.scalar(count) or 0) >= MAX_OPEN:
+        return None
+    request = Ask(code=_new_code(connection, writer), asked_at=now, expires_at=now + VALID_SECONDS)
+    connection.execute(sa.delete(_p).where(mine))
+    values = {
+        "channel": address.channel,
+        "sender_id": sender.id,
+        "name": sender.name[:_LONGEST_NAME],
+        "chat_id": address.chat_id,
+        "state": "asked",
+        "role": "",
+        "code": request.code,
+        "asked_at": request.asked_at,
+        "expires_at": request.expires_at,
+    }
+    connection.execute(sa.insert(_p), values)
+    return request
+
+
+def _new_code(connection: sa.Connection, writer: Writer) -> str:
+    while True:
+        code = code_of(writer.ids.salt())
+        if connection.execute(sa.select(_p.c.code).where(_p.c.code == code)).first() is None:
+            return code
+
+
+def _approve(
+    connection: sa.Connection, writer: Writer, code: str, role: Role, by: str
+) -> tuple[PairingView, Address]:
+    now = writer.clock.now()
+    query = sa.select(_p).where(_p.c.code == code).with_for_update()
+    row = connection.execute(query).first()
+    if row is None:
+        raise NanobotError(f"No one was given the code {code}; `pair list` shows who asks.")
+    called = row.name or row.sender_id
+    if row.state != "asked":
+        raise NanobotError(f"The code {code} was used already: {called} is {row.state}.")
+    if row.expires_at <= now:
+        raise NanobotError(
+            f"The code {code} has expired. If {called} writes again, they get another."
+        )
+    mine = _of(row.channel, row.sender_id)
+    values = {"state": "approved", "role": role, "decided_at": now, "decided_by": by}
+    connection.execute(sa.update(_p).where(mine).values(**values))
+    address = Address(row.channel, row.chat_id)
+    welcome = OutboundMessage(
+        address=address,
+        text=_WELCOME,
+        kind=OutboundKind.NOTICE,
+        key=f"paired:{row.channel}:{row.sender_id}:{code}",
+    )
+    outbox.owe(connection, writer, str(address), "", [welcome])
+    return _seen(connection.execute(sa.select(_p).where(mine)).one(), now), address
+
+
+def _revoke(connection: sa.Connection, writer: Writer, who: str, by: str) -> PairingView:
+    now = writer.clock.now()
+    named = sa.or_(_p.c.sender_id == who, _p.c.channel + ":" + _p.c.sender_id == who)
+    query = sa.select(_p).where(named, _p.c.state != "revoked").with_for_update()
+    found = connection.execute(query).all()
+    if not found:
+        raise NanobotError(
+            f"Nobody called {who} was let in by pairing; `pair list` shows who was. Whom the "
+            "configuration names, only the configuration lets go."
+        )
+    if len(found) > 1:
+        names = ", ".join(sorted(f"{row.channel}:{row.sender_id}" for row in found))
+        raise UsageError(f"{who} is several: say which of {names}")
+    mine = _of(found[0].channel, found[0].sender_id)
+    values = {"state": "revoked", "decided_at": now, "decided_by": by}
+    connection.execute(sa.update(_p).where(mine).values(**values))
+    return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)

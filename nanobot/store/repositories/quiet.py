@@ -1,0 +1,165 @@
+"""Limits of what is said unasked, over SQL: counted and held back in the transaction that says it.
+
+What is held back is a row of the outbox that nobody sends. It becomes unsent again when it is
+alone, and one digest with all others of its chat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, OutboundMessage
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.hot import hot
+from nanobot.store.journal import outbox
+from nanobot.store.unit import Writer
+from nanobot.triggers.quiet import DAY, DIGEST, HeldBack, Limit, Quietness, digest
+
+_i = schema.inbound
+_o = schema.outbound
+_u = schema.unasked
+
+_HOLD = sa.update(_o).where(_o.c.key == sa.bindparam("k")).values(state="held")
+_SPOKE = (
+    sa.select(_i.c.sender_id, _i.c.body)
+    .where(
+        _i.c.channel == sa.bindparam("c"),
+        _i.c.chat_id == sa.bindparam("chat"),
+        _i.c.origin == sa.bindparam("user"),
+    )
+    .order_by(_i.c.id.desc())
+    .limit(1)
+)
+_WAITS = (
+    sa.select(_o.c.id)
+    .where(
+        schema.OUTBOUND_HELD,
+        _o.c.channel == sa.bindparam("c"),
+        _o.c.chat_id == sa.bindparam("chat"),
+    )
+    .limit(1)
+)
+_HELD = (
+    sa.select(_o.c.id, _o.c.session_key, _o.c.created_at, _o.c.body)
+    .where(schema.OUTBOUND_HELD)
+    .order_by(_o.c.id)
+    .with_for_update()
+)
+_COUNT = sa.select(sa.func.count()).select_from(_u).where(_u.c.at <= sa.bindparam("now"))
+_OF_CHAT = _COUNT.where(
+    _u.c.at > sa.bindparam("since"),
+    _u.c.channel == sa.bindparam("c"),
+    _u.c.chat_id == sa.bindparam("chat"),
+)
+_OF_PERSON = _COUNT.where(_u.c.at > sa.bindparam("since"), _u.c.person == sa.bindparam("p"))
+hot(_HOLD, _SPOKE, _WAITS, _HELD, _OF_CHAT, _OF_PERSON)
+
+
+class SqlQuiet:
+    """See store.unit.Quiet."""
+
+    def __init__(self, writer: Writer, quietness: Quietness) -> None:
+        self._writer = writer
+        self._quietness = quietness
+
+    def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
+        """Count it, or hold it back. What comes while something is held back joins it."""
+        there = _chat(message.address)
+        person = _person(connection, message.address)
+        waits = connection.execute(_WAITS, there).first() is not None
+        if waits or not self._may(connection, message.address, person):
+            connection.execute(_HOLD, {"k": message.key})
+        else:
+            self._said(connection, message, person)
+
+    def release(self, connection: sa.Connection) -> list[Address]:
+        """One message for each chat (and thread) that may hear one now."""
+        now = self._writer.clock.now()
+        connection.execute(sa.delete(_u).where(_u.c.at < now - 2 * DAY))
+        if self._quietness.asleep(now):
+            return []
+        held: dict[Address, list[Any]] = {}
+        for row in connection.execute(_HELD).all():
+            message = msgspec.json.decode(row.body, type=OutboundMessage)
+            held.setdefault(message.address, []).append((row, message))
+        freed = []
+        for address, waiting in held.items():
+            person = _person(connection, address)
+            if self._may(connection, address, person):
+                self._said(connection, self._freed(connection, waiting), person)
+                freed.append(address)
+        return freed
+
+    def _freed(
+        self, connection: sa.Connection, waiting: Sequence[tuple[Any, OutboundMessage]]
+    ) -> OutboundMessage:
+        """Have it sent; returns what is sent."""
+        now = self._writer.clock.now()
+        ids = [row.id for row, _ in waiting]
+        one = len(ids) == 1
+        values: dict[str, Any] = {"state": "digested", "settled_at": now}
+        if one:
+            # Its age, by which it would be given up, counts from now on.
+            values = {"state": "pending", "created_at": now}
+        # One by one: no database takes any number of them in one statement.
+        each = sa.update(_o).where(_o.c.id == sa.bindparam("i")).values(**values)
+        connection.execute(each, [{"i": number} for number in ids])
+        row, last = waiting[-1]
+        if one:
+            return last
+        told = [HeldBack(said.text, held.created_at) for held, said in waiting]
+        message = OutboundMessage(
+            address=last.address,
+            text=digest(told, row.session_key, self._quietness.zone),
+            key=f"{DIGEST}{ids[0]}-{ids[-1]}",
+            kind=OutboundKind.POST,
+            attachments=tuple(file for _, said in waiting for file in said.attachments),
+            tainted=any(said.tainted for _, said in waiting),
+        )
+        outbox.owe(connection, self._writer, row.session_key, "", [message])
+        return message
+
+    def _may(self, connection: sa.Connection, address: Address, person: str) -> bool:
+        """Whether one more may be said there now."""
+        now = self._writer.clock.now()
+        if self._quietness.asleep(now):
+            return False
+        name = f"{address.channel}:{address.chat_id}"
+        counted: list[tuple[sa.Executable, dict[str, str], Iterable[Limit]]] = [
+            (_OF_CHAT, _chat(address), self._quietness.chat(name))
+        ]
+        if person:
+            counted.append((_OF_PERSON, {"p": person}, self._quietness.person(person)))
+        return all(
+            (connection.scalar(query, {**who, "now": now, "since": now - limit.seconds}) or 0)
+            < limit.most
+            for query, who, limits in counted
+            for limit in limits
+        )
+
+    def _said(self, connection: sa.Connection, message: OutboundMessage, person: str) -> None:
+        row = {
+            "key": message.key,
+            "channel": message.address.channel,
+            "chat_id": message.address.chat_id,
+            "person": person,
+            "at": self._writer.clock.now(),
+        }
+        connection.execute(insert_ignore(connection, _u), row)
+
+
+def _chat(address: Address) -> dict[str, str]:
+    return {"c": address.channel, "chat": address.chat_id}
+
+
+def _person(connection: sa.Connection, address: Address) -> str:
+    """Who reads there alone (CHANNEL:ID); "" where several do, or nobody has spoken."""
+    spoke = connection.execute(_SPOKE, {**_chat(address), "user": Origin.USER}).first()
+    if spoke is None or msgspec.json.decode(spoke.body, type=InboundMessage).group:
+        return ""
+    return f"{address.channel}:{spoke.sender_id}"

@@ -1,0 +1,124 @@
+"""How far each session is in memory, over SQL."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.agent.stages.remember import Due, Told
+from nanobot.ports import Write
+from nanobot.session.auxiliary import AsideCall, Free, Reserved
+from nanobot.session.entries import RememberEntry, decode
+from nanobot.store.database import schema
+from nanobot.store.database.sqlite import Database
+from nanobot.store.journal import log, runs
+from nanobot.store.unit import Writer
+
+_s = schema.sessions
+_e = schema.entries
+_r = schema.runs
+_i = schema.inbound
+_o = schema.outbound
+
+_MOST_SESSIONS = 1_000
+_MOST_ENTRIES = 2_000
+"""Entries of one session that are looked at: of an older log only the end is remembered."""
+
+
+class SqlRemembering:
+    """See mind.remember.RememberRecords: the same code for SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database, writer: Writer) -> None:
+        self._database = database
+        self._writer = writer
+
+    async def due(self, quiet_seconds: float) -> list[Due]:
+        """Quiet sessions with something new."""
+        until = self._writer.clock.now() - quiet_seconds
+
+        def work(connection: sa.Connection) -> list[Due]:
+            live = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
+            waiting = sa.exists().where(_i.c.session_key == _s.c.key, runs.PENDING)
+            query = (
+                sa.select(_s.c.key, _s.c.remembered, _s.c.head_seq, _s.c.model)
+                .where(_s.c.remembered < _s.c.head_seq, _s.c.updated_at <= until, ~live, ~waiting)
+                .order_by(_s.c.updated_at)
+                .limit(_MOST_SESSIONS)
+            )
+            return [
+                Due(session_key=key, remembered=remembered, head=head, model=model)
+                for key, remembered, head, model in connection.execute(query)
+            ]
+
+        return await self._database.transact(work)
+
+    async def told(self, due: Due) -> Told:
+        """What to sum up."""
+
+        def work(connection: sa.Connection) -> Told:
+            window = connection.scalar(
+                sa.select(_s.c.window_from).where(_s.c.key == due.session_key)
+            )
+            start = max(min(window or 1, due.remembered + 1), due.head - _MOST_ENTRIES)
+            entries = log.read(connection, due.session_key, start)
+            told = tuple(entry for entry in entries if entry.seq <= due.head)
+            ids = {entry.run_id for entry in told if entry.seq > due.remembered}
+            spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
+            return Told(entries=told, spoke=frozenset(connection.scalars(spoke)))
+
+        return await self._database.transact(work)
+
+    async def reserve(self, due: Due, run_id: str, call: AsideCall) -> Reserved:
+        """A model is about to be asked."""
+
+        def work(connection: sa.Connection) -> Reserved:
+            lane = log.lane_of(connection, due.session_key)
+            run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+            if run is None:
+                return Free(call.max_tokens)
+            return self._writer.aside(connection, lane, runs.as_run(run), call)
+
+        return await self._database.transact(work, "remembering")
+
+    async def settle(self, call: Write) -> None:
+        """Nothing came of a call."""
+        await self._database.transact(call.write, "forgone")
+
+    async def record(
+        self, due: Due, run_id: str, entry: RememberEntry, call: Write
+    ) -> RememberEntry | None:
+        """Keep a summary, unless another process was faster."""
+
+        def work(connection: sa.Connection) -> RememberEntry | None:
+            lane = log.lane_of(connection, due.session_key)
+            call.write(connection)
+            found = connection.execute(
+                sa.select(_s.c.remembered, _s.c.updated_at).where(_s.c.key == due.session_key)
+            ).one()
+            if found.remembered != due.remembered:
+                return None
+            query = sa.select(_e.c.payload).where(
+                _e.c.session_key == due.session_key,
+                _e.c.seq > due.remembered,
+                _e.c.kind == "remember",
+                _e.c.payload.is_not(None),
+            )
+            for (payload,) in connection.execute(query.order_by(_e.c.seq.desc())):
+                theirs = decode(payload)
+                if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered:
+                    return theirs
+            log.append(connection, self._writer, lane, run_id, [entry])
+            # It is not news: the session was not touched, and has nothing unread by it.
+            same = sa.update(_s).where(_s.c.key == due.session_key)
+            connection.execute(same.values(updated_at=found.updated_at))
+            return entry
+
+        return await self._database.transact(work, "remember")
+
+    async def done(self, due: Due, upto: int) -> None:
+        """Everything up to there is in memory."""
+
+        def work(connection: sa.Connection) -> None:
+            session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered < upto)
+            connection.execute(session.values(remembered=upto))
+
+        await self._database.transact(work, "remembered")

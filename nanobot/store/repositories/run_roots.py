@@ -1,0 +1,91 @@
+"""Where an answer began: the run at the root of all that it started, and the job behind it."""
+
+from __future__ import annotations
+
+import re
+
+import sqlalchemy as sa
+
+from nanobot.agent.budgets import Beginning
+from nanobot.messages import Origin
+from nanobot.session.entries import UserEntry, decode
+from nanobot.session.runs import Run
+from nanobot.store.database import schema
+from nanobot.store.database.hot import hot
+
+_r = schema.runs
+_e = schema.entries
+_i = schema.inbound
+_j = schema.jobs
+
+_BY_CLOCK = (Origin.CRON, Origin.HEARTBEAT)
+_FIRED = re.compile(r"cron:(\d{1,18}):")
+_ACCOUNT = re.compile(rf"(?:{'|'.join(_BY_CLOCK)}):(\d{{1,18}})")
+
+
+def _first_run() -> sa.Select[*tuple[object, ...]]:
+    # Reports lead on to further runs, so a chain may be long; nothing makes it a circle.
+    far: sa.ColumnElement[int] = sa.literal_column("0").label("far")
+    up = sa.select(_r.c.id, _r.c.parent, far).where(_r.c.id == sa.bindparam("i"))
+    all_of = up.cte("up", recursive=True)
+    one_more: sa.ColumnElement[int] = (all_of.c.far + sa.literal_column("1")).label("far")
+    all_of = all_of.union_all(
+        sa.select(_r.c.id, _r.c.parent, one_more).where(_r.c.id == all_of.c.parent)
+    )
+    columns = (_r.c.id, _r.c.parent, _r.c.origin, _r.c.channel, _r.c.chat_id, _r.c.sender_id)
+    found = sa.select(*columns, _r.c.session_key, _r.c.first_seq)
+    found = found.join(all_of, all_of.c.id == _r.c.id)
+    return found.order_by(all_of.c.far.desc()).limit(sa.literal_column("1"))
+
+
+_FIRST = _first_run()
+_PAYLOAD = sa.select(_e.c.payload).where(
+    _e.c.session_key == sa.bindparam("k"), _e.c.seq == sa.bindparam("n")
+)
+_KEY = sa.select(_i.c.dedupe_key).where(_i.c.id == sa.bindparam("i"))
+_NAME = sa.select(_j.c.name).where(_j.c.id == sa.bindparam("i"))
+hot(_FIRST, _PAYLOAD, _KEY, _NAME)
+
+
+def beginning(connection: sa.Connection, run: Run) -> Beginning:
+    """The run that a run goes back to. Of one that was deleted only its id is known."""
+    row = connection.execute(_FIRST, {"i": run.id}).first()
+    if row is None:
+        return Beginning(
+            run_id=run.id,
+            origin=run.origin,
+            channel=run.address.channel,
+            chat_id=run.address.chat_id,
+            sender_id=run.sender_id,
+        )
+    origin = Origin(row.origin)
+    job = _job(connection, row.session_key, row.first_seq) if origin in _BY_CLOCK else ""
+    return Beginning(
+        run_id=row.parent or row.id,
+        origin=origin,
+        channel=row.channel,
+        chat_id=row.chat_id,
+        sender_id=row.sender_id,
+        job=job,
+        job_name=_name(connection, job) if job else "",
+    )
+
+
+def job_name(connection: sa.Connection, account: str) -> str:
+    """What people call the job of an account; empty if it is no job's."""
+    found = _ACCOUNT.fullmatch(account)
+    return "" if found is None else _name(connection, found[1])
+
+
+def _job(connection: sa.Connection, session_key: str, first_seq: int) -> str:
+    """The job whose message a run began with; empty once that was erased."""
+    payload = connection.scalar(_PAYLOAD, {"k": session_key, "n": first_seq})
+    body = None if payload is None else decode(payload)
+    if not isinstance(body, UserEntry):
+        return ""
+    found = _FIRED.match(connection.scalar(_KEY, {"i": body.inbound_id}) or "")
+    return "" if found is None else found[1]
+
+
+def _name(connection: sa.Connection, job: str) -> str:
+    return connection.scalar(_NAME, {"i": int(job)}) or ""

@@ -1,0 +1,306 @@
+"""Background runs over SQL: made with a session of their own, counted, found, asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import Fenced, ToolError
+from nanobot.messages import (
+    Address,
+    InboundMessage,
+    Origin,
+    OutboundKind,
+    OutboundMessage,
+    Role,
+    Sender,
+)
+from nanobot.session.entries import Body, UserEntry
+from nanobot.session.inbox import Admission
+from nanobot.session.runs import Ending, Run
+from nanobot.session.states import LIVE, RunKind, RunState
+from nanobot.session.tasks import MAX_DEPTH, MAX_IN_ALL, MAX_OF_SESSION, NewTask, Parent, Wanted
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.database.sqlite import Database
+from nanobot.store.journal import admission, log, outbox, runs
+from nanobot.store.unit import Writer
+
+_r = schema.runs
+_t = schema.tasks
+_s = schema.sessions
+
+_OWNER = "local"
+_VERBS = {
+    RunState.COMPLETED: "completed",
+    RunState.FAILED: "failed",
+    RunState.ABORTED: "cancelled",
+}
+
+
+class SqlTasks:
+    """See tasks.port.TaskRecords and TaskEnds: the same code for SQLite and PostgreSQL.
+
+    From its making on, the verbs of this writer begin background runs and report their ends."""
+
+    def __init__(self, database: Database, writer: Writer, zone: str = "UTC") -> None:
+        self._database = database
+        self._writer = writer
+        self._zone = zone
+        writer.tasks = self
+
+    async def create(self, task: NewTask) -> str:
+        """Keep it, once by its key."""
+        run_id = self._writer.ids.run_id()
+
+        def work(connection: sa.Connection) -> str:
+            alone(connection, "start a task")
+            known = _known(connection, task)
+            if known is not None:
+                return known
+            _room(connection, task.wanted.parent)
+            self._insert(connection, task, run_id)
+            return run_id
+
+        return await self._database.transact(work, "task_created")
+
+    def creation(self, task: NewTask) -> tuple[str, Callable[[Any], None]]:
+        """The id it will have, and what writes it."""
+        run_id = self._writer.ids.run_id()
+        return run_id, lambda connection: self._insert(connection, task, run_id)
+
+    async def room(self, parent: Parent | None) -> None:
+        """Raises ToolError when no more may be started there."""
+        await self._database.transact(lambda connection: _room(connection, parent))
+
+    def _insert(self, connection: sa.Connection, task: NewTask, run_id: str) -> None:
+        if _known(connection, task) is not None:
+            return
+        wanted, now = task.wanted, self._writer.clock.now()
+        key, parent = f"task:{run_id}", wanted.parent
+        _still_lives(connection, parent)
+        address = Address("cli", key) if parent is None else parent.address
+        sender = _OWNER if parent is None else parent.sender_id
+        role = Role.OWNER if parent is None else parent.role
+        tainted = parent is not None and parent.tainted
+        log.ensure_session(connection, self._writer, key, wanted.title)
+        asked = UserEntry(
+            text=task.text,
+            address=address,
+            sender_id=sender,
+            role=role,
+            sent_at=now,
+            zone=self._zone,
+            inbound_id=0,
+            origin=Origin.RUN,
+            tainted=tainted,
+            terms=msgspec.structs.replace(task.terms, run_id=run_id),
+        )
+        lane = log.lane_of(connection, key)
+        (first,) = log.append(connection, self._writer, lane, run_id, [asked])
+        run = {
+            "id": run_id,
+            "session_key": key,
+            "kind": RunKind.TASK,
+            "state": RunState.QUEUED,
+            "parent": None if parent is None else parent.run_id or None,
+            "parent_session": None if parent is None else parent.session_key,
+            "origin": Origin.RUN,
+            "channel": address.channel,
+            "chat_id": address.chat_id,
+            "thread_id": address.thread_id,
+            "sender_id": sender,
+            "role": role,
+            "first_seq": first.seq,
+            "attempts": 0,
+            "progress": 0,
+            "created_at": now,
+        }
+        connection.execute(sa.insert(_r), run)
+        row = {
+            "run_id": run_id,
+            "key": wanted.key,
+            "type": wanted.type,
+            "title": wanted.title,
+            "input": msgspec.json.encode(wanted.input),
+            "report": task.report,
+            "depth": _depth(connection, parent) + 1,
+            "tainted": tainted,
+            "not_before": now + task.delay if task.delay else 0.0,
+            "deadline": None if task.seconds is None else now + task.delay + task.seconds,
+        }
+        connection.execute(sa.insert(_t), row)
+
+    async def again(self, run_id: str) -> Wanted | None:
+        """What an ended run was asked for by."""
+
+        def work(connection: sa.Connection) -> Wanted | None:
+            query = sa.select(_r, _t.c.type, _t.c.title, _t.c.input, _t.c.report, _t.c.tainted)
+            query = query.join(_t, _t.c.run_id == _r.c.id).where(_r.c.id == run_id)
+            row = connection.execute(query).first()
+            if row is None:
+                return None
+            first = next(iter(log.read(connection, row.session_key, row.first_seq)), None)
+            return _wanted(row, None if first is None else first.body)
+
+        return await self._database.transact(work)
+
+    async def children(self, session_key: str, sender_id: str | None) -> list[str]:
+        """The live runs that began in a session, and theirs."""
+        return await self._database.transact(lambda c: self._below(c, session_key, sender_id))
+
+    def stop_below(
+        self, connection: sa.Connection, session_key: str, sender_id: str | None, by: str
+    ) -> None:
+        """End what lives there. Who stops a conversation with all that it began has collected and
+        ended its runs before; this is for one that began just after."""
+        ending = Ending(state=RunState.ABORTED, error="stopped")
+        for run_id in self._below(connection, session_key, sender_id):
+            runs.cancel(connection, self._writer, run_id, ending, by)
+
+    def _below(
+        self, connection: sa.Connection, session_key: str, sender_id: str | None
+    ) -> list[str]:
+        """The live runs that began in a session, and theirs, even of those that have ended."""
+        theirs = sa.true() if sender_id is None else _r.c.sender_id == sender_id
+        begun = sa.select(_r.c.id, _r.c.session_key).where(
+            _r.c.parent_session == session_key, theirs
+        )
+        all_of = begun.cte("below", recursive=True)
+        more = sa.select(_r.c.id, _r.c.session_key).where(
+            _r.c.parent_session == all_of.c.session_key, theirs
+        )
+        all_of = all_of.union(more)
+        live = sa.select(_r.c.id).where(_r.c.id.in_(sa.select(all_of.c.id)), schema.RUN_LIVE)
+        return list(connection.scalars(live.order_by(_r.c.created_at, _r.c.id)))
+
+    async def overdue(self) -> tuple[list[str], float | None]:
+        """The live runs past their deadline, and when the next one will be."""
+
+        def work(connection: sa.Connection) -> tuple[list[str], float | None]:
+            due = sa.select(_r.c.id, _t.c.deadline).join(_t, _t.c.run_id == _r.c.id)
+            due = due.where(schema.RUN_LIVE, _t.c.deadline.is_not(None)).order_by(_t.c.deadline)
+            rows = connection.execute(due).all()
+            now = self._writer.clock.now()
+            coming = [row.deadline for row in rows if row.deadline > now]
+            return [row.id for row in rows if row.deadline <= now], min(coming, default=None)
+
+        return await self._database.transact(work)
+
+    def waits(self, connection: sa.Connection, run: Run) -> float:
+        """Seconds until a queued run may begin."""
+        at = connection.scalar(sa.select(_t.c.not_before).where(_t.c.run_id == run.id)) or 0.0
+        return max(at - self._writer.clock.now(), 0.0)
+
+    def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+        """By a message to the model of the conversation, or by a post. Without a conversation the
+        run's own session becomes one. Cancelling is an answer by itself: the model has nothing
+        to do then."""
+        writer = self._writer
+        task = connection.execute(sa.select(_t).where(_t.c.run_id == run.id)).first()
+        if task is None:
+            return
+        said = "\n\n".join(message.text for message in ending.outbound)
+        head = f"Task {_VERBS[ending.state]}: {task.title}"
+        tainted = ending.tainted or task.tainted
+        key = run.parent_session or run.session_key
+        log.ensure_session(connection, writer, key, head)
+        follows_up = task.report == "follow_up" and ending.state is not RunState.ABORTED
+        if run.parent_session and follows_up:
+            message = InboundMessage(
+                address=run.address,
+                message_id="",
+                dedupe_key=f"run:{run.id}",
+                sender=Sender(run.sender_id),
+                text=f"[background run {run.id}] {head}\n\n{said}",
+                sent_at=writer.clock.now(),
+                origin=Origin.RUN,
+                tainted=tainted,
+            )
+            told = Admission(message=message, session_key=key, role=run.role)
+            admission.insert(connection, writer, told, waits=True, held=0.0)
+            return
+        if run.parent_session is None:
+            named = sa.update(_s).where(_s.c.key == key).values(title=log.title_of(head))
+            connection.execute(named)
+        post = OutboundMessage(
+            address=run.address,
+            text=f"{head}\n\n{said}".strip(),
+            key=f"{run.id}:report",
+            kind=OutboundKind.POST,
+            tainted=tainted,
+        )
+        outbox.post(connection, writer, key, post)
+
+
+def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:
+    """Raises Fenced if the run that starts another was ended meanwhile: who stops a run with all
+    that it began would not stop this one."""
+    if parent is None or not parent.run_id or parent.again:
+        return
+    state = connection.scalar(
+        sa.select(_r.c.state).where(_r.c.id == parent.run_id).with_for_update()
+    )
+    if state is not None and state not in LIVE:
+        raise Fenced(f"run {parent.run_id} has ended: it starts nothing more")
+
+
+def _known(connection: sa.Connection, task: NewTask) -> str | None:
+    found: str | None = connection.scalar(sa.select(_t.c.run_id).where(_t.c.key == task.wanted.key))
+    return found
+
+
+def _room(connection: sa.Connection, parent: Parent | None) -> None:
+    live = sa.select(sa.func.count()).select_from(_r.join(_t, _t.c.run_id == _r.c.id))
+    live = live.where(schema.RUN_LIVE)
+    if (connection.scalar(live) or 0) >= MAX_IN_ALL:
+        raise ToolError(
+            f"{MAX_IN_ALL} background runs wait or work already: cancel some, or wait for them"
+        )
+    if parent is None:
+        return
+    if _depth(connection, parent) >= MAX_DEPTH:
+        raise ToolError(
+            f"this is a background run of a background run ({MAX_DEPTH} deep is the limit): "
+            "do it yourself"
+        )
+    of_session = connection.scalar(live.where(_r.c.parent_session == parent.session_key)) or 0
+    if of_session >= MAX_OF_SESSION:
+        raise ToolError(
+            f"{of_session} background runs of this conversation wait or work already "
+            f"(at most {MAX_OF_SESSION}): wait for one, or have one cancelled"
+        )
+
+
+def _depth(connection: sa.Connection, parent: Parent | None) -> int:
+    """How many generations of background runs there are above a new one."""
+    if parent is None:
+        return 0
+    return connection.scalar(sa.select(_t.c.depth).where(_t.c.run_id == parent.run_id)) or 0
+
+
+def _wanted(row: sa.Row[Any], first: Body | None) -> Wanted:
+    terms = first.terms if isinstance(first, UserEntry) else None
+    parent = None
+    if row.parent_session is not None:
+        parent = Parent(
+            session_key=row.parent_session,
+            run_id=row.parent or "",
+            address=Address(row.channel, row.chat_id, row.thread_id),
+            sender_id=row.sender_id,
+            role=Role(row.role),
+            tainted=row.tainted,
+            private=terms is not None and terms.private,
+            again=True,
+        )
+    return Wanted(
+        type=row.type,
+        title=row.title,
+        input=msgspec.json.decode(row.input),
+        key="",
+        parent=parent,
+        report=row.report,
+    )

@@ -1,0 +1,298 @@
+"""Views of the store for people: nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import StoreCorrupt
+from nanobot.messages import Address
+from nanobot.session.entries import GENESIS
+from nanobot.session.outbox import OutboundRow
+from nanobot.session.runs import RunUsage
+from nanobot.session.states import RunKind, RunState
+from nanobot.session.views import (
+    AuditView,
+    Counts,
+    EntryView,
+    OutboxView,
+    RunView,
+    SessionView,
+    ToolCallView,
+)
+from nanobot.store.database import schema
+from nanobot.store.journal import log, outbox, runs
+from nanobot.triggers.heartbeat import NAME as HEARTBEAT
+
+_s = schema.sessions
+_e = schema.entries
+_r = schema.runs
+_i = schema.inbound
+_o = schema.outbound
+_t = schema.tasks
+
+# The session of a run that somebody hears of elsewhere is nothing to be read, nor are heartbeats
+# and what is done when the gateway starts and stops.
+_SILENT = (HEARTBEAT, "lifecycle:boot", "lifecycle:shutdown")
+_HEARD = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_CHILD)
+_UNREAD = sa.and_(
+    sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at),
+    sa.not_(_HEARD),
+    _s.c.key.not_in(_SILENT),
+)
+_SESSIONS = sa.select(_s, _UNREAD.label("unread"))
+
+_MOST_ENTRIES = 5_000
+"""Entries of one run that are looked at: far more than its limits allow it to make."""
+_MOST_CHATS = 1_000
+_MOST_RUNS = 1_000
+"""Runs that are looked through for tool calls."""
+
+
+def counts(connection: sa.Connection) -> Counts:
+    """See Records.counts."""
+
+    def count(table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
+        return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*where)) or 0
+
+    return Counts(
+        sessions=count(_s),
+        waiting=count(_i, runs.PENDING),
+        owed=count(_o, sa.and_(schema.OUTBOUND_OPEN)),
+        dead=count(_o, _o.c.state == "dead"),
+    )
+
+
+def sessions(connection: sa.Connection, *, limit: int, unread: bool) -> list[SessionView]:
+    """See Records.sessions."""
+    query = _SESSIONS.order_by(_s.c.updated_at.desc(), _s.c.key).limit(limit)
+    if unread:
+        query = query.where(_UNREAD)
+    rows = connection.execute(query).all()
+    return [_as_session(connection, row) for row in rows]
+
+
+def one_session(connection: sa.Connection, key: str) -> SessionView | None:
+    """See Records.session."""
+    row = connection.execute(_SESSIONS.where(_s.c.key == key)).first()
+    return None if row is None else _as_session(connection, row)
+
+
+def _as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> SessionView:
+    live = sa.select(_r.c.id).where(_r.c.session_key == row.key, schema.RUN_LIVE)
+    return SessionView(
+        key=row.key,
+        title=row.title,
+        has_unread=bool(row.unread),
+        updated_at=row.updated_at,
+        created_at=row.created_at,
+        model=row.model,
+        entries=row.head_seq,
+        waiting=runs.waiting(connection, row.key),
+        run=connection.scalar(live),
+    )
+
+
+def chats(connection: sa.Connection, channel: str) -> list[Address]:
+    """See Records.chats."""
+    place = (_r.c.chat_id, _r.c.thread_id)
+    query = sa.select(*place).where(_r.c.channel == channel).group_by(*place)
+    query = query.order_by(sa.func.max(_r.c.created_at).desc()).limit(_MOST_CHATS)
+    return [Address(channel, chat, thread) for chat, thread in connection.execute(query)]
+
+
+def entries(
+    connection: sa.Connection, key: str, *, after: int, limit: int
+) -> tuple[EntryView, ...]:
+    """See Records.entries."""
+    query = (
+        sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.kind, _e.c.payload)
+        .where(_e.c.session_key == key, _e.c.seq > after)
+        .order_by(_e.c.seq)
+        .limit(limit)
+    )
+    return tuple(_as_entry(row) for row in connection.execute(query))
+
+
+def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
+    body = None if row.payload is None else msgspec.json.decode(row.payload, type=dict[str, Any])
+    return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)
+
+
+def run_list(
+    connection: sa.Connection, *, session_key: str, state: str, limit: int, kind: str = ""
+) -> list[RunView]:
+    """See Records.runs."""
+    query = sa.select(_r).order_by(_r.c.id.desc()).limit(limit)
+    if session_key:
+        own = _r.c.session_key == session_key
+        query = query.where(sa.or_(own, _r.c.parent_session == session_key))
+    if kind:
+        query = query.where(_r.c.kind == kind)
+    if state == "live":
+        query = query.where(schema.RUN_LIVE)
+    elif state:
+        query = query.where(_r.c.state == state)
+    rows = connection.execute(query).all()
+    return [_as_run(connection, row) for row in rows]
+
+
+def one_run(connection: sa.Connection, run_id: str) -> RunView | None:
+    """See Records.run."""
+    row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+    return None if row is None else _as_run(connection, row)
+
+
+def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView:
+    usage = None if row.usage is None else msgspec.json.decode(row.usage, type=RunUsage)
+    asked = [entry.body for entry in _of_run(connection, row, ("user",)) if entry.body is not None]
+    task = None
+    if row.kind == RunKind.TASK:
+        named = sa.select(_t.c.type, _t.c.title).where(_t.c.run_id == row.id)
+        task = connection.execute(named).first()
+    return RunView(
+        id=row.id,
+        session_key=row.session_key,
+        kind=RunKind(row.kind),
+        state=RunState(row.state),
+        parent=row.parent,
+        inbound_ids=tuple(body["inbound_id"] for body in asked if body["inbound_id"]),
+        usage=usage,
+        error=row.error,
+        origin=row.origin,
+        address=str(Address(row.channel, row.chat_id, row.thread_id)),
+        attempts=row.attempts,
+        created_at=row.created_at,
+        ended_at=row.ended_at,
+        type=None if task is None else task.type,
+        title=None if task is None else task.title,
+        parent_session=row.parent_session,
+    )
+
+
+def run_entries(connection: sa.Connection, run_id: str) -> tuple[EntryView, ...]:
+    """See Records.run_entries."""
+    row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+    return () if row is None else tuple(_of_run(connection, row, ()))
+
+
+def _of_run(
+    connection: sa.Connection, row: sa.Row[*tuple[Any, ...]], kinds: tuple[str, ...]
+) -> Iterator[EntryView]:
+    """The run's entries (of some kinds). A session has one run at a time, so they end where the
+    next run's first message stands: only that far the log is read."""
+    query = (
+        sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.kind, _e.c.payload)
+        .where(_e.c.session_key == row.session_key, _e.c.seq >= row.first_seq)
+        .order_by(_e.c.seq)
+        .limit(_MOST_ENTRIES)
+    )
+    if kinds:
+        query = query.where(_e.c.kind.in_({*kinds, "user"}))
+    with connection.execute(query) as found:
+        for entry in found:
+            if entry.run_id == row.id:
+                if not kinds or entry.kind in kinds:
+                    yield _as_entry(entry)
+            elif entry.kind == "user":
+                return
+
+
+def outbox_list(connection: sa.Connection, *, state: str, limit: int) -> list[OutboxView]:
+    """See Records.outbox."""
+    found = outbox.listing(connection, state or None, limit)
+    return [as_outbox(row) for row in found]
+
+
+def one_outbox(connection: sa.Connection, number: int) -> OutboxView | None:
+    """See Records.owed."""
+    found = outbox.listing(connection, None, 1, number)
+    return as_outbox(found[0]) if found else None
+
+
+def as_outbox(row: OutboundRow) -> OutboxView:
+    """A row of the outbox as people see it."""
+    receipts = [part.receipt for part in row.parts if part.receipt is not None]
+    return OutboxView(
+        id=row.id,
+        address=str(row.message.address),
+        key=row.message.key,
+        state=row.state,
+        attempts=row.attempts,
+        maybe_duplicate=row.maybe_duplicate,
+        receipt=",".join(receipts) or None,
+        kind=row.message.kind,
+        text=row.message.text,
+        error=row.error,
+        session_key=row.session_key,
+        run_id=row.run_id,
+        created_at=row.created_at,
+    )
+
+
+def tool_calls(
+    connection: sa.Connection, *, session_key: str, name: str, limit: int
+) -> list[ToolCallView]:
+    """See Records.tool_calls."""
+    query = sa.select(_r).order_by(_r.c.id.desc()).limit(_MOST_RUNS)
+    if session_key:
+        query = query.where(_r.c.session_key == session_key)
+    made: list[ToolCallView] = []
+    for row in connection.execute(query).all():
+        if _made_none(row):
+            continue
+        calls = list(_calls(row.session_key, _of_run(connection, row, ("reply", "tool_result"))))
+        made += [call for call in reversed(calls) if name in ("", call.name)]
+        if len(made) >= limit:
+            break
+    return made[:limit]
+
+
+def _made_none(row: sa.Row[*tuple[Any, ...]]) -> bool:
+    """Whether its usage says so: a run that was stopped has none."""
+    if row.usage is None or row.state == RunState.ABORTED:
+        return False
+    return not msgspec.json.decode(row.usage, type=RunUsage).tool_calls
+
+
+def _calls(session_key: str, found: Iterable[EntryView]) -> Iterator[ToolCallView]:
+    """The calls of one run: each result with the arguments that stand in the reply before it."""
+    asked: dict[int, list[dict[str, Any]]] = {}
+    for entry in found:
+        body = entry.body
+        if body is None:
+            continue
+        if entry.kind == "reply":
+            asked[body["call"]] = body.get("tool_calls", [])
+            continue
+        calls = asked.get(body["call"], [])
+        index = body["index"]
+        yield ToolCallView(
+            run_id=entry.run_id,
+            session_key=session_key,
+            at=entry.at,
+            name=body["name"],
+            arguments=calls[index]["arguments"] if index < len(calls) else "",
+            ok=body.get("ok", True),
+            text=body["text"],
+            ms=body.get("ms", 0),
+        )
+
+
+def chain(connection: sa.Connection, key: str) -> AuditView:
+    """A session whose chain was walked and holds; raises StoreCorrupt for one that does not."""
+    try:
+        count = log.verify(connection, key)
+    except TypeError:  # SQLite keeps text where bytes belong, if somebody writes some
+        raise StoreCorrupt(f"the log of {key} holds what nanobot never wrote") from None
+    head = connection.scalar(sa.select(_s.c.head_hash).where(_s.c.key == key)) or GENESIS
+    return AuditView(session_key=key, entries=count, head=bytes(head).hex())
+
+
+def contains(connection: sa.Connection, key: str, head: bytes) -> bool:
+    """Whether a session's log was at `head` once."""
+    query = sa.select(_e.c.seq).where(_e.c.session_key == key, _e.c.hash == head).limit(1)
+    return connection.execute(query).first() is not None

@@ -1,0 +1,51 @@
+"""Text as it may be taken in, stored and shown."""
+
+from __future__ import annotations
+
+import re
+
+MAX_TEXT = 1_000_000
+
+
+"""Characters of one message; longer ones are refused with a word to the sender."""
+
+
+# C0 and C1 controls but for tab and newline, and halves of surrogate pairs: no chat needs them,
+# and the store, the model's JSON or a terminal would trip over them.
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def without_controls(text: str) -> str:
+    """The text without control characters and broken surrogates, lines ended by newlines."""
+    return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+MAX_RESULT_CHARS = 10_000
+
+
+# Lone surrogates cannot be encoded as UTF-8, and PostgreSQL stores no NUL in text.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """The same text with every character that no store could hold replaced by U+FFFD."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def quoted(text: str, limit: int = 200) -> str:
+    """Text from outside as a message may show it: one line, quoted, storable, not long."""
+    short = text if len(text) <= limit else text[:limit] + "..."
+    return '"' + clean(short).translate({10: "\\n", 13: "\\r", 9: "\\t"}) + '"'
+
+
+def shorten(text: str, limit: int, rest: str, already_dropped: int = 0) -> str:
+    """At most `limit` characters: head and tail, and between them how much is missing.
+
+    `already_dropped` counts what the caller left out in the middle of `text`.
+    """
+    if len(text) <= limit and not already_dropped:
+        return text
+    room = max(limit - 120 - len(rest), 2)
+    head, tail = text[: room // 2], text[max(len(text) - room // 2, room // 2) :]
+    missing = len(text) - len(head) - len(tail) + already_dropped
+    return f"{head}\n\n[... {missing:,} characters left out here. {rest}]\n\n{tail}"

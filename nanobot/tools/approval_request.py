@@ -1,0 +1,73 @@
+"""What a call asks of a person: made of the run, the call, and why it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from nanobot.messages import Origin
+from nanobot.providers.base import ToolCall
+from nanobot.session.approvals import NOBODY, Approval, Person, digest, may_approve
+from nanobot.session.entries import UserEntry
+from nanobot.session.runs import Run
+from nanobot.tools.base import Question
+from nanobot.tools.policy import Judgement
+from nanobot.tools.registry import ToolRegistry
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a call stands: its run, the messages that the run answers, its place in the log."""
+
+    run: Run
+    asked: Sequence[UserEntry]
+    model_call: int
+    index: int
+    tainted: bool
+
+
+def nobody(judged: Judgement) -> str:
+    """What the model gets where there is nobody to ask."""
+    return NOBODY.format(why=f"It was to be asked because {judged.why}.")
+
+
+def approval(
+    tools: ToolRegistry, place: Place, call: ToolCall, judged: Judgement, now: float
+) -> Approval | None:
+    """What is to be asked; None where nobody can be: who asked for the run waits for its end, or
+    no person did and there is a question to answer. A program that wants to agree to every call
+    is asked itself, by an event."""
+    run, settings = place.run, tools.policy.settings
+    terms = [one.terms for one in place.asked if one.terms is not None]
+    question = tools.question(call.name, call.arguments) or Question("")
+    program = any(one.approve for one in terms) and not question.text
+    if any(one.direct or one.unattended for one in terms) and not program:
+        return None
+    asker = Person(role=run.role, channel=run.address.channel, id=run.sender_id)
+    of_person = run.origin in (Origin.USER, Origin.APPROVAL)
+    here = of_person and (bool(question.text) or may_approve(settings.approvers, asker))
+    if question.text and not here:
+        return None
+    seconds = settings.question_seconds if question.text else settings.approval_seconds
+    return Approval(
+        session_key=run.session_key,
+        run_id=run.id,
+        model_call=place.model_call,
+        index=place.index,
+        tool=call.name,
+        arguments=call.arguments,
+        digest=digest(call.name, call.arguments),
+        why=judged.why,
+        question=question.text,
+        choices=question.choices,
+        address=run.address,
+        sender_id=run.sender_id,
+        sender_name=next((one.sender_name for one in place.asked), ""),
+        role=run.role,
+        tainted=place.tainted,
+        here=here or program,
+        direct=program,
+        approvers=settings.approvers,
+        asked_at=now,
+        expires_at=now + seconds,
+    )

@@ -1,0 +1,264 @@
+"""The tools for files in the workspace: read, write, edit, list, search."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import os
+import stat
+from typing import Annotated, Any
+
+import msgspec
+
+from nanobot.errors import ToolError
+from nanobot.text import MAX_RESULT_CHARS, clean, quoted
+from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
+from nanobot.tools.documents.parse_worker import Job
+from nanobot.tools.documents.reading import MAX_DOCUMENT, image_line, kind_of, read_document
+from nanobot.tools.files.search import search_files_tool
+from nanobot.tools.files.textfile import decode, read_page, replace_once
+from nanobot.workspace.confinement import Roots
+from nanobot.workspace.tree import Glob, walk
+
+DEFAULT_LINES = 2_000
+MAX_ENTRIES = 500
+MAX_EDITED = 4 * 1024 * 1024
+# What a page's notes and its last, cut line may take beyond its room.
+_NOTES = 400
+# Enough to know a document or the extent of a picture by.
+_HEAD = 65_536
+
+_Path = Annotated[
+    str, msgspec.Meta(description="Relative to the workspace, or absolute and inside it")
+]
+
+
+class ReadFile(msgspec.Struct, frozen=True):
+    """Arguments of read_file."""
+
+    path: _Path
+    offset: Annotated[int, msgspec.Meta(ge=1, description="First line to read, from 1")] = 1
+    limit: Annotated[int, msgspec.Meta(ge=1, description="How many lines at most")] = DEFAULT_LINES
+
+
+class WriteFile(msgspec.Struct, frozen=True):
+    """Arguments of write_file."""
+
+    path: _Path
+    content: Annotated[str, msgspec.Meta(description="The whole new content")]
+
+
+class EditFile(msgspec.Struct, frozen=True):
+    """Arguments of edit_file."""
+
+    path: _Path
+    old_text: Annotated[
+        str, msgspec.Meta(description="The text to replace, exactly as it is; it must occur once")
+    ]
+    new_text: Annotated[str, msgspec.Meta(description="What to put in its place")]
+
+
+class ListDir(msgspec.Struct, frozen=True):
+    """Arguments of list_dir."""
+
+    path: Annotated[str, msgspec.Meta(description='A folder; "." is the workspace')]
+    glob: Annotated[
+        str,
+        msgspec.Meta(
+            max_length=500,
+            description="Only names like this, at any depth: *.md, docs/**/*.{png,jpg}",
+        ),
+    ] = ""
+
+
+class _Files:
+    """What the tools do, off the event loop: one hop to a thread per call."""
+
+    def __init__(self, roots: Roots, room: int) -> None:
+        self._roots = roots
+        self._room = room
+
+    async def read(self, args: ReadFile, context: CallContext) -> str:
+        found = await asyncio.to_thread(self._read, args)
+        if isinstance(found, str):
+            return found
+        kind, descriptor = found
+        job = Job(kind=kind, offset=args.offset, limit=args.limit, room=self._room)
+        try:
+            reading = await read_document(job, descriptor)
+        except ToolError as error:
+            raise ToolError(f"{quoted(args.path)}: {error}") from error
+        finally:
+            os.close(descriptor)
+        title = f"Title: {reading.title}\n\n" if reading.title else ""
+        notes = f"\n\n[{'; '.join(reading.notes)}]" if reading.notes else ""
+        return f"{title}{reading.text}{notes}"
+
+    async def write(self, args: WriteFile, context: CallContext) -> str:
+        return await asyncio.to_thread(self._write, args)
+
+    async def edit(self, args: EditFile, context: CallContext) -> str:
+        return await asyncio.to_thread(self._edit, args)
+
+    async def list(self, args: ListDir, context: CallContext) -> str:
+        return await asyncio.to_thread(self._list, args)
+
+    def _read(self, args: ReadFile) -> str | tuple[str, int]:
+        """The text of a file; of a document its kind, and the file still open, to be closed."""
+        with self._roots.file(args.path) as (descriptor, status):
+            head = os.pread(descriptor, _HEAD, 0)
+            kind = kind_of(head, args.path)
+            if kind is not None:
+                if status.st_size > MAX_DOCUMENT:
+                    raise ToolError(
+                        f"{quoted(args.path)} is {status.st_size:,} bytes long; documents of up "
+                        f"to {MAX_DOCUMENT:,} are read"
+                    )
+                return kind, os.dup(descriptor)
+            picture = image_line(head, status.st_size)
+            if picture is not None:
+                return f"[{picture}]"
+            return read_page(descriptor, status.st_size, args.offset, args.limit, self._room)
+
+    def _write(self, args: WriteFile) -> str:
+        data = args.content.encode()
+        with self._roots.exclusive():
+            new = self._roots.write(args.path, data)
+        done = "Created" if new else "Replaced the content of"
+        return f"{done} {quoted(args.path)}: {len(data):,} bytes."
+
+    def _edit(self, args: EditFile) -> str:
+        if not args.old_text:
+            raise ToolError("old_text is empty: to write a whole file, use write_file")
+        if args.old_text == args.new_text:
+            raise ToolError("old_text and new_text are the same: nothing would change")
+        # From reading to writing, so that two edits of one file do not undo each other.
+        with self._roots.exclusive():
+            text, codec = decode(self._whole(args.path))
+            changed, line = replace_once(text, args.old_text, args.new_text)
+            self._roots.write(args.path, codec.encode(changed))
+        return f"Edited {quoted(args.path)} at line {line}."
+
+    def _whole(self, path: str) -> bytes:
+        with self._roots.file(path) as (descriptor, status):
+            if status.st_size > MAX_EDITED:
+                raise ToolError(
+                    f"{quoted(path)} is {status.st_size:,} bytes long; "
+                    f"files of up to {MAX_EDITED:,} can be edited"
+                )
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(MAX_EDITED)
+
+    def _list(self, args: ListDir) -> str:
+        if args.glob:
+            return self._matching(args)
+        with self._roots.folder(args.path) as descriptor:
+            with os.scandir(descriptor) as entries:
+                count = 0
+
+                def counted() -> Any:
+                    nonlocal count
+                    for entry in entries:
+                        count += 1
+                        yield entry.name
+
+                names = heapq.nsmallest(MAX_ENTRIES, counted())
+            lines = [_line(descriptor, name) for name in names]
+        if not lines:
+            return "[the folder is empty]"
+        shown = _fitting(lines, self._room)
+        if shown < count:
+            lines[shown:] = [f"[{count - shown:,} more of {count:,} entries are not shown]"]
+        return "\n".join(lines)
+
+    def _matching(self, args: ListDir) -> str:
+        chosen, hidden = Glob(args.glob), self._roots.hidden_keys()
+        lines: list[str] = []
+        count = 0
+        with self._roots.folder(args.path) as descriptor:
+            for path, folder, name in walk(descriptor, hidden, folders=True):
+                if chosen.matches(path):
+                    count += 1
+                    if count <= MAX_ENTRIES:
+                        lines.append(_line(folder, name, path))
+        if not lines:
+            return f"[nothing below {quoted(args.path)} is named like {quoted(args.glob)}]"
+        shown = _fitting(lines, self._room)
+        if shown < count:
+            lines[shown:] = [f"[{count - shown:,} more of {count:,} are not shown]"]
+        return "\n".join(lines)
+
+
+def _line(folder: int, name: str, path: str = "") -> str:
+    shown = clean(path or name).translate({10: "\\n", 13: "\\r"})
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
+            return f"{shown}/  folder"
+        if stat.S_ISLNK(status.st_mode):
+            return f"{shown}  link to {quoted(os.readlink(name, dir_fd=folder))}"
+    except OSError:
+        return f"{shown}  gone"
+    if stat.S_ISREG(status.st_mode):
+        return f"{shown}  file, {status.st_size:,} bytes"
+    return f"{shown}  special file"
+
+
+def _fitting(lines: list[str], room: int) -> int:
+    for count, line in enumerate(lines):
+        room -= len(line) + 1
+        if room < 0:
+            return count
+    return len(lines)
+
+
+def file_tools(roots: Roots, result_chars: int = MAX_RESULT_CHARS) -> list[AnyTool]:
+    """read_file, write_file, edit_file, list_dir and search_files, for owners and members.
+
+    They reach what `roots` reaches and nothing else. `result_chars` is what the registry lets
+    through: a page ends before it, so that nothing is cut from its middle.
+    """
+    files = _Files(roots, max(result_chars - _NOTES, 1))
+    return [
+        Tool(
+            name="read_file",
+            description=(
+                "Read a text file, or the text of a PDF, Word, Excel or PowerPoint file. Long "
+                "files come in pages; the last line says where the next page begins. offset and "
+                "limit count lines, in a PDF its pages."
+            ),
+            args=ReadFile,
+            run=files.read,
+            effect=Effect.NONE,
+            timeout=45.0,
+            rest="Read on with offset and limit.",
+        ),
+        Tool(
+            name="write_file",
+            description="Write a text file as a whole, making its folders; replaces what is there.",
+            args=WriteFile,
+            run=files.write,
+            effect=Effect.WORLD,
+        ),
+        Tool(
+            name="edit_file",
+            description=(
+                "Replace one passage of a text file. old_text must be copied exactly, with "
+                "enough lines around it that it occurs once."
+            ),
+            args=EditFile,
+            run=files.edit,
+            effect=Effect.WORLD,
+        ),
+        Tool(
+            name="list_dir",
+            description=(
+                "List a folder: names with kind and size, sorted. With glob: all files below it "
+                "whose name is like that."
+            ),
+            args=ListDir,
+            run=files.list,
+            effect=Effect.NONE,
+        ),
+        search_files_tool(roots, result_chars),
+    ]

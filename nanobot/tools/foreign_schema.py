@@ -1,0 +1,121 @@
+"""Tools whose schema is not ours: arguments checked as far as a foreign JSON schema is plain, and
+the call that stands for the call of a tool which the prompt does not list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+import msgspec
+
+from nanobot.errors import ToolArgumentsError
+from nanobot.providers.base import ToolCall
+from nanobot.text import quoted
+from nanobot.tools.arguments import decode_object
+from nanobot.tools.base import RawArgs
+
+CALL_TOOL = "call_tool"
+
+_SHOWN = 8
+
+
+class CallTool(msgspec.Struct, frozen=True):
+    """Arguments of call_tool."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+def unwrapped(call: ToolCall) -> ToolCall:
+    """What a call_tool stands for; itself if its arguments are not those of a call_tool, which its
+    execution then says. Arguments that are text are taken for the JSON they hold."""
+    try:
+        asked = decode_object(call.arguments)
+    except ToolArgumentsError:
+        return call
+    name, inner = asked.get("name"), asked.get("arguments")
+    if not isinstance(name, str) or name in ("", CALL_TOOL):
+        return call
+    if not isinstance(inner, str):
+        inner = msgspec.json.encode({} if inner is None else inner).decode()
+    return ToolCall(call.id, name, inner)
+
+
+def parse_foreign(schema: Mapping[str, Any], text: str) -> RawArgs:
+    """The arguments, as far as they can be told to fit: what is required is there, what is closed
+    gets nothing else, plain types and enums hold. The rest is for whoever made the schema to say.
+    A null that the schema does not allow counts as absent. Raises ToolArgumentsError."""
+    given = decode_object(text)
+    fields = schema.get("properties")
+    fields = fields if isinstance(fields, dict) else {}
+    required = schema.get("required")
+    names = [one for one in required if isinstance(one, str)] if _is_list(required) else []
+    present = {name: v for name, v in given.items() if v is not None or _may_be_null(fields, name)}
+    if schema.get("additionalProperties") is False:
+        extra = [name for name in present if name not in fields]
+        if extra:
+            raise ToolArgumentsError(
+                f"{', '.join(quoted(name, 60) for name in extra[:_SHOWN])}: no such argument; "
+                f"allowed: {_listed(fields)}"
+            )
+    missing = [name for name in names if name not in present]
+    if missing:
+        raise ToolArgumentsError(f"{_listed(missing)}: required, but missing")
+    for name, value in present.items():
+        _check(name, fields.get(name), value)
+    return RawArgs(present)
+
+
+def _check(name: str, rule: Any, value: Any) -> None:
+    if not isinstance(rule, dict):
+        return
+    kinds = _kinds(rule)
+    if kinds and not any(_is(kind, value) for kind in kinds):
+        raise ToolArgumentsError(f"{quoted(name, 60)}: expected {' or '.join(sorted(kinds))}")
+    choices = rule.get("enum")
+    if _is_list(choices) and choices and value not in choices:
+        shown = msgspec.json.encode(list(choices)[:_SHOWN]).decode()
+        raise ToolArgumentsError(f"{quoted(name, 60)}: must be one of {shown[:300]}")
+
+
+def _kinds(rule: Mapping[str, Any]) -> set[str]:
+    """The types a rule names; none if it names one that is not known."""
+    kind = rule.get("type")
+    named = [kind] if isinstance(kind, str) else kind if _is_list(kind) else []
+    known = {one for one in named if isinstance(one, str) and one in _PYTHON}
+    return known if len(known) == len(named) else set()
+
+
+_PYTHON: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int, float),
+    "number": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "array": (list,),
+    "null": (type(None),),
+}
+
+
+def _is(kind: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _PYTHON[kind])
+
+
+def _may_be_null(fields: Mapping[str, Any], name: str) -> bool:
+    rule = fields.get(name)
+    kinds = _kinds(rule) if isinstance(rule, dict) else set()
+    return not kinds or "null" in kinds
+
+
+def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _listed(names: Any) -> str:
+    found = [quoted(name, 60) for name in names]
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return (", ".join(found[:_SHOWN]) or "none") + more

@@ -1,0 +1,204 @@
+"""One connection to a server: what is asked of it, in our words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import mcp_types as types
+import msgspec
+from mcp import Client, MCPError
+from mcp.client.session import IncomingMessage
+from mcp.client.streamable_http import streamable_http_client
+from pydantic import TypeAdapter, ValidationError
+
+from nanobot import __version__
+from nanobot.config.settings.tools import McpSettings
+from nanobot.text import quoted
+from nanobot.tools.mcp import http, stdio
+from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, Line, ServerTrouble
+from nanobot.tools.mcp.content import contents_text, messages_text, result_text
+from nanobot.tools.mcp.screening import screened
+
+MAX_TOOLS = 256
+"""Tools of one server that are offered, in the order in which it lists them."""
+MAX_PAGES = 20
+
+_ME = types.Implementation(name="nanobot", version=__version__)
+_EXPECTED = (MCPError, OSError, httpx2.HTTPError, TimeoutError, ValidationError, RuntimeError)
+_called: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
+    types.CallToolResult | types.InputRequiredResult
+)
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool as a server lists it, unchecked."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    read_only: bool
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a server said to a call; `ok` is its own word."""
+
+    text: str
+    ok: bool = True
+
+
+class Link:
+    """A server that answers. What it is asked raises ServerTrouble when no answer comes; an error
+    that the server gives is an answer."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def tools(self) -> list[Listed]:
+        """Its tools, at most MAX_TOOLS."""
+        if self._client.server_capabilities.tools is None:
+            return []
+        found: list[types.Tool] = []
+        cursor = None
+        with _explained():
+            for _ in range(MAX_PAGES):
+                asked = types.PaginatedRequestParams(cursor=cursor)
+                page = await self._client.session.list_tools(params=asked if cursor else None)
+                found += page.tools
+                cursor = page.next_cursor
+                if not cursor or len(found) >= MAX_TOOLS:
+                    break
+        return [_listed(one) for one in found[:MAX_TOOLS]]
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
+        """Call a tool. Its result is not checked against the schema that the server gave for it:
+        that is the server's own word both times, and its patterns may take forever."""
+        asked = types.CallToolRequest(
+            params=types.CallToolRequestParams(name=name, arguments=arguments)
+        )
+        try:
+            result = await self._client.session.send_request(asked, _called)
+        except MCPError as error:
+            if _is_lost(error):
+                raise ServerTrouble(str(error)) from error
+            return Answer(error.message, ok=False)
+        except ValidationError as error:
+            raise ServerTrouble("its answer is not what the protocol says") from error
+        if isinstance(result, types.InputRequiredResult):
+            return Answer("It wants input from a person, which cannot be given here.", ok=False)
+        return Answer(result_text(result), ok=not result.is_error)
+
+    async def catalogue(self) -> Answer:
+        """Its resources and prompts, one a line."""
+        can, lines = self._client.server_capabilities, list[str]()
+        with _explained():
+            if can.resources is not None:
+                resources = (await self._client.list_resources()).resources
+                lines += [f"{one.uri}: {one.description or one.name}" for one in resources]
+                templates = (await self._client.list_resource_templates()).resource_templates
+                lines += [f"{one.uri_template}: {one.description or one.name}" for one in templates]
+            if can.prompts is not None:
+                lines += [_prompt(one) for one in (await self._client.list_prompts()).prompts]
+        return Answer("\n".join(lines) or "(no resources and no prompts)")
+
+    async def read(self, uri: str) -> Answer:
+        """What a resource holds."""
+        with _explained():
+            return Answer(contents_text((await self._client.read_resource(uri)).contents))
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> Answer:
+        """A prompt, filled in."""
+        with _explained():
+            found = await self._client.get_prompt(name, arguments)
+        return Answer(messages_text(found.messages))
+
+
+@asynccontextmanager
+async def linked(
+    settings: McpSettings, base: Mapping[str, str], folder: Path, line: Line
+) -> AsyncIterator[Link]:
+    """Connect, and be connected within. A program gets `base` and its own `env` as environment.
+    Raises ServerTrouble."""
+    with _explained():
+        async with AsyncExitStack() as stack:
+            if settings.command:
+                words = (settings.command, *settings.args)
+                transport = stdio.program(words, {**base, **settings.env}, folder, line)
+            else:
+                web = await stack.enter_async_context(http.client(settings.headers, line))
+                transport = streamable_http_client(
+                    settings.url, http_client=web, max_sse_event_size=MAX_MESSAGE_BYTES
+                )
+            client = Client(
+                screened(transport),
+                read_timeout_seconds=settings.timeout,
+                message_handler=_hearing(line),
+                client_info=_ME,
+                cache=None,
+            )
+            try:
+                async with asyncio.timeout(settings.timeout):
+                    await stack.enter_async_context(client)
+            except (*_EXPECTED, ExceptionGroup) as error:
+                if line.ended:
+                    raise ServerTrouble(line.why) from error
+                raise
+            yield Link(client)
+
+
+def _hearing(line: Line) -> Any:
+    async def hear(message: IncomingMessage) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            line.look()
+
+    return hear
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Whatever a server or the way to it can do wrong is a ServerTrouble."""
+    try:
+        yield
+    except ServerTrouble:
+        raise
+    except (*_EXPECTED, ExceptionGroup) as error:
+        found: Exception = error
+        while isinstance(found, ExceptionGroup):
+            found = found.exceptions[0]
+        if isinstance(found, ServerTrouble):
+            raise found from error
+        if not isinstance(found, _EXPECTED):
+            raise
+        raise ServerTrouble(_why(found)) from error
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "it does not answer"
+    if isinstance(error, ValidationError):
+        return "its answer is not what the protocol says"
+    return quoted(str(error) or type(error).__name__)
+
+
+def _is_lost(error: MCPError) -> bool:
+    lost = (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT)
+    return error.code in lost or "session terminated" in error.message.lower()
+
+
+def _listed(one: types.Tool) -> Listed:
+    notes = one.annotations
+    return Listed(
+        name=one.name,
+        description=one.description or one.title or "",
+        schema=one.input_schema,
+        read_only=notes is not None and notes.read_only_hint is True,
+    )
+
+
+def _prompt(one: types.Prompt) -> str:
+    names = ", ".join(argument.name for argument in one.arguments or ())
+    return f"prompt {one.name}({names}): {one.description or one.title or ''}"

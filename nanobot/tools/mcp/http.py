@@ -1,0 +1,82 @@
+"""A server behind a URL (streamable HTTP): what it sends is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+
+import httpx2
+
+from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, SECONDS, Line, Pace
+
+_CONNECT_SECONDS = 30.0
+# Servers may hold a stream of events open without a word.
+_READ_SECONDS = 300.0
+
+
+class TooMuch(httpx2.TransportError):
+    """The server says more than it may."""
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A response's body. A document has at most MAX_MESSAGE_BYTES; so has an event, which ends
+    with an empty line."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, pace: Pace, line: Line) -> None:
+        self._inner = inner
+        self._pace = pace
+        self._line = line
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._inner:
+            plain = chunk.replace(b"\r", b"")
+            ends = plain.count(b"\n\n")
+            size = len(plain) - plain.rfind(b"\n\n") if ends else size + len(chunk)
+            if size > MAX_MESSAGE_BYTES or len(chunk) > MAX_MESSAGE_BYTES:
+                raise self._refused(f"it sent a message of more than {MAX_MESSAGE_BYTES:,} bytes")
+            if ends and self._pace.flooded(ends):
+                raise self._refused(f"it sent too many messages within {SECONDS:g} s")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def _refused(self, why: str) -> TooMuch:
+        self._line.end(why)
+        return TooMuch(why)
+
+
+class _Transport(httpx2.AsyncBaseTransport):
+    def __init__(self, line: Line) -> None:
+        self._inner = httpx2.AsyncHTTPTransport()
+        self._pace = Pace()
+        self._line = line
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._inner.handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            raise TooMuch("it compressed its answer, which was not asked for")
+        if not isinstance(response.stream, httpx2.AsyncByteStream):
+            raise TooMuch("its answer cannot be read")
+        return httpx2.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_Bounded(response.stream, self._pace, self._line),
+            extensions=response.extensions,
+            request=request,
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def client(headers: Mapping[str, str], line: Line) -> httpx2.AsyncClient:
+    """A client for one server, without the proxies and credentials of the environment."""
+    return httpx2.AsyncClient(
+        transport=_Transport(line),
+        # A few bytes that unpack to gigabytes cannot come where nothing is packed.
+        headers={"accept-encoding": "identity", **headers},
+        timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
+        trust_env=False,
+    )

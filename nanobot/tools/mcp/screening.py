@@ -1,0 +1,135 @@
+"""One tool that is not listed as the protocol says must not take the whole list with it: the
+protocol's package refuses such a list, and with it the server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import mcp_types as types
+from mcp.client._transport import ReadStream, TransportStreams, WriteStream
+from mcp.shared.message import SessionMessage
+
+from nanobot.tools.mcp import tool_names as offer
+
+_LIST = "tools/list"
+
+
+@asynccontextmanager
+async def screened(
+    transport: AbstractAsyncContextManager[TransportStreams],
+) -> AsyncIterator[TransportStreams]:
+    """The same transport; lists of tools that come over it hold only tools that have a name, with
+    a schema as the protocol wants it."""
+    async with transport as (heard, said):
+        asked: set[types.RequestId] = set()
+        yield _Heard(heard, asked), _Said(said, asked)
+
+
+class _Said:
+    """Notes what was asked for tools."""
+
+    def __init__(self, inner: WriteStream[SessionMessage], asked: set[types.RequestId]) -> None:
+        self._inner = inner
+        self._asked = asked
+
+    async def send(self, item: SessionMessage, /) -> None:
+        message = item.message
+        if isinstance(message, types.JSONRPCRequest) and message.method == _LIST:
+            self._asked.add(message.id)
+        await self._inner.send(item)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._inner.__aexit__(kind, error, trace)
+
+
+class _Heard:
+    """Mends the answers to that."""
+
+    def __init__(
+        self, inner: ReadStream[SessionMessage | Exception], asked: set[types.RequestId]
+    ) -> None:
+        self._inner = inner
+        self._asked = asked
+
+    @property
+    def last_context(self) -> Any:
+        """The protocol's package asks streams for it."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        return self._mended(await self._inner.receive())
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return self._mended(await self._inner.__anext__())
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._inner.__aexit__(kind, error, trace)
+
+    def _mended(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        if isinstance(item, Exception) or not isinstance(item.message, types.JSONRPCResponse):
+            return item
+        answer = item.message
+        listed = answer.result.get("tools")
+        if answer.id not in self._asked or not isinstance(listed, list):
+            return item
+        self._asked.discard(answer.id)
+        tools = [made for one in listed if (made := tool(one)) is not None]
+        mended = answer.model_copy(update={"result": {**answer.result, "tools": tools}})
+        return SessionMessage(message=mended, metadata=item.metadata)
+
+
+def tool(given: Any) -> dict[str, Any] | None:
+    """What is used of a tool as a server lists it; None for one without a name."""
+    if not isinstance(given, dict) or not isinstance(given.get("name"), str):
+        return None
+    made = {"name": given["name"], "inputSchema": _schema(given.get("inputSchema"))}
+    made |= {key: given[key] for key in ("title", "description") if isinstance(given.get(key), str)}
+    notes = given.get("annotations")
+    if isinstance(notes, dict) and isinstance(notes.get("readOnlyHint"), bool):
+        made["annotations"] = {"readOnlyHint": notes["readOnlyHint"]}
+    return made
+
+
+def _schema(given: Any) -> dict[str, Any]:
+    """As it is where the protocol takes it: how calls are sent may stand in it."""
+    if not isinstance(given, dict):
+        return offer.schema({})
+    fields, required = given.get("properties", {}), given.get("required", [])
+    fits = (
+        given.get("type") == "object"
+        and isinstance(fields, dict)
+        and all(isinstance(one, dict | bool) for one in fields.values())
+        and isinstance(required, list)
+        and all(isinstance(one, str) for one in required)
+    )
+    return given if fits else offer.schema(given)

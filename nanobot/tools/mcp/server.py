@@ -1,0 +1,318 @@
+"""One server of the Model Context Protocol: kept connected, its tools offered, its failures
+kept to itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.config.settings.tools import McpSettings
+from nanobot.config.values import masked
+from nanobot.errors import ToolError, ToolTimeout, UsageError
+from nanobot.messages import Role
+from nanobot.ports import Clock
+from nanobot.text import MAX_RESULT_CHARS, shorten
+from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool
+from nanobot.tools.mcp import tool_names as offer
+from nanobot.tools.mcp.connection_state import Line, ServerTrouble
+from nanobot.tools.mcp.views import ServerView
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.untrusted import FRAME_CHARS, untrusted
+
+FIRST_WAIT_SECONDS = 1.0
+LONGEST_WAIT_SECONDS = 300.0
+REFRESH_SECONDS = 60.0
+"""How often a quiet server is asked for its tools, which also tells whether it is still there."""
+_SETTLE_SECONDS = 1.0
+_STEADY_SECONDS = 60.0
+_GRACE_SECONDS = 10.0
+_REST = "Ask for less of it."
+MISSING = 'the mcp package is not installed: pip install "nanobot[mcp]"'
+
+
+class Answer(Protocol):
+    """What a server said; `ok` is its own word."""
+
+    @property
+    def text(self) -> str:
+        """What it said."""
+        ...
+
+    @property
+    def ok(self) -> bool:
+        """Whether it says that it worked."""
+        ...
+
+
+class Listed(Protocol):
+    """A tool as a server lists it."""
+
+    @property
+    def name(self) -> str:
+        """Its own name for it."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it says of it."""
+        ...
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON schema of its arguments."""
+        ...
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it says that nothing is changed by it."""
+        ...
+
+
+class Linked(Protocol):
+    """A connection; every question raises ServerTrouble when no answer comes."""
+
+    async def tools(self) -> list[Any]:
+        """What it offers, each a Listed."""
+        ...
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Call a tool; an Answer."""
+        ...
+
+    async def catalogue(self) -> Any:
+        """Its resources and prompts; an Answer."""
+        ...
+
+    async def read(self, uri: str) -> Any:
+        """A resource; an Answer."""
+        ...
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> Any:
+        """A prompt, filled in; an Answer."""
+        ...
+
+
+class Server:
+    """Connects to one server as long as `run` does, again and again, ever more slowly.
+
+    While it is away its tools stay listed, so that prompts stay the same; calls then say so.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: McpSettings,
+        registry: ToolRegistry,
+        clock: Clock,
+        base: Mapping[str, str],
+        folder: Path,
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self._registry = registry
+        self._clock = clock
+        self._base = base
+        self._folder = folder
+        self._state = "off" if settings.enabled else "disabled"
+        self._error = ""
+        self._link: Linked | None = None
+        self._line = Line()
+        self._calls = 0
+        self._stopping = False
+        self._offered: dict[str, AnyTool] = {}
+        self.settled = asyncio.Event()
+
+    @property
+    def view(self) -> ServerView:
+        """How it is."""
+        settings, line = self.settings, self._line
+        gone = self._state == "connected" and line.ended
+        return ServerView(
+            name=self.name,
+            state="failed" if gone else self._state,
+            tools=len(self._offered),
+            where=settings.command or masked("url", settings.url),
+            error=self._registry.redact(line.why if gone else self._error),
+        )
+
+    async def run(self) -> None:
+        """Keep it connected until cancelled, or told to stop."""
+        wait = FIRST_WAIT_SECONDS
+        while not self._stopping:
+            began = self._clock.monotonic()
+            self._state = "connecting"
+            with boundary(f"MCP server {self.name}") as caught:
+                try:
+                    await self._serve()
+                except ServerTrouble as trouble:
+                    self._failed(str(trouble))
+            if caught.error is not None:
+                self._failed(f"it broke something here ({type(caught.error).__name__})")
+            if self._stopping:
+                return
+            if self._clock.monotonic() - began > _STEADY_SECONDS:
+                wait = FIRST_WAIT_SECONDS
+            await self._clock.sleep(wait)
+            wait = min(wait * 2, LONGEST_WAIT_SECONDS)
+
+    def stop(self) -> None:
+        """Do not connect again. A cancellation alone may be taken for its own by the protocol's
+        package, when it comes while a connection ends."""
+        self._stopping = True
+        self._line.end("nanobot is stopping")
+
+    def _failed(self, why: str) -> None:
+        self._state, self._error = "failed", why
+        self.settled.set()
+        logger.warning("MCP server {}: {}", self.name, self._registry.redact(why))
+
+    async def _serve(self) -> None:
+        self._line = line = Line()
+        async with connect(self.settings, self._base, self._folder, line) as link:
+            try:
+                await self._relist(link, line)
+                self._link, self._state, self._error = link, "connected", ""
+                self.settled.set()
+                logger.info("MCP server {}: {} tools", self.name, len(self._offered))
+                while True:
+                    await self._news(line)
+                    await self._relist(link, line)
+            finally:
+                self._link = None
+
+    async def _news(self, line: Line) -> None:
+        """Wait until it has to be asked for its tools. One that works is not disturbed."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REFRESH_SECONDS):
+                    await line.news.wait()
+            if line.ended:
+                raise ServerTrouble(line.why)
+            if line.news.is_set() or not self._calls:
+                break
+        if line.news.is_set():
+            # However often it changes them.
+            await self._clock.sleep(_SETTLE_SECONDS)
+        line.news.clear()
+        if line.ended:
+            raise ServerTrouble(line.why)
+
+    async def _relist(self, link: Linked, line: Line) -> None:
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                listed = await link.tools()
+        except TimeoutError:
+            raise ServerTrouble("it does not answer") from None
+        except ServerTrouble:
+            if line.ended:
+                raise ServerTrouble(line.why) from None
+            raise
+        self._offer(listed)
+
+    def _offer(self, listed: list[Listed]) -> None:
+        """Have exactly these in the registry."""
+        fit = [one for one in listed if offer.allowed(one.name, self.settings.allow)]
+        given = offer.names(self.name, [one.name for one in fit])
+        by_name = {one.name: one for one in reversed(fit)}
+        wanted = {name: self._tool(name, by_name[tool]) for name, tool in given.items()}
+        for name in [name for name in self._offered if not _same(self._offered[name], wanted)]:
+            self._registry.unregister(name)
+            del self._offered[name]
+        for name, tool in wanted.items():
+            if name not in self._offered:
+                try:
+                    self._registry.register(tool, source=f"mcp {self.name}")
+                except UsageError as error:
+                    logger.warning("MCP server {}: {}", self.name, error)
+                    continue
+                self._offered[name] = tool
+
+    def _tool(self, name: str, one: Listed) -> AnyTool:
+        own = one.name
+
+        async def run(args: RawArgs, _: CallContext) -> str:
+            return await self.ask(lambda link: link.call(own, args.values), f"tool {own}")
+
+        roles = {Role.OWNER, Role.MEMBER} if self.settings.members else {Role.OWNER}
+        return Tool(
+            name=name,
+            description=offer.described(self.name, one.description),
+            args=RawArgs,
+            run=run,
+            effect=Effect.WORLD,
+            timeout=self.settings.timeout + _GRACE_SECONDS,
+            allowed=frozenset(roles),
+            rest=_REST,
+            taints=True,
+            risk="low" if one.read_only else "high",
+            parameters=offer.schema(one.schema),
+            lazy=True,
+        )
+
+    async def ask(self, question: Callable[[Linked], Awaitable[Any]], what: str) -> str:
+        """What the server says, marked as a stranger's. Raises ToolError; what the server itself
+        calls an error is one, in its words."""
+        link, line = self._link, self._line
+        if link is None or line.ended:
+            why = self._registry.redact(line.why or self._error) or "it is being connected"
+            raise ToolError(
+                f"the MCP server {self.name} is not connected: {why}. "
+                "It is tried again by itself; go on without it, or try again later."
+            )
+        self._calls += 1
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                answer: Answer = await question(link)
+        except TimeoutError:
+            line.look()
+            raise ToolTimeout(
+                f"the MCP server {self.name} gave no answer within {self.settings.timeout:g} s; "
+                "outcome unknown"
+            ) from None
+        except ServerTrouble as trouble:
+            line.look()
+            raise ToolError(
+                f"the MCP server {self.name} failed ({line.why or trouble}); outcome unknown"
+            ) from trouble
+        finally:
+            self._calls -= 1
+        room = MAX_RESULT_CHARS - FRAME_CHARS
+        text = untrusted(shorten(answer.text, room, _REST), f"MCP server {self.name}, {what}")
+        if not answer.ok:
+            raise ToolError(f"the server says that it failed:\n{text}")
+        return text
+
+
+def _same(tool: AnyTool, wanted: Mapping[str, AnyTool]) -> bool:
+    """Whether what is wanted differs in nothing that anybody sees."""
+    other = wanted.get(tool.name)
+    if other is None:
+        return False
+    seen = (tool.description, tool.parameters, tool.risk)
+    return seen == (other.description, other.parameters, other.risk)
+
+
+@asynccontextmanager
+async def connect(
+    settings: McpSettings, base: Mapping[str, str], folder: Path, line: Line
+) -> AsyncIterator[Linked]:
+    """A connection within. Raises ServerTrouble. The protocol's package is loaded on a thread: it
+    takes most of a second."""
+    try:
+        linked = await asyncio.to_thread(_linked)
+    except ImportError as error:
+        raise ServerTrouble(MISSING) from error
+    async with linked(settings, base, folder, line) as link:
+        yield link
+
+
+def _linked() -> Callable[..., AbstractAsyncContextManager[Linked]]:
+    from nanobot.tools.mcp.connection import linked  # noqa: PLC0415 - see connect
+
+    return linked

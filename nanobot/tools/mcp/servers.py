@@ -1,0 +1,125 @@
+"""The servers of a configuration: each lives and dies in a task of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from nanobot.config.settings.tools import McpSettings
+from nanobot.errors import ToolArgumentsError
+from nanobot.messages import Role
+from nanobot.ports import Clock
+from nanobot.text import quoted
+from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.mcp.server import Server
+from nanobot.tools.mcp.views import ServerView
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.tool_search import finding_tools
+
+# Without these hardly a program starts; everything else of ours stays here.
+_INHERITED = ("PATH", "HOME")
+_MAX_SECONDS = 3_700.0
+# Longer than a program gets to end by itself.
+_STOP_SECONDS = 7.0
+
+
+class Read(msgspec.Struct, frozen=True):
+    """Arguments of mcp_read."""
+
+    server: Annotated[str, msgspec.Meta(description="The server's name")]
+    uri: Annotated[str, msgspec.Meta(description="The resource to read")] = ""
+    prompt: Annotated[str, msgspec.Meta(description="Or the prompt to get")] = ""
+    arguments: Annotated[
+        dict[str, str], msgspec.Meta(description="For a prompt: its arguments")
+    ] = {}
+
+
+def environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What programs get of our environment."""
+    return {name: environ[name] for name in _INHERITED if name in environ}
+
+
+class Servers:
+    """All servers. With at least one that is enabled, the tools that find and call what they offer
+    are in the registry from the start, so that prompts stay as they are whenever one answers."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, McpSettings],
+        registry: ToolRegistry,
+        clock: Clock,
+        environ: Mapping[str, str],
+        folder: Path,
+    ) -> None:
+        base = environment(environ)
+        self._servers = {
+            name: Server(name, one, registry, clock, base, folder) for name, one in settings.items()
+        }
+        enabled = sorted(name for name, one in settings.items() if one.enabled)
+        if enabled:
+            members = any(one.members for one in settings.values() if one.enabled)
+            roles = frozenset({Role.OWNER, Role.MEMBER} if members else {Role.OWNER})
+            for tool in finding_tools(registry, enabled, roles):
+                registry.register(tool)
+            registry.register(self._read_tool(enabled, roles))
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """The servers are kept connected within; nobody waits for one."""
+        async with asyncio.TaskGroup() as tasks:
+            running = {
+                tasks.create_task(one.run(), name=f"MCP server {one.name}")
+                for one in self._servers.values()
+                if one.settings.enabled
+            }
+            try:
+                yield
+            finally:
+                for one in self._servers.values():
+                    one.stop()
+                while running:
+                    for task in running:
+                        task.cancel()
+                    _, running = await asyncio.wait(running, timeout=_STOP_SECONDS)
+
+    def views(self) -> list[ServerView]:
+        """How each is, by name."""
+        return [self._servers[name].view for name in sorted(self._servers)]
+
+    def _read_tool(self, enabled: list[str], roles: frozenset[Role]) -> Tool[Read]:
+        async def run(args: Read, context: CallContext) -> str:
+            server = self._servers.get(args.server)
+            members = context.role is not Role.OWNER
+            if server is None or not server.settings.enabled:
+                known = ", ".join(enabled)
+                raise ToolArgumentsError(f"server: {quoted(args.server, 64)} is not one of {known}")
+            if members and not server.settings.members:
+                raise ToolArgumentsError(f"server: {args.server} is for owners")
+            if args.uri and args.prompt:
+                raise ToolArgumentsError("either uri or prompt, not both")
+            if args.uri:
+                return await server.ask(lambda link: link.read(args.uri), args.uri)
+            if args.prompt:
+                return await server.ask(
+                    lambda link: link.prompt(args.prompt, args.arguments), f"prompt {args.prompt}"
+                )
+            return await server.ask(lambda link: link.catalogue(), "catalogue")
+
+        return Tool(
+            name="mcp_read",
+            description=(
+                "Read a resource of an MCP server, or get one of its prompts; without either, list "
+                f"what there is. Servers: {', '.join(enabled)}."
+            ),
+            args=Read,
+            run=run,
+            effect=Effect.NONE,
+            timeout=_MAX_SECONDS,
+            allowed=roles,
+            taints=True,
+        )

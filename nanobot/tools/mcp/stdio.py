@@ -1,0 +1,197 @@
+"""A server that is a program started here: messages over its standard input and output.
+
+It gets the environment it was configured with and nothing of ours, what it says is bounded, and it
+ends with everything it has started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import anyio
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import TransportStreams
+from mcp.shared.message import SessionMessage
+
+from nanobot.text import quoted
+from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, SECONDS, Line, Pace, ServerTrouble
+
+# The protocol wants its input closed, then time, then SIGTERM, then SIGKILL.
+_PATIENCE_SECONDS = 2.0
+_COMPLAINT_BYTES = 2_000
+_LAST_WORDS_SECONDS = 3.0
+
+_Inbox = MemoryObjectSendStream[SessionMessage | Exception]
+
+
+@asynccontextmanager
+async def program(
+    command: Sequence[str], env: Mapping[str, str], folder: Path, line: Line
+) -> AsyncIterator[TransportStreams]:
+    """Start a program and talk to it within; at the end it is killed with its process group.
+
+    `line` is told when it ends by itself, floods, or says too much at once. Raises ServerTrouble
+    when it cannot be started.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=dict(env),
+            cwd=folder,
+            start_new_session=True,
+            limit=MAX_MESSAGE_BYTES,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ServerTrouble(f"{command[0]} cannot be started ({reason})") from error
+    said, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outbox, asked = anyio.create_memory_object_stream[SessionMessage](0)
+    complaints = _Complaints()
+    try:
+        async with asyncio.TaskGroup() as tasks, said, inbox, outbox, asked:
+            jobs = [
+                tasks.create_task(_listen(process, said, complaints, line), name="mcp: stdout"),
+                tasks.create_task(_speak(process, asked, line), name="mcp: stdin"),
+                tasks.create_task(_note(process, complaints), name="mcp: stderr"),
+            ]
+            try:
+                yield inbox, outbox
+            finally:
+                for job in jobs:
+                    job.cancel()
+    finally:
+        await _end(process)
+
+
+class _Complaints:
+    """The end of what a program writes for people; `whole` once nothing more comes."""
+
+    def __init__(self) -> None:
+        self.text = bytearray()
+        self.whole = asyncio.Event()
+
+
+async def _listen(process: Process, said: _Inbox, complaints: _Complaints, line: Line) -> None:
+    """Hand on what it says, line by line, until it ends or breaks the rules."""
+    stdout, pace = _pipe(process.stdout), Pace()
+    # Closing it is what tells the session that nothing more comes.
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async with said:
+            while True:
+                try:
+                    raw = await stdout.readline()
+                except ValueError:
+                    line.end(f"it sent a message of more than {MAX_MESSAGE_BYTES:,} bytes")
+                    return
+                if not raw:
+                    line.end(await _last_words(process, complaints))
+                    return
+                if pace.flooded():
+                    line.end(f"it sent too many messages within {SECONDS:g} s")
+                    return
+                await said.send(_message(raw))
+
+
+def _message(raw: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(raw, by_name=False))
+    except ValueError as error:
+        if b"\\ud" not in raw.lower():
+            return error
+        try:
+            whole = _whole(raw)
+            return SessionMessage(types.jsonrpc_message_adapter.validate_json(whole, by_name=False))
+        except (ValueError, RecursionError):
+            return error
+
+
+def _whole(raw: bytes) -> bytes:
+    """Without the halves of characters that JavaScript writes where it has cut a text. Nobody
+    would answer the call if its answer was thrown away for one."""
+    read = json.loads(raw.decode("utf-8", "replace"))
+    return json.dumps(read, ensure_ascii=False).encode("utf-8", "replace")
+
+
+async def _last_words(process: Process, complaints: _Complaints) -> str:
+    """How it ended, with the last line it wrote about it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_WORDS_SECONDS):
+            await process.wait()
+            await complaints.whole.wait()
+    lines = complaints.text.decode("utf-8", "replace").strip().splitlines()
+    code = process.returncode
+    how = "it closed its output" if code is None else f"it ended with exit code {code}"
+    return f"{how}: {quoted(lines[-1])}" if lines else how
+
+
+async def _speak(
+    process: Process, asked: MemoryObjectReceiveStream[SessionMessage], line: Line
+) -> None:
+    stdin = process.stdin
+    if stdin is None:
+        raise AssertionError("the program was started without a pipe")
+    async with asked:
+        async for one in asked:
+            text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+            try:
+                stdin.write(text.encode() + b"\n")
+                await stdin.drain()
+            except OSError as error:
+                line.end(f"it does not read its input ({error})")
+                return
+
+
+async def _note(process: Process, complaints: _Complaints) -> None:
+    """Keep the end of what it writes for people, and never let it wait for a reader."""
+    stderr = _pipe(process.stderr)
+    while chunk := await stderr.read(65_536):
+        complaints.text += chunk
+        del complaints.text[:-_COMPLAINT_BYTES]
+    complaints.whole.set()
+
+
+def _pipe(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:
+    if stream is None:
+        raise AssertionError("the program was started without a pipe")
+    return stream
+
+
+async def _end(process: Process) -> None:
+    try:
+        if process.stdin is not None:
+            process.stdin.close()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if await _gone(process):
+                break
+            _signal(process, number)
+    finally:
+        # Also what it left behind, also when this was cut off.
+        _signal(process, signal.SIGKILL)
+    await _gone(process)
+
+
+async def _gone(process: Process) -> bool:
+    """Whether it has ended after a while. What it still says is read, or it might wait for that."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            for stream in (process.stdout, process.stderr):
+                while await _pipe(stream).read(65_536):
+                    pass
+            await process.wait()
+    return process.returncode is not None
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

@@ -1,0 +1,85 @@
+"""What the policy would say to a call, for people who ask before anything happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from nanobot.errors import ToolArgumentsError, UsageError
+from nanobot.messages import Address, Role
+from nanobot.tools.base import CallContext
+from nanobot.tools.policy import Verdict
+
+if TYPE_CHECKING:
+    from nanobot.tools.registry import ToolRegistry
+
+_OPTIONS = ("role", "channel", "chat", "tainted")
+_ROLES = tuple(str(role) for role in Role)
+_YES = ("yes", "true", "on", "1")
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict (allow, ask or deny) with the rule that decided and its reason."""
+
+    tool: str
+    arguments: str
+    verdict: Verdict
+    rule: str
+    because: str
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as somebody writes it down: `text` is JSON, or the tool's first argument; options may
+    stand behind it as name=value."""
+
+    tool: str
+    text: str = ""
+    role: str = "owner"
+    channel: str = ""
+    chat: str = ""
+    tainted: bool = False
+
+
+async def explain(tools: ToolRegistry, asked: Asked) -> Explained:
+    """The verdict. Raises UsageError for a call that could not be made at all."""
+    asked = _with_options(asked)
+    if asked.role not in _ROLES:
+        raise UsageError(f"role: {asked.role[:40]!r} is not one of {', '.join(_ROLES)}")
+    names = tools.arguments_of(asked.tool)
+    text = asked.text.strip()
+    if text and not text.startswith("{"):
+        text = msgspec.json.encode(dict.fromkeys(names[:1], text)).decode()
+    try:
+        tools.check(asked.tool, text)
+    except ToolArgumentsError as error:
+        raise UsageError(f"{asked.tool}: {error}") from None
+    context = CallContext(
+        run_id="",
+        session_key="",
+        address=Address(asked.channel, asked.chat),
+        sender_id="",
+        role=Role(asked.role),
+        key="",
+        tainted=asked.tainted,
+    )
+    judged = await tools.judge(asked.tool, text, context)
+    return Explained(
+        tool=asked.tool,
+        arguments=text or "{}",
+        verdict=judged.verdict,
+        rule=judged.rule,
+        because=judged.why,
+    )
+
+
+def _with_options(asked: Asked) -> Asked:
+    """With what stands behind the arguments."""
+    text, found = asked.text.rstrip(), dict[str, str | bool]()
+    while True:
+        before, _, last = text.rpartition(" ")
+        name, equals, value = last.partition("=")
+        if not equals or name not in _OPTIONS:
+            return msgspec.structs.replace(asked, text=text, **found)
+        found.setdefault(name, value.lower() in _YES if name == "tainted" else value)
+        text = before.rstrip()

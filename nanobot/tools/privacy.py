@@ -1,0 +1,28 @@
+"""What is the owners' alone: within reach of the tools in their private conversations, else not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nanobot.tools.base import AnyTool, CallContext, Queued
+from nanobot.workspace.confinement import Roots
+
+
+def kept_apart(
+    made: Callable[[Roots], list[AnyTool]], roots: Roots, apart: Sequence[Path]
+) -> list[AnyTool]:
+    """The tools that `made` gives over roots; to whoever is not an owner alone, what is `apart` is
+    not there."""
+    both = zip(made(roots), made(roots.without(apart)), strict=True)
+    return [_either(alone, shared) for alone, shared in both]
+
+
+def _either(alone: AnyTool, shared: AnyTool) -> AnyTool:
+    async def run(args: Any, context: CallContext) -> str | Queued:
+        return await (alone if context.alone else shared).run(args, context)
+
+    return msgspec.structs.replace(alone, run=run)

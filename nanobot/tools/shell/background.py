@@ -1,0 +1,278 @@
+"""Commands that go on while the conversation does: started by exec, read and fed by `process`, and
+reported to their session when they end.
+
+A command belongs to this process and dies with it. Which were running is kept in the store, so that
+the next start says once that they are lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.errors import StoreError, ToolError
+from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
+from nanobot.ports import Clock
+from nanobot.session.inbox import Admission
+from nanobot.text import clean, shorten
+from nanobot.tools.base import CallContext
+from nanobot.tools.shell.capture import Capture, kill
+from nanobot.tools.shell.sandbox import Sandbox
+
+MAX_RUNNING = 16
+MAX_OF_SESSION = 4
+_KEEP_BYTES = 40_000
+_FLOOD_BYTES = 1024 * 1024 * 1024
+_TAIL_CHARS = 2_000
+_COMMAND_CHARS = 200
+_REMEMBERED = 64
+_STORE_RETRY_SECONDS = 2.0
+_LOST_AFTER_SECONDS = 120.0
+_BEAT_SECONDS = 30.0
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """A command in the background, and for whom it runs."""
+
+    id: int
+    session_key: str
+    address: Address
+    sender_id: str
+    role: Role
+    command: str
+
+
+class BackgroundRecords(Protocol):
+    """Which commands are running, so that a crash does not hide that they were."""
+
+    async def started(self, command: Started) -> int:
+        """Keep it; returns its id."""
+        ...
+
+    async def ended(self, identity: int) -> None:
+        """It ended, and its session was told."""
+        ...
+
+    async def beat(self) -> None:
+        """This process is alive, and so are its commands."""
+        ...
+
+    async def lost(self, silent_for: float) -> list[Started]:
+        """Commands whose process is gone: of another life of this home, or of one that has not
+        beaten for so many seconds."""
+        ...
+
+
+class _Command:
+    """One of them, from its start until it is forgotten."""
+
+    def __init__(self, started: Started, process: Process) -> None:
+        self.started = started
+        self.process = process
+        self.capture = Capture(process, _KEEP_BYTES, _FLOOD_BYTES)
+        self.seen = 0
+        self.stopped_by = ""
+        self.done = asyncio.Event()
+
+    @property
+    def state(self) -> str:
+        if not self.done.is_set():
+            return "running"
+        if self.stopped_by:
+            return f"stopped by {self.stopped_by}"
+        return f"ended with exit code {self.process.returncode}"
+
+
+class Background:
+    """The background commands of one gateway. `serving()` is their life: at its end they are
+    killed, and told as lost at the next start."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        workspace: Path,
+        bus: Bus,
+        records: BackgroundRecords,
+        clock: Clock,
+        max_seconds: float,
+    ) -> None:
+        self._sandbox = sandbox
+        self._workspace = workspace
+        self._bus = bus
+        self._records = records
+        self._clock = clock
+        self._max_seconds = max_seconds
+        self._commands: dict[int, _Command] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Commands may be started within."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            beating = tasks.create_task(self._beat(), name="background commands: beat")
+            try:
+                yield
+            finally:
+                self._tasks = None
+                beating.cancel()
+                for command in self._running():
+                    command.stopped_by = "the end of the gateway"
+                    kill(command.process)
+
+    async def start(self, command: str, context: CallContext, *, network: bool, bare: bool) -> int:
+        """Start a command; returns its id. Raises ToolError when too many run already, or it cannot
+        be started."""
+        if self._tasks is None:
+            raise ToolError("nothing can run in the background here: the gateway is not serving")
+        running = self._running()
+        of_session = sum(one.started.session_key == context.session_key for one in running)
+        if len(running) >= MAX_RUNNING or of_session >= MAX_OF_SESSION:
+            raise ToolError(
+                f"{of_session} commands of this conversation run in the background already "
+                f"(at most {MAX_OF_SESSION}, {MAX_RUNNING} in all): stop one first"
+            )
+        started = Started(
+            id=0,
+            session_key=context.session_key,
+            address=context.address,
+            sender_id=context.sender_id,
+            role=context.role,
+            command=command[:_COMMAND_CHARS],
+        )
+        identity = await self._records.started(started)
+        started = msgspec.structs.replace(started, id=identity)
+        sandbox = self._sandbox if context.alone else self._sandbox.shared()
+        sandbox = sandbox.bare() if bare else sandbox
+        try:
+            process = await sandbox.start(command, self._workspace, network=network)
+        except BaseException:
+            await self._records.ended(identity)
+            raise
+        found = self._commands[identity] = _Command(started, process)
+        self._tasks.create_task(self._follow(found), name=f"background command {identity}")
+        self._forget_old()
+        return identity
+
+    def lines(self, session_key: str) -> list[str]:
+        """The commands of a session with their states, the oldest first."""
+        return [
+            f"#{one.started.id} {one.state}: {one.started.command}"
+            for one in self._commands.values()
+            if one.started.session_key == session_key
+        ]
+
+    async def output(self, identity: int, session_key: str, wait: float) -> str:
+        """What a command has printed (both ends of it), after at most `wait` seconds for its end.
+        Raises ToolError."""
+        found = self._of(identity, session_key)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                await found.done.wait()
+        news = found.capture.total - found.seen
+        found.seen = found.capture.total
+        text = clean(found.capture.text()).rstrip("\n")
+        return f"{text or '(no output)'}\n[#{identity} {found.state}; {news} new bytes]"
+
+    async def feed(self, identity: int, session_key: str, text: str, *, end: bool) -> None:
+        """Write to a command's standard input, and close it if that was the `end`. Raises
+        ToolError."""
+        found = self._of(identity, session_key)
+        stdin = found.process.stdin
+        if found.done.is_set() or stdin is None or stdin.is_closing():
+            raise ToolError(f"#{identity} takes no more input: it is {found.state}")
+        try:
+            stdin.write(text.encode("utf-8", "replace"))
+            async with asyncio.timeout(5):
+                await stdin.drain()
+            if end:
+                stdin.close()
+        except (OSError, TimeoutError) as error:
+            raise ToolError(f"#{identity} does not read its input ({error})") from error
+
+    def stop(self, identity: int, session_key: str, by: str) -> None:
+        """Kill a command with everything it has started. Raises ToolError."""
+        found = self._of(identity, session_key)
+        if not found.done.is_set():
+            found.stopped_by = by
+            kill(found.process)
+
+    def _of(self, identity: int, session_key: str) -> _Command:
+        found = self._commands.get(identity)
+        if found is None or found.started.session_key != session_key:
+            mine = "\n".join(self.lines(session_key)) or "none"
+            raise ToolError(f"there is no background command #{identity} here; there are:\n{mine}")
+        return found
+
+    def _running(self) -> list[_Command]:
+        return [one for one in self._commands.values() if not one.done.is_set()]
+
+    def _forget_old(self) -> None:
+        over = len(self._commands) - _REMEMBERED
+        for identity in [i for i, one in self._commands.items() if one.done.is_set()][
+            : max(over, 0)
+        ]:
+            del self._commands[identity]
+
+    async def _follow(self, command: _Command) -> None:
+        """Read a command's output to its end, then tell its session."""
+        process = command.process
+        with boundary(f"background command {command.started.id}"):
+            try:
+                async with asyncio.timeout(self._max_seconds):
+                    await command.capture.until_end()
+                    await process.wait()
+            except TimeoutError:
+                command.stopped_by = f"the limit of {self._max_seconds:g} s"
+            finally:
+                kill(process)
+            await process.wait()
+        command.done.set()
+        if self._tasks is None:
+            return  # the gateway ends: the next start tells of it
+        output = shorten(
+            clean(command.capture.text()), _TAIL_CHARS, "Read the rest with `process`."
+        )
+        await self._tell(command.started, f"{command.state}.\nIts output:\n{output or '(none)'}")
+
+    async def _tell(self, command: Started, text: str) -> None:
+        """Publish how it ended, until the store takes it; the same end is never told twice."""
+        message = InboundMessage(
+            address=command.address,
+            message_id=f"command:{command.id}",
+            dedupe_key=f"command:{command.id}",
+            sender=Sender(command.sender_id, "background command"),
+            text=f"Background command #{command.id} (`{command.command}`) {text}",
+            sent_at=self._clock.now(),
+            origin=Origin.EVENT,
+        )
+        told = Admission(message=message, session_key=command.session_key, role=command.role)
+        while True:
+            try:
+                await self._bus.admit(command.address.channel, [told])
+                await self._records.ended(command.id)
+            except StoreError as error:
+                logger.error("the end of command {} waits for the store: {}", command.id, error)
+                await self._clock.sleep(_STORE_RETRY_SECONDS)
+            else:
+                return
+
+    async def _beat(self) -> None:
+        """Say that this process lives, and of which commands the process does not."""
+        while True:
+            with boundary("background commands"):
+                for command in await self._records.lost(_LOST_AFTER_SECONDS):
+                    why = "is lost: nanobot was stopped or restarted while it ran. It may have done"
+                    await self._tell(command, f"{why} part of its work.")
+                if self._running():
+                    await self._records.beat()
+            await self._clock.sleep(_BEAT_SECONDS)

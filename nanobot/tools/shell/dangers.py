@@ -1,0 +1,263 @@
+"""Commands that nobody should run without being asked: what they would do, in words for a person.
+
+Judged on the parsed command line (`commandline`), so that quoting, variables, wrappers and inner
+shells hide nothing. It is a seat belt for honest mistakes and injected commands, not a wall: the
+wall is the sandbox.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from nanobot.tools.shell.commandline import SHELLS, Call, CommandLine, parse
+
+
+class Danger(msgspec.Struct, frozen=True):
+    """One thing that is dangerous about a command line. `kind` is a word of KINDS."""
+
+    kind: str
+    why: str
+
+
+KINDS = (
+    "bomb",
+    "delete",
+    "disk",
+    "download",
+    "hidden",
+    "permissions",
+    "power",
+    "privileged",
+    "reverse",
+    "system",
+    "unclear",
+)
+
+_ALL = frozenset({"/", "~", "/*", "~/*", "..", "../*", "../..", ".", "*", "./*", ".*"})
+_HERE = frozenset({".", "*", "./*"})
+_SYSTEM = frozenset(
+    {"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root"}
+    | {"/sbin", "/srv", "/sys", "/usr", "/var"}
+)
+_DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|md|dm-|mapper/|disk/|mem|kmem|port|sg)")
+_INTERPRETERS = SHELLS | {"python", "perl", "ruby", "node", "php", "lua", "osascript", "pwsh"}
+_VERSIONED = re.compile(r"[\d.]+$")
+_DOWNLOADERS = frozenset({"curl", "wget", "fetch", "aria2c", "http", "https", "lynx", "w3m"})
+_DECODERS = frozenset({"base64", "base32", "xxd", "uudecode", "openssl", "gpg", "rev", "tr"})
+_FORMATTERS = frozenset(
+    {"badblocks", "blkdiscard", "cfdisk", "cryptsetup", "fdisk", "gdisk", "hdparm", "lvremove"}
+    | {"mdadm", "mkswap", "parted", "pvremove", "sfdisk", "sgdisk", "vgremove", "wipefs"}
+)
+_POWER = frozenset({"shutdown", "reboot", "halt", "poweroff", "telinit", "kexec"})
+_SYSTEMD = frozenset({"poweroff", "reboot", "halt", "kexec", "emergency", "rescue", "suspend"})
+_KERNEL = frozenset({"insmod", "rmmod", "modprobe", "sysctl", "setenforce", "pivot_root", "mount"})
+_ACCOUNTS = frozenset(
+    {"adduser", "chpasswd", "chsh", "deluser", "groupadd", "passwd", "useradd", "userdel"}
+    | {"usermod", "visudo"}
+)
+_WRITERS = frozenset({"tee", "cp", "mv", "install", "ln", "dd", "truncate", "shred", "sed"})
+
+
+def dangers(command: str) -> tuple[Danger, ...]:
+    """What is dangerous about a command line, each thing once; empty when nothing is known to be.
+
+    A line that is not valid shell is `unclear`: nobody knows what it would do."""
+    line = parse(command)
+    return tuple(dict.fromkeys(_found(line)))
+
+
+def _found(line: CommandLine) -> Iterator[Danger]:
+    for why in line.bombs:
+        yield Danger("bomb", why)
+    for call in line.calls:
+        for judge in _JUDGES:
+            yield from judge(call)
+    if line.unclear:
+        yield Danger("unclear", "it is not valid shell, or nested too deeply to be understood")
+
+
+def _place(word: str) -> str:
+    """A path as far as it can be told without looking: dots resolved, no slash at its end."""
+    if not word or word in _ALL:
+        return word
+    return posixpath.normpath(word) if word.startswith(("/", "~")) else word.rstrip("/") or word
+
+
+def _broad(word: str) -> bool:
+    """Whether a path names everything, a whole home, or a folder of the system."""
+    place = _place(word).replace("//", "/")
+    stem = place.removesuffix("/*").removesuffix("/.*") or "/"
+    return place in _ALL or stem in _SYSTEM or stem in _ALL or place.startswith("~root")
+
+
+def _of_system(word: str) -> bool:
+    """Whether a path lies in a folder that belongs to the system."""
+    place = _place(word)
+    return any(
+        place == root or place.startswith(f"{root}/")
+        for root in ("/etc", "/usr", "/bin", "/sbin", "/lib", "/boot", "/sys", "/proc/sys")
+    )
+
+
+def _has(call: Call, short: str, *long: str) -> bool:
+    """Whether an option is given, alone, within a cluster (`-rf`), or by its long name."""
+    for word in call.arguments:
+        if word.startswith("--"):
+            if word.split("=")[0] in long:
+                return True
+        elif short and word.startswith("-") and short in word:
+            return True
+    return False
+
+
+def _operands(call: Call) -> list[str]:
+    return [word for word in call.arguments if not word.startswith("-")]
+
+
+def _deletes(call: Call) -> Iterator[Danger]:
+    deep = call.name == "srm" or any(_has(call, letter, "--recursive") for letter in "rR")
+    if call.name in ("rm", "srm") and deep:
+        for word in filter(_broad, _operands(call)):
+            yield Danger("delete", f"it deletes {word} and all below it")
+        if any(word.computed for word in call.words[1:]):
+            yield Danger("delete", "it deletes a folder whose name only running tells")
+    if call.name == "crontab" and _has(call, "r"):
+        yield Danger("delete", "it removes every cron job")
+
+
+def _empties(call: Call) -> Iterator[Danger]:
+    operands = _operands(call)
+    if call.name == "find" and "-delete" in call.arguments:
+        targets, does = operands[:1], "deletes what it finds below"
+    elif call.name == "mv":
+        targets, does = operands[:-1], "moves"
+    elif call.name == "rsync" and _has(call, "", "--delete"):
+        targets, does = operands, "empties"
+    else:
+        return
+    for word in targets:
+        if _broad(word) and word not in _HERE:
+            yield Danger("delete", f"it {does} {word}")
+
+
+def _writes_disks(call: Call) -> Iterator[Danger]:
+    formats = call.name.split(".")[0] == "mkfs" or (call.name in _FORMATTERS and _operands(call))
+    if formats:
+        yield Danger("disk", f"{call.name} changes disks")
+    targets = [word.text for word in call.writes]
+    if call.name == "dd":
+        targets += [word[3:] for word in call.arguments if word.startswith("of=")]
+    elif call.name in _WRITERS:
+        targets += _operands(call)
+    for target in filter(_DEVICE.match, targets):
+        yield Danger("disk", f"it writes onto {target}")
+
+
+def _runs_downloads(call: Call) -> Iterator[Danger]:
+    if _VERSIONED.sub("", call.name) not in _INTERPRETERS | {"eval", "source", "."}:
+        return
+    feeding = list(_feeding(call))
+    for fed in feeding:
+        if fed.name in _DOWNLOADERS:
+            yield Danger("download", f"it runs what {fed.name} downloads, unread")
+        if fed.name in _DECODERS and _decodes(fed):
+            yield Danger("hidden", f"it runs what {fed.name} decodes, unread")
+
+
+def _feeding(call: Call) -> Iterator[Call]:
+    for fed in call.fed:
+        yield fed
+        yield from _feeding(fed)
+
+
+def _decodes(call: Call) -> bool:
+    return call.name in ("rev", "tr", "uudecode") or any(
+        _has(call, short, long)
+        for short, long in (("d", "--decode"), ("D", "--decrypt"), ("r", "--revert"))
+    )
+
+
+def _changes_permissions(call: Call) -> Iterator[Danger]:
+    if call.name in ("chmod", "chown", "chgrp", "setfacl") and _has(call, "R", "--recursive"):
+        for word in _operands(call)[1:]:
+            if _broad(word) and word not in _HERE:
+                yield Danger("permissions", f"it changes who may do what in all of {word}")
+    if call.name == "chmod" and any(
+        re.fullmatch(r"[ugoa]*\+[rwx]*s|[2-7][0-7]{3}", word) for word in _operands(call)[:1]
+    ):
+        yield Danger("permissions", "it lets a program run with another user's rights")
+
+
+def _cuts_power(call: Call) -> Iterator[Danger]:
+    if call.name in _POWER or (call.name == "init" and set(call.arguments) & {"0", "6"}):
+        yield Danger("power", f"{call.name} stops the machine")
+    if call.name == "systemctl" and set(call.arguments) & _SYSTEMD:
+        yield Danger("power", "it stops the machine")
+    if call.name in ("kill", "pkill", "killall", "killall5") and (
+        call.name == "killall5" or call.arguments[-1:] in (("-1",), ("1",))
+    ):
+        yield Danger("power", "it kills every process it can")
+
+
+def _changes_system(call: Call) -> Iterator[Danger]:
+    if call.name in _KERNEL and (call.name != "mount" or _operands(call)):
+        yield Danger("system", f"{call.name} changes the running system")
+    if call.name in _ACCOUNTS:
+        yield Danger("system", f"{call.name} changes who may log in")
+    if call.name in ("iptables", "nft", "ufw") and (
+        set(call.arguments) & {"-F", "--flush", "flush", "disable", "reset"}
+    ):
+        yield Danger("system", "it opens the firewall")
+    targets = [word.text for word in call.writes]
+    if call.name == "tee":
+        targets += _operands(call)
+    elif call.name in ("cp", "mv", "install", "ln", "truncate") or (
+        call.name == "sed" and _has(call, "i", "--in-place")
+    ):
+        targets += _operands(call)[-1:]
+    for target in filter(_of_system, targets):
+        yield Danger("system", f"it writes to {target}")
+
+
+def _reaches_out(call: Call) -> Iterator[Danger]:
+    net = re.compile(r"/dev/(tcp|udp)/")
+    if any(net.match(word.text) for word in call.writes):
+        yield Danger("reverse", "it connects a shell to another machine")
+    if call.name in ("nc", "ncat", "netcat", "socat"):
+        words = " ".join(call.arguments)
+        if _has(call, "e", "--exec", "--sh-exec") or "exec:" in words.lower():
+            yield Danger("reverse", "it hands a shell to another machine")
+        elif any(_VERSIONED.sub("", fed.name) in _INTERPRETERS for fed in _feeding(call)):
+            yield Danger("reverse", "it connects a shell to another machine")
+
+
+def _takes_privileges(call: Call) -> Iterator[Danger]:
+    if call.name in ("docker", "podman", "nerdctl"):
+        words = " ".join(call.arguments)
+        if "--privileged" in words or re.search(r"(-v|--volume[ =])\s?/:|source=/,|src=/,", words):
+            yield Danger("privileged", "it starts a container that owns the machine")
+    if call.name in ("nsenter", "debugfs"):
+        yield Danger("privileged", f"{call.name} reaches out of every sandbox")
+
+
+def _hides(call: Call) -> Iterator[Danger]:
+    if call.words and call.words[0].computed and any(map(_broad, call.arguments)):
+        yield Danger("hidden", "the program is computed and its target is everything")
+
+
+_JUDGES: tuple[Callable[[Call], Iterator[Danger]], ...] = (
+    _deletes,
+    _empties,
+    _writes_disks,
+    _runs_downloads,
+    _changes_permissions,
+    _cuts_power,
+    _changes_system,
+    _reaches_out,
+    _takes_privileges,
+    _hides,
+)

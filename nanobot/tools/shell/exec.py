@@ -1,0 +1,168 @@
+"""The tool that runs commands: in the sandbox, or without it if a person agreed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from signal import Signals
+from typing import Annotated, Literal
+
+import msgspec
+
+from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
+from nanobot.text import MAX_RESULT_CHARS, clean, shorten
+from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.shell.dangers import dangers
+from nanobot.tools.shell.process import Running
+from nanobot.tools.shell.sandbox import Outcome, Sandbox
+
+DEFAULT_SECONDS = 60.0
+MAX_SECONDS = 600.0
+# The kernel takes 128 KiB for one argument of a program.
+MAX_COMMAND_BYTES = 100_000
+# Beyond the command's own time: starting, killing, reading what is left.
+_GRACE_SECONDS = 30.0
+_NOTES = 200
+_REST = "Send the output to a file and read that, or filter it."
+
+
+class Exec(msgspec.Struct, frozen=True):
+    """Arguments of exec."""
+
+    command: Annotated[str, msgspec.Meta(min_length=1, description="A shell command line")]
+    timeout: (
+        Annotated[float, msgspec.Meta(gt=0, le=MAX_SECONDS, description="Seconds, at most 600")]
+        | None
+    ) = None
+    background: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Return at once; `process` reads its output, and you are told of its end"
+        ),
+    ] = False
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """How commands run. `walls`: "required" refuses them where the sandbox does not work, "wanted"
+    runs them there if a person agreed to it, "off" always runs them bare, which a person has to
+    agree to. `result_chars` is how much of their output is shown."""
+
+    walls: Literal["required", "wanted", "off"] = "wanted"
+    network: bool = True
+    timeout: float = DEFAULT_SECONDS
+    result_chars: int = MAX_RESULT_CHARS
+
+
+class _Shell:
+    def __init__(
+        self, sandbox: Sandbox, workspace: Path, terms: Terms, background: Running | None
+    ) -> None:
+        self._sandbox = sandbox
+        self._workspace = workspace
+        self._terms = terms
+        self._background = background
+        self._room = max(terms.result_chars - _NOTES, 1)
+
+    async def run(self, args: Exec, context: CallContext) -> str:
+        size = len(args.command.encode("utf-8", "replace"))
+        if "\0" in args.command or size > MAX_COMMAND_BYTES:
+            raise ToolArgumentsError(
+                f"command: at most {MAX_COMMAND_BYTES:,} bytes and no NUL; "
+                "write a long script to a file and run that"
+            )
+        # What came from outside may be what wrote this command: it must not send anything home.
+        network = self._terms.network and (context.approved or not context.tainted)
+        bare = await self._bare(context, network=network)
+        if not args.background:
+            sandbox = self._sandbox if context.alone else self._sandbox.shared()
+            return await self._wait(args, sandbox.bare() if bare else sandbox, network=network)
+        if self._background is None:
+            raise ToolDenied("nothing can run in the background here")
+        number = await self._background.start(args.command, context, network=network, bare=bare)
+        return f"Started in the background as #{number}. You are told when it ends."
+
+    @staticmethod
+    def danger(args: Exec) -> str:
+        """What the command line would do that nobody should do unasked."""
+        return " and ".join(found.why for found in dangers(args.command))
+
+    async def uncontained(self) -> str | None:
+        """Why a command needs a person's word because of where it runs; None if it does not, or
+        if that would not help."""
+        if self._terms.walls == "required":
+            return None
+        return await self._walls_missing(network=self._terms.network)
+
+    async def _walls_missing(self, *, network: bool) -> str | None:
+        if self._terms.walls == "off":
+            return "it is switched off"
+        return await self._sandbox.probe(network=network)
+
+    async def _bare(self, context: CallContext, *, network: bool) -> bool:
+        """Whether to run without a sandbox, which takes a person's word. Raises ToolDenied."""
+        why = await self._walls_missing(network=network)
+        if why is None:
+            return False
+        if self._terms.walls == "required" or not context.approved:
+            raise ToolDenied(f"commands run only in a sandbox, and {why}")
+        return True
+
+    async def _wait(self, args: Exec, sandbox: Sandbox, *, network: bool) -> str:
+        timeout = args.timeout or self._terms.timeout
+        outcome = await sandbox.run(
+            args.command,
+            self._workspace,
+            network=network,
+            timeout=timeout,
+            # A character is at most four bytes: each end alone fills the room.
+            keep=self._room * 4,
+        )
+        output = shorten(clean(outcome.output), self._room, _REST, outcome.dropped).rstrip("\n")
+        if outcome.timed_out:
+            raise ToolTimeout(
+                f"stopped after {timeout:g} s, with everything it had started. "
+                f"Its output until then:\n{output or '(none)'}"
+            )
+        return f"{output}\n[{_ending(outcome)}]" if output else f"[{_ending(outcome)}; no output]"
+
+
+def _ending(outcome: Outcome) -> str:
+    if outcome.flooded:
+        return f"killed: too much output. {_REST}"
+    code = outcome.exit_code or 0
+    try:
+        return (
+            f"exit code {code}, {Signals(code - 128).name}" if code > 128 else f"exit code {code}"
+        )
+    except ValueError:
+        return f"exit code {code}"
+
+
+def exec_tool(
+    sandbox: Sandbox,
+    workspace: Path,
+    terms: Terms = Terms(),  # noqa: B008 - frozen
+    background: Running | None = None,
+) -> Tool[Exec]:
+    """The tool exec. Where the sandbox does not work every call is denied, with the remedy, unless
+    a person agreed to it.
+
+    The result is the output (stdout and stderr as they came) and how the command ended; a failing
+    command is a result, one that takes too long is a ToolTimeout. A run that has seen content from
+    outside has no network, unless a person agreed to the very call.
+    """
+    shell = _Shell(sandbox, workspace, terms, background)
+    net = "the network open" if terms.network else "there is no network"
+    return Tool(
+        name="exec",
+        description=(
+            "Run a shell command in the workspace, in a sandbox: the workspace is writable, the "
+            f"system read-only, {net}. What it leaves running is killed when it ends."
+        ),
+        args=Exec,
+        run=shell.run,
+        effect=Effect.WORLD,
+        timeout=MAX_SECONDS + _GRACE_SECONDS,
+        rest=_REST,
+        uncontained=shell.uncontained,
+        danger=shell.danger,
+    )

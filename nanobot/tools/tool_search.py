@@ -1,0 +1,113 @@
+"""The tools that find and call tools which the prompt does not list: there are too many of them, or
+they came after it was written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from nanobot.errors import ToolArgumentsError
+from nanobot.messages import Role
+from nanobot.providers.base import ToolSpec
+from nanobot.text import MAX_RESULT_CHARS, shorten
+from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
+from nanobot.tools.foreign_schema import CALL_TOOL
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.untrusted import FRAME_CHARS, untrusted
+
+MOST = 8
+"""Tools that one search tells in full."""
+_WORD = re.compile(r"[a-z0-9]+")
+_NAME_COUNTS = 3
+
+
+class Find(msgspec.Struct, frozen=True):
+    """Arguments of find_tools."""
+
+    query: Annotated[str, msgspec.Meta(description="What it should do, in a few words")] = ""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """Arguments of call_tool."""
+
+    name: Annotated[str, msgspec.Meta(description="Its name, as find_tools gives it")]
+    arguments: Annotated[dict[str, Any], msgspec.Meta(description="What that tool takes")] = {}
+
+
+def finding_tools(
+    registry: ToolRegistry, sources: Sequence[str], roles: frozenset[Role]
+) -> list[AnyTool]:
+    """find_tools and call_tool over the lazy tools of a registry, which are from these sources.
+    Their own texts never change, whatever tools come and go."""
+
+    async def find(args: Find, context: CallContext) -> str:
+        known = registry.lazy(context.role)
+        found = _best(known, args.query)
+        room = MAX_RESULT_CHARS - FRAME_CHARS
+        if found:
+            text = "\n\n".join(map(_told, found))
+        else:
+            text = "\n".join(spec.name for spec in known) or "(no server is connected now)"
+        note = f"{len(known)} tools in all. Call one with {CALL_TOOL}, or by its name."
+        return untrusted(shorten(text, room, "Search more narrowly."), "MCP servers", note)
+
+    async def call(_: Call, __: CallContext) -> str:
+        # A call that can be understood is replaced by the one it stands for before it gets here.
+        raise ToolArgumentsError("name: the name of another tool, as find_tools gives it")
+
+    listed = ", ".join(sources)
+    return [
+        Tool(
+            name="find_tools",
+            description=(
+                "Find tools that are not listed here, with what they take; without a query, all "
+                f"their names. They belong to these MCP servers: {listed}."
+            ),
+            args=Find,
+            run=find,
+            effect=Effect.NONE,
+            allowed=roles,
+            taints=True,
+        ),
+        Tool(
+            name=CALL_TOOL,
+            description="Call a tool that is not listed here, one that find_tools has told.",
+            args=Call,
+            run=call,
+            effect=Effect.NONE,
+            allowed=roles,
+        ),
+    ]
+
+
+def _best(known: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
+    """Those that share words with the query, the most first; a part of a word is better than
+    nothing."""
+    wanted = set(_WORD.findall(query.lower()))
+    scored = [(_score(spec, wanted), spec) for spec in known]
+    best = sorted((one for one in scored if one[0]), key=lambda one: (-one[0], one[1].name))
+    return [spec for _, spec in best[:MOST]]
+
+
+def _score(spec: ToolSpec, wanted: set[str]) -> int:
+    name, text = spec.name.lower(), spec.description.lower()
+    names, words = set(_WORD.findall(name.replace("_", " "))), set(_WORD.findall(text))
+    score = 0
+    for word in wanted:
+        if word in names:
+            score += 2 * _NAME_COUNTS
+        elif word in words:
+            score += 2
+        elif len(word) > _NAME_COUNTS - 1 and word in name:
+            score += _NAME_COUNTS
+        elif len(word) > _NAME_COUNTS and word in text:
+            score += 1
+    return score
+
+
+def _told(spec: ToolSpec) -> str:
+    schema = msgspec.json.encode(spec.parameters).decode()
+    return f"{spec.name}: {spec.description}\nparameters: {schema}"

@@ -1,0 +1,21 @@
+"""The tools for the web as `[tools.web]` wants them."""
+
+from __future__ import annotations
+
+from nanobot.config.settings.tools import WebToolSettings
+from nanobot.tools.base import AnyTool
+from nanobot.tools.web.addresses import Addresses
+from nanobot.tools.web.fetch import Web, web_fetch_tool
+from nanobot.tools.web.search import engines, web_search_tool
+
+
+def web_tools(settings: WebToolSettings) -> list[AnyTool]:
+    """web_fetch and web_search, unless they are off. Raises ConfigError."""
+    # Read even if nothing is fetched: a wrong entry is told at once.
+    addresses = Addresses(settings.allow_private)
+    tools: list[AnyTool] = []
+    if settings.fetch:
+        tools.append(web_fetch_tool(Web(addresses, settings.proxy)))
+    if settings.search != "off":
+        tools.append(web_search_tool(engines(settings)))
+    return tools

@@ -1,0 +1,330 @@
+"""The book of jobs as people and the model write in it: what they may ask for, and what not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.errors import UsageError
+from nanobot.messages import Address, Origin, Role, RunTerms
+from nanobot.ports import Clock
+from nanobot.triggers.cron.jobs import Job, Jobs, Misfire, OccurrenceView, Overlap, Plan, following
+from nanobot.triggers.cron.schedule import Once, Schedule, coming, moment, parse, split, zone_of
+
+MOST_JOBS = 100
+"""Jobs that somebody may have who is no owner."""
+MOST_OF_OWNERS = 20_000
+MOST_DEPTH = 3
+MOST_TEXT = 20_000
+MOST_PREVIEWED = 1_000
+_NAME_CHARS = 60
+_PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
+
+
+class Asker(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks, as what, in which chat and session. `key` is the same when the same is asked
+    again; `origin` and `run_id` are those of the run that asks, if it is one."""
+
+    role: Role
+    sender_id: str
+    address: Address
+    session_key: str
+    key: str = ""
+    origin: Origin = Origin.USER
+    run_id: str = ""
+    tainted: bool = False
+
+    @property
+    def who(self) -> str:
+        """CHANNEL:ID."""
+        return f"{self.address.channel}:{self.sender_id}"
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody wants of a job. In an edit, None leaves it as it is; see Plan."""
+
+    schedule: str | None = None
+    text: str | None = None
+    zone: str | None = None
+    name: str | None = None
+    to: str | None = None
+    send: bool | None = None
+    session: str | None = None
+    model: str | None = None
+    tools: str | None = None
+    max_iterations: int | None = None
+    misfire: Misfire | None = None
+    window: Annotated[float, Meta(gt=0, le=30 * 86_400)] | None = None
+    overlap: Overlap | None = None
+    jitter: Annotated[float, Meta(ge=0, le=86_400)] | None = None
+    retries: Annotated[int, Meta(ge=0, le=10)] | None = None
+    expires: str | None = None
+
+
+class Book:
+    """The jobs, for whoever may look after them: owners all of them, others their own.
+
+    `changed` is called after every change. What a job's run asks for is held back: it may ask for
+    something to be done once, MOST_DEPTH deep, and for nothing that repeats.
+    """
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        clock: Clock,
+        zone: str,
+        changed: Callable[[], None],
+        channels: Collection[str] = (),
+    ) -> None:
+        self._channels = channels
+        self._jobs = jobs
+        self._clock = clock
+        self._changed = changed
+        try:
+            self.zone = zone_of(zone).key
+        except UsageError:
+            self.zone = "UTC"
+
+    async def add(self, asker: Asker, wish: Wish) -> Job:
+        """Keep a job. Raises UsageError for what cannot be."""
+        now = self._clock.now()
+        zone = zone_of(wish.zone or self.zone).key
+        if wish.schedule is None or not (wish.text or "").strip():
+            raise UsageError("a job needs a schedule, and what is to be done or said.")
+        schedule = parse(wish.schedule, zone, now)
+        depth = await self._depth(asker, schedule)
+        address = self._address(wish.to) if wish.to else asker.address
+        text = _text(wish.text or "")
+        plan = Plan(
+            name=_named(wish.name or _first_words(text)),
+            schedule=schedule.text,
+            zone=zone,
+            anchor=getattr(schedule, "anchor", now),
+            text=text,
+            address=address,
+            session_key=asker.session_key if address == asker.address else str(address),
+            sender_id=asker.sender_id,
+            role=asker.role,
+            by=asker.who,
+            here=address == asker.address,
+            tainted=asker.tainted,
+            depth=depth,
+        )
+        plan = self._wished(plan, wish, now)
+        most = MOST_OF_OWNERS if asker.role is Role.OWNER else MOST_JOBS
+        if not wish.name:
+            plan = await self._free_name(plan)
+        job = await self._jobs.add(plan, self._next(plan, now), asker.key, most)
+        self._changed()
+        return job
+
+    async def edit(self, asker: Asker, which: str, wish: Wish) -> Job:
+        """Change a job; its next time is reckoned from now. Raises UsageError."""
+        self._people_only(asker, "change jobs")
+        job = await self._own(asker, which)
+        now = self._clock.now()
+        plan = job.plan
+        if wish.schedule is not None or wish.zone is not None:
+            zone = zone_of(wish.zone or plan.zone).key
+            schedule = parse(wish.schedule or plan.schedule, zone, now)
+            anchor = getattr(schedule, "anchor", now)
+            plan = msgspec.structs.replace(plan, schedule=schedule.text, zone=zone, anchor=anchor)
+        if wish.text is not None:
+            plan = msgspec.structs.replace(plan, text=_text(wish.text))
+        if wish.name is not None:
+            plan = msgspec.structs.replace(plan, name=_named(wish.name))
+        if wish.to is not None:
+            address = self._address(wish.to)
+            here = address == asker.address
+            key = asker.session_key if here else str(address)
+            plan = msgspec.structs.replace(plan, address=address, session_key=key, here=here)
+        plan = self._wished(plan, wish, now)
+        state = "active" if job.state == "done" else job.state
+        next_at = self._next(plan, now) if state == "active" else None
+        return await self._keep(job, plan=plan, state=state, next_at=next_at)
+
+    async def pause(self, asker: Asker, which: str) -> Job:
+        """Nothing of it is due until it is resumed."""
+        job = await self._own(asker, which)
+        if job.state != "active":
+            raise UsageError(f"the job {job.plan.name} is {job.state}: there is nothing to pause.")
+        return await self._keep(job, state="paused", next_at=None)
+
+    async def resume(self, asker: Asker, which: str) -> Job:
+        """Go on from now; what was to be done once and has passed is done at once."""
+        self._people_only(asker, "resume jobs")
+        job = await self._own(asker, which)
+        if job.state != "paused":
+            raise UsageError(f"the job {job.plan.name} is {job.state}, not paused.")
+        schedule, now = job.plan.when(), self._clock.now()
+        next_at = schedule.at if isinstance(schedule, Once) else self._next(job.plan, now)
+        return await self._keep(job, state="active", next_at=next_at)
+
+    async def remove(self, asker: Asker, which: str) -> Job:
+        """Forget it; what waits of it is dropped."""
+        job = await self._own(asker, which)
+        if job.state == "removed":
+            return job
+        return await self._keep(job, state="removed", next_at=None)
+
+    async def trigger(self, asker: Asker, which: str) -> Job:
+        """Do it now, besides its schedule."""
+        self._people_only(asker, "run jobs")
+        job = await self._own(asker, which)
+        await self._jobs.trigger(job.id, at=None, key=asker.key, text="")
+        self._changed()
+        return job
+
+    async def listed(self, asker: Asker, *, state: str, limit: int) -> list[Job]:
+        """The jobs the asker may look after, those due next first."""
+        by = "" if asker.role is Role.OWNER else asker.who
+        return await self._jobs.listed(state=state, by=by, limit=limit)
+
+    async def history(self, which: str, limit: int) -> list[OccurrenceView]:
+        """What became of a job's times ("": of every job's), the latest first."""
+        job_id = (await self._jobs.found(which)).id if which else None
+        return await self._jobs.history(job_id=job_id, limit=limit)
+
+    def preview(self, text: str, zone: str, begin: str, count: int) -> list[float]:
+        """When something would be due from a time on (ISO 8601; "": now)."""
+        zone = zone_of(zone or self.zone).key
+        start = moment(begin, zone) if begin else self._clock.now()
+        return coming(parse(text, zone, start), start, min(count, MOST_PREVIEWED))
+
+    async def found(self, asker: Asker, which: str) -> Job:
+        """A job that the asker may look after. Raises UsageError."""
+        return await self._own(asker, which)
+
+    async def _own(self, asker: Asker, which: str) -> Job:
+        job = await self._jobs.found(which)
+        if asker.role is not Role.OWNER and job.plan.by != asker.who:
+            raise UsageError(f"there is no job {which[:60]!r} of yours.")
+        if job.state == "system":
+            raise UsageError(f"{job.plan.name} belongs to the gateway: config.toml changes it.")
+        return job
+
+    async def _keep(
+        self, job: Job, *, state: str, next_at: float | None, plan: Plan | None = None
+    ) -> Job:
+        changed = msgspec.structs.replace(job, state=state, next_at=next_at, plan=plan or job.plan)
+        await self._jobs.changed(changed)
+        self._changed()
+        return changed
+
+    def _people_only(self, asker: Asker, what: str) -> None:
+        if asker.origin not in _PEOPLE:
+            raise UsageError(f"the run of a job may not {what}: only people may.")
+
+    async def _depth(self, asker: Asker, schedule: Schedule) -> int:
+        """How many jobs led to this one. Raises UsageError where that would have no end."""
+        if asker.origin in _PEOPLE:
+            return 0
+        if not isinstance(schedule, Once):
+            raise UsageError(
+                "what happens by itself may not make something that repeats: give it a time, as "
+                "in `+2h`, or tell the person, who can ask for it."
+            )
+        depth = await self._jobs.depth(asker.run_id) + 1
+        if depth > MOST_DEPTH:
+            raise UsageError(
+                f"{MOST_DEPTH} jobs made each other already; that is as far as it goes."
+            )
+        return depth
+
+    def _address(self, text: str) -> Address:
+        channel, colon, chat = text.strip().partition(":")
+        if not colon or not channel or not chat:
+            raise UsageError(
+                f"to: {text[:60]!r} is no chat: write CHANNEL:CHAT, as in telegram:1001."
+            )
+        if self._channels and channel not in self._channels:
+            known = ", ".join(sorted(self._channels))
+            raise UsageError(f"to: no channel {channel[:60]!r} is on; there are {known}.")
+        return Address(channel, chat)
+
+    def _wished(self, plan: Plan, wish: Wish, now: float) -> Plan:
+        """The plan with the rest of what is wished."""
+        given = {
+            name: getattr(wish, name)
+            for name in ("send", "session", "misfire", "window", "overlap", "jitter", "retries")
+            if getattr(wish, name) is not None
+        }
+        if given.get("session", plan.session) not in {"own", "chat"}:
+            raise UsageError("session: `own` (every run begins anew) or `chat` (in the chat's).")
+        if wish.expires is not None:
+            end = parse(wish.expires, plan.zone, now) if wish.expires else None
+            if end is not None and not isinstance(end, Once):
+                raise UsageError("expires: a time, as in 2026-12-24T18:00 or +30d.")
+            given["expires_at"] = end.at if end is not None else None
+        plan = msgspec.structs.replace(plan, **given)
+        return msgspec.structs.replace(plan, terms=_terms(plan, wish))
+
+    def _next(self, plan: Plan, now: float) -> float:
+        found = following(plan, now)
+        if found is None:
+            raise UsageError("it would never be due: it expires, or has passed, before.")
+        return found
+
+    async def _taken(self, name: str) -> bool:
+        try:
+            await self._jobs.found(name)
+        except UsageError:
+            return False
+        return True
+
+    async def _free_name(self, plan: Plan) -> Plan:
+        """A name made of the text may be taken; a number behind it makes it another."""
+        name, number = plan.name, 2
+        while await self._taken(name):
+            name, number = f"{plan.name} {number}", number + 1
+        return msgspec.structs.replace(plan, name=name)
+
+
+def in_text(text: str) -> tuple[str, str]:
+    """The schedule at the head of a text, and what is to be done. Raises UsageError."""
+    schedule, rest = split(text)
+    if not schedule or not rest:
+        raise UsageError(
+            "write the schedule and then what is to be done, as in `0 9 * * 1-5 What is new?`, "
+            "`every 2 hours Look at the builds` or `+20m Remind me of the tea`."
+        )
+    return schedule, rest
+
+
+def _terms(plan: Plan, wish: Wish) -> RunTerms:
+    """A run in a session of its own sees nothing of those before it, and its answer is posted."""
+    old, own = plan.terms, plan.session == "own"
+    tools = old.tools
+    if wish.tools is not None:
+        names = tuple(name for name in wish.tools.replace(",", " ").split() if name)
+        tools = None if names == ("all",) or not names else () if names == ("none",) else names
+    return msgspec.structs.replace(
+        old,
+        direct=own,
+        history=() if own else None,
+        model=old.model if wish.model is None else wish.model,
+        tools=tools,
+        max_iterations=wish.max_iterations or old.max_iterations,
+    )
+
+
+def _text(text: str) -> str:
+    if not text.strip() or len(text) > MOST_TEXT:
+        raise UsageError(f"what is to be done has 1 to {MOST_TEXT:,} characters.")
+    return text.strip()
+
+
+def _named(name: str) -> str:
+    plain = " ".join(name.split())
+    if not plain or len(plain) > _NAME_CHARS or plain.isdigit():
+        raise UsageError(f"a job's name has 1 to {_NAME_CHARS} characters and is no number.")
+    return plain
+
+
+def _first_words(text: str) -> str:
+    plain = " ".join(text.split())
+    short = plain if len(plain) <= 40 else plain[:40].rsplit(" ", 1)[0]
+    return f"job {short}" if short.isdigit() else short

@@ -1,0 +1,99 @@
+"""Hours of a day, as from 22:00 to 08:00 by the clocks of a zone.
+
+Where clocks change, no reading of the clocks is left out: hours begin when their beginning comes
+for the first time and end when their end does for the last; a time that clocks jump over is the end
+of the gap.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from nanobot.errors import ConfigError, UsageError
+from nanobot.triggers.cron.schedule import zone_of
+
+_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
+_DAY = timedelta(days=1)
+
+
+class Hours(msgspec.Struct, frozen=True):
+    """From `begin` to `end`, in minutes of the day; over midnight where `end` is the smaller."""
+
+    begin: int
+    end: int
+    zone: str
+
+    def until(self, now: float) -> float | None:
+        """When they end (unix seconds), if it is within them; None outside."""
+        zone = zone_of(self.zone)
+        today = datetime.fromtimestamp(now, zone).date()
+        over = _DAY if self.end < self.begin else timedelta()
+        for day in (today - _DAY, today):
+            end = _instant(day + over, self.end, zone, last=True)
+            if _instant(day, self.begin, zone, last=False) <= now < end:
+                return end
+        return None
+
+
+def hours_of(begin: str, end: str, zone: str, path: str) -> Hours | None:
+    """The hours as configured in the table `path`, None where both are empty. The zone is known.
+
+    Raises ConfigError naming the key and what would be right."""
+    if not begin and not end:
+        return None
+    if not begin or not end:
+        lacking = "quiet_until" if begin else "quiet_from"
+        raise ConfigError(
+            f'{path}.{lacking} is empty: set both, as in quiet_from = "22:00" and '
+            'quiet_until = "08:00", or neither.'
+        )
+    first, last = _minutes(begin, f"{path}.quiet_from"), _minutes(end, f"{path}.quiet_until")
+    if first == last:
+        raise ConfigError(
+            f"{path}.quiet_from and {path}.quiet_until are both {begin!r}: those are no hours. "
+            "Set them apart, or leave both out."
+        )
+    return Hours(first, last, zone)
+
+
+def zone_given(zone: str, machine: str, path: str) -> str:
+    """The zone by its own name; that of the machine where none is given, UTC where nobody knows
+    that. Raises ConfigError naming the nearest."""
+    try:
+        return zone_of(zone or machine).key
+    except UsageError as error:
+        if not zone:
+            return "UTC"
+        raise ConfigError(f"{path}.zone: {error}") from None
+
+
+def _minutes(text: str, key: str) -> int:
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        raise ConfigError(
+            f'{key} is {text[:20]!r}, which is no time of day: write it as in "22:00", from '
+            '"00:00" to "23:59".'
+        )
+    return int(found[1]) * 60 + int(found[2])
+
+
+def _instant(day: date, minutes: int, zone: ZoneInfo, *, last: bool) -> float:
+    """When clocks show that time of that day; the first or the last of two such moments."""
+    shown = datetime(day.year, day.month, day.day, minutes // 60, minutes % 60, tzinfo=zone)
+    one, other = shown.timestamp(), shown.replace(fold=1).timestamp()
+    if one <= other:
+        return other if last else one
+    # Clocks never show it: the change lies between the two ways to count, by its whole second.
+    low, high = int(other) - 1, int(one)
+    after = datetime.fromtimestamp(high, zone).utcoffset()
+    while high - low > 1:
+        middle = (low + high) // 2
+        if datetime.fromtimestamp(middle, zone).utcoffset() == after:
+            high = middle
+        else:
+            low = middle
+    return float(high)

@@ -1,0 +1,30 @@
+"""What a trigger publishes becomes a job of the gateway's own, done when it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nanobot.triggers.cron.jobs import Jobs, Plan, Taken
+
+
+class JobPublisher:
+    """The triggers.base.Publisher of one plan. Every call is a row of the job's history, and has
+    one end."""
+
+    def __init__(self, jobs: Jobs, plan: Plan, changed: Callable[[], None]) -> None:
+        self._jobs = jobs
+        self._plan = plan
+        self._changed = changed
+        self._job: int | None = None
+
+    async def publish(self, text: str, *, key: str = "") -> Taken:
+        """See triggers.base.Publisher."""
+        if self._job is None:
+            self._job = (await self._jobs.system(self._plan)).id
+        name = self._plan.name
+        taken = await self._jobs.trigger(
+            self._job, at=None, key=f"{name}:{key}" if key else "", text=text
+        )
+        if taken == "taken":
+            self._changed()
+        return taken

@@ -1,0 +1,97 @@
+"""How much may be said unasked, and the one message that becomes of what was held back.
+
+Pure: the store counts what was said, and asks here what is allowed and what a digest reads like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from nanobot.config.settings.triggers import QuietLimitSettings, QuietSettings
+from nanobot.triggers.cron.hours import Hours, hours_of, zone_given
+from nanobot.triggers.cron.schedule import zone_of
+
+HOUR, DAY = 3_600.0, 86_400.0
+DIGEST = "digest:"
+"""What the keys of digests begin with."""
+MOST_LISTED = 25
+"""Messages that a digest lists; with LINE_CHARS it fits into one message everywhere."""
+LINE_CHARS = 120
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """At most `most` messages within `seconds`."""
+
+    most: int
+    seconds: float
+
+
+class HeldBack(msgspec.Struct, frozen=True):
+    """Something that was held back, and when it was said."""
+
+    text: str
+    at: float
+
+
+class Quietness:
+    """What `[quiet]` allows. Raises ConfigError for hours and zones that cannot be."""
+
+    def __init__(self, settings: QuietSettings, machine: str = "UTC") -> None:
+        self._settings = settings
+        self.zone = zone_given(settings.zone, machine, "quiet")
+        self._hours: Hours | None = hours_of(
+            settings.quiet_from, settings.quiet_until, self.zone, "quiet"
+        )
+
+    def asleep(self, now: float) -> bool:
+        """Whether nothing is said unasked now."""
+        return self._hours is not None and self._hours.until(now) is not None
+
+    def chat(self, name: str) -> list[Limit]:
+        """What a chat (CHANNEL:ID) may hear."""
+        return self._limits(self._settings.chats.get(name))
+
+    def person(self, name: str) -> list[Limit]:
+        """What a person (CHANNEL:ID) may hear, in all chats that are theirs alone."""
+        return self._limits(self._settings.people.get(name))
+
+    def _limits(self, own: QuietLimitSettings | None) -> list[Limit]:
+        named = own or QuietLimitSettings()
+        hour, day = named.max_per_hour, named.max_per_day
+        found = (
+            Limit(self._settings.max_per_hour if hour is None else hour, HOUR),
+            Limit(self._settings.max_per_day if day is None else day, DAY),
+        )
+        return [limit for limit in found if limit.most]
+
+
+def begun(text: str) -> str:
+    """The beginning of a text, on one line and without what Markdown makes of it."""
+    plain = " ".join(text.split())
+    plain = "".join(letter for letter in plain if letter not in "`*|#>[]<")
+    return plain if len(plain) <= LINE_CHARS else f"{plain[:LINE_CHARS].rstrip()}..."
+
+
+def digest(held: Sequence[HeldBack], session_key: str, zone: str) -> str:
+    """One message that tells of them, the oldest first."""
+    clock, listed = zone_of(zone), held[-MOST_LISTED:]
+    one_day = len({datetime.fromtimestamp(one.at, clock).date() for one in held}) == 1
+    shown = "%H:%M" if one_day else "%a %H:%M"
+    lines = [
+        f"- {datetime.fromtimestamp(one.at, clock).strftime(shown)} {begun(one.text) or '(a file)'}"
+        for one in listed
+    ]
+    if len(held) > len(listed):
+        lines.insert(0, f"- {len(held) - len(listed)} earlier ones")
+    return "\n".join(
+        [
+            f"{len(held)} messages were held back, so as not to disturb:",
+            "",
+            *lines,
+            "",
+            f"They stand here in full for whoever asks me, and in `sessions show {session_key}`.",
+        ]
+    )

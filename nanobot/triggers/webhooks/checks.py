@@ -1,0 +1,28 @@
+"""What is well written in `[hooks]` and cannot work all the same."""
+
+from __future__ import annotations
+
+from nanobot.config.loader import Config
+from nanobot.triggers.webhooks.template import parse
+
+_TERMINAL = "cli"
+
+
+def wrong(config: Config) -> list[str]:
+    """Each a sentence that begins with the key: prompts that are none, chats of channels that are
+    not there."""
+    found = []
+    known = {*config.served, _TERMINAL}
+    for name, hook in config.hooks.items():
+        if not hook.enabled:
+            continue
+        try:
+            parse(hook.prompt)
+        except ValueError as error:
+            found.append(f"hooks.{name}.prompt: {error}")
+        channel = hook.to.partition(":")[0]
+        if channel and channel not in known:
+            channels = ", ".join(sorted(known - {_TERMINAL})) or "none"
+            text = f'hooks.{name}.to: there is no channel "{channel}" that is on'
+            found.append(f"{text}; there are: {channels}")
+    return found

@@ -1,0 +1,210 @@
+"""One webhook: from the bytes of a request to something published, and what the sender is told."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+from loguru import logger
+
+from nanobot.config.settings.triggers import HookSettings
+from nanobot.errors import NanobotError
+from nanobot.ports import Clock
+from nanobot.triggers.base import Publisher
+from nanobot.triggers.webhooks.signatures import Signed, Unsigned, verify
+from nanobot.triggers.webhooks.template import DEFAULT, Told, parse, render
+
+_FULL_SECONDS = 60
+_TROUBLE_SECONDS = 10
+_SAY_SECONDS = 60.0
+_MOST_FIELDS = 100
+_EVENT_CHARS = 120
+_FORM = "application/x-www-form-urlencoded"
+_JSON = re.compile(r"(application|text)/([\w.-]+\+)?json")
+_PRIVATE = re.compile(r"authorization|cookie|signature|secret|token", re.IGNORECASE)
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What the sender is told. `body` becomes JSON."""
+
+    status: int
+    body: Mapping[str, Any]
+    headers: Mapping[str, str] = {}
+
+
+def refused(status: int, code: str, message: str, retry_after: float | None = None) -> Reply:
+    """An answer in the form that all errors have."""
+    headers = {} if retry_after is None else {"Retry-After": str(max(int(retry_after + 0.999), 1))}
+    error = {"error": {"code": code, "message": message}}
+    return Reply(status=status, body=error, headers=headers)
+
+
+NOBODY = refused(401, "unauthorized", "No such hook, or the request is not signed as it must be.")
+"""The same for an unknown hook, so that names cannot be found out."""
+
+
+class Hook:
+    """One entry of `[hooks]`. Raises ValueError for a prompt that is none."""
+
+    def __init__(
+        self, name: str, settings: HookSettings, publisher: Publisher, clock: Clock
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self._publisher = publisher
+        self._clock = clock
+        self._prompt = parse(settings.prompt or DEFAULT)
+        self._allowance = Allowance(settings.per_minute, clock)
+        self._say_at = 0.0
+
+    async def take(self, headers: Mapping[str, str], body: bytes) -> Reply:
+        """Take a delivery; `headers` have names in small letters. 202 means that it is kept, and
+        survives any crash."""
+        try:
+            signed = verify(self.settings, headers, body, self._clock.now())
+        except Unsigned as why:
+            self._say(f"refused: {why}")
+            return NOBODY
+        read = _read(headers, body)
+        if isinstance(read, Reply):
+            return read
+        told = Told(
+            hook=self.name,
+            event=_event(signed, headers, read.payload),
+            payload=read.payload,
+            headers={name: value for name, value in headers.items() if not _PRIVATE.search(name)},
+        )
+        if signed.style == "github" and told.event == "ping":
+            return Reply(status=200, body={"status": "pong"})
+        if not self._wanted(told):
+            return Reply(status=200, body={"status": "ignored"})
+        wait = self._allowance.take()
+        if wait > 0:
+            self._say(f"more than {self.settings.per_minute} deliveries a minute")
+            return refused(429, "too_many", "Too many deliveries; try again later.", wait)
+        return await self._published(told, signed.key)
+
+    def _wanted(self, told: Told) -> bool:
+        """Whether its events are asked for: by name, with an action behind it, or with a *."""
+        names = {told.event}
+        action = told.payload.get("action") if isinstance(told.payload, dict) else None
+        if isinstance(action, str):
+            names.add(f"{told.event}.{action}")
+        asked = self.settings.events
+        return not asked or any(fnmatchcase(name, one) for one in asked for name in names)
+
+    async def _published(self, told: Told, key: str) -> Reply:
+        text = render(self._prompt, told, os.urandom(6).hex())
+        try:
+            taken = await self._publisher.publish(text, key=key)
+        except NanobotError as error:
+            logger.error("hook {}: a delivery could not be kept: {}", self.name, error)
+            message = "It could not be kept; deliver it again."
+            return refused(503, "unavailable", message, _TROUBLE_SECONDS)
+        if taken == "full":
+            self._say("too many deliveries wait already")
+            return refused(429, "full", "Too much waits already; try again later.", _FULL_SECONDS)
+        if taken == "known":
+            return Reply(status=200, body={"status": "known"})
+        return Reply(status=202, body={"status": "accepted"})
+
+    def _say(self, what: str) -> None:
+        """Tell the log, now and then only: whoever sends rubbish must not fill the disk."""
+        now = self._clock.monotonic()
+        if now >= self._say_at:
+            self._say_at = now + _SAY_SECONDS
+            logger.warning("hook {}: {}", self.name, what)
+
+
+class Allowance:
+    """How many may come: so many a minute, and as many at once."""
+
+    def __init__(self, per_minute: int, clock: Clock) -> None:
+        self._most = float(per_minute)
+        self._left = self._most
+        self._clock = clock
+        self._at = clock.monotonic()
+
+    def take(self) -> float:
+        """Take one; 0, or the seconds until there is one again."""
+        now, a_second = self._clock.monotonic(), self._most / 60
+        self._left = min(self._left + (now - self._at) * a_second, self._most)
+        self._at = now
+        if self._left < 1:
+            return (1 - self._left) / a_second
+        self._left -= 1
+        return 0.0
+
+
+class Hooks:
+    """All hooks, by name."""
+
+    def __init__(self, hooks: Mapping[str, Hook]) -> None:
+        self._hooks = dict(hooks)
+        self._decoy = HookSettings(secret=os.urandom(32).hex())
+
+    def __bool__(self) -> bool:
+        return bool(self._hooks)
+
+    def __iter__(self) -> Iterator[Hook]:
+        return iter(self._hooks.values())
+
+    def get(self, name: str) -> Hook | None:
+        """One of them."""
+        return self._hooks.get(name)
+
+    def limit(self, name: str) -> int:
+        """The largest body that is read for a hook, in bytes."""
+        found = self._hooks.get(name)
+        return (self._decoy if found is None else found.settings).max_body
+
+    async def take(self, name: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """Take a delivery for a hook that may not be there, which takes as long to find out."""
+        found = self._hooks.get(name)
+        if found is not None:
+            return await found.take(headers, body)
+        with suppress(Unsigned):
+            verify(self._decoy, headers, body, 0.0)
+        return NOBODY
+
+
+class _Payload(msgspec.Struct, frozen=True):
+    payload: Any
+
+
+def _read(headers: Mapping[str, str], body: bytes) -> _Payload | Reply:
+    """The JSON of a request."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == _FORM:
+        # GitHub's other content type: the JSON stands in a field.
+        try:
+            fields = parse_qs(body.decode("ascii"), max_num_fields=_MOST_FIELDS)
+        except ValueError:
+            fields = {}
+        if "payload" not in fields:
+            message = "A form needs a field `payload` with JSON; else send application/json."
+            return refused(400, "bad_request", message)
+        body = fields["payload"][0].encode("utf-8", "replace")
+    elif not _JSON.fullmatch(kind):
+        return refused(415, "unsupported_media_type", "Send JSON: Content-Type: application/json.")
+    try:
+        return _Payload(msgspec.json.decode(body))
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return refused(400, "bad_request", "The body is not valid JSON.")
+
+
+def _event(signed: Signed, headers: Mapping[str, str], payload: Any) -> str:
+    """The kind of event, as its sender names it; "" if nothing does."""
+    fields = payload if isinstance(payload, dict) else {}
+    named = [fields.get("type"), fields.get("event")]
+    if signed.style not in {"stripe", "standard"}:
+        names = ("x-github-event", "x-gitea-event", "x-gitlab-event", "x-event")
+        named = [*(headers.get(name) for name in names), *named]
+    found = next((one for one in named if isinstance(one, str) and one), "")
+    return found[:_EVENT_CHARS]

@@ -1,0 +1,35 @@
+"""Where the files shipped beside the code are: in the package, or at the root of a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nanobot.errors import NanobotError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def skills() -> Path:
+    """The folder of the shipped skills."""
+    return folder("skills")
+
+
+def workspace_template() -> Path:
+    """The folder that a new workspace is copied from."""
+    return folder("workspace_template")
+
+
+def folder(name: str, package: Path = _PACKAGE) -> Path:
+    """A shipped folder, of nanobot as it is installed at `package`. Raises NanobotError when it is
+    missing there."""
+    # The checkout first: an editable install may carry a copy from the day it was made.
+    for root in (package.parent, package / "_assets"):
+        found = root / name
+        if found.is_dir() and _is_ours(root):
+            return found
+    raise NanobotError(f"nanobot is installed without its folder {name}/. Install it again.")
+
+
+def _is_ours(root: Path) -> bool:
+    """Beside an installed package lie other people's folders; in a checkout, our pyproject.toml."""
+    return root.name == "_assets" or (root / "pyproject.toml").is_file()

@@ -1,0 +1,44 @@
+"""Personas: how the assistant talks. Each is a Markdown file here, or `personas/NAME.md` in the
+workspace, which comes first."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from nanobot.errors import ConfigError
+from nanobot.workspace.folder import clipped
+
+LIMIT = 8_000
+"""Characters of a persona that are read."""
+
+_PRESETS = Path(__file__).resolve().parent
+
+
+def names(workspace: Path) -> list[str]:
+    """Every persona there is, sorted."""
+    own = workspace / "personas"
+    return sorted({file.stem for folder in (_PRESETS, own) for file in folder.glob("*.md")})
+
+
+def check(name: str, workspace: Path) -> None:
+    """Raises ConfigError naming the nearest for a persona that is not there."""
+    known = names(workspace)
+    if name in known:
+        return
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise ConfigError(
+        f'agent.persona: there is no persona "{name[:64]}"; {hint}There are {", ".join(known)}. '
+        f"One of your own goes into {workspace / 'personas'}/NAME.md."
+    )
+
+
+def text(name: str, workspace: Path) -> str:
+    """What a persona says. One that is gone since the start is the default's."""
+    if name in names(workspace):  # a name is no path
+        found = clipped(workspace, f"personas/{name}.md", LIMIT)
+        found = found or clipped(_PRESETS, f"{name}.md", LIMIT)
+        if found:
+            return found
+    return clipped(_PRESETS, "default.md", LIMIT)

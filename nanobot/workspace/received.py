@@ -1,0 +1,194 @@
+"""Received files: looked at, kept as blobs, and put into the workspace under a harmless name."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import os
+import re
+import stat
+import unicodedata
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+import msgspec
+
+from nanobot.errors import NanobotError, StoreUnwritable, ToolError, UsageError
+from nanobot.messages import Attachment
+from nanobot.workspace.blobs import Blobs, MemoryBlobs
+from nanobot.workspace.confinement import Roots
+from nanobot.workspace.images import MAX_BYTES, look, too_large
+
+FOLDER = "received"
+MAX_GIVEN = 20_000_000
+"""Bytes of one file that a program gives with a message."""
+
+_MAX_NAME_BYTES = 120
+_MAX_SUFFIX = 16
+_MOST_NAMESAKES = 1_000
+_TRANSCRIBING_SECONDS = 60.0
+# What some file system, shell or Windows share makes something else of.
+_HOSTILE = re.compile(r'[<>:"|?*\\/]')
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_SUFFIXES = {"image/jpeg": ".jpg", "audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a"}
+
+
+class Transcriber(Protocol):
+    """Who writes down what is said in a recording."""
+
+    async def transcribe(self, audio: bytes, name: str) -> str:
+        """The words; `name` is the recording's file name. Raises ModelError or ConfigError."""
+        ...
+
+
+class Received:
+    """Where files that came with messages are put: `blobs`, and the workspace within `roots`.
+    What is said in recordings, `transcriber` writes down."""
+
+    def __init__(
+        self, blobs: Blobs | MemoryBlobs, roots: Roots, transcriber: Transcriber | None = None
+    ) -> None:
+        self.blobs = blobs
+        self._roots = roots
+        self._transcriber = transcriber
+
+    async def keep(self, attachment: Attachment, content: bytes, at: float) -> Attachment:
+        """The attachment as it is once its content is here; what it is, its bytes decide.
+
+        `at` (unix seconds) gives the folder. The same file of a name is kept once, and none is
+        ever overwritten. What could not be done is said in `error`."""
+        known = _recognized(attachment, content)
+        try:
+            known = msgspec.structs.replace(known, blob=await self.blobs.write(content))
+            day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+            name = safe_name(known.name, known.kind, known.mime)
+            path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content)
+        except StoreUnwritable as error:
+            return msgspec.structs.replace(known, error=str(error))
+        except ToolError as error:
+            said = f"it could not be put into the workspace ({error})"
+            return msgspec.structs.replace(known, error=said)
+        return await self._with_words(msgspec.structs.replace(known, path=path), content)
+
+    async def image(self, path: str, at: float) -> Attachment:
+        """A picture of this machine, by its absolute path, kept like one that was sent.
+
+        Raises UsageError naming the file and the remedy."""
+        if not path.startswith("/"):
+            raise UsageError("which picture? Write /image PATH, and what you want to say of it")
+        content = await asyncio.to_thread(_read, path, 4 * MAX_BYTES)
+        found = look(content)
+        if found is None:
+            raise UsageError(
+                f"{path} is not a picture that models take (JPEG, PNG, GIF or WebP); "
+                "copy any other file into the workspace and name it there"
+            )
+        if why := too_large(found, len(content)):
+            raise UsageError(f"{path} is too large: {why}; send a smaller copy")
+        return await self.keep(Attachment("image", name=PurePosixPath(path).name), content, at)
+
+    async def given(self, file: str | Path | bytes, at: float) -> Attachment:
+        """A file that a program sends, by its path or as its content, kept like one that a chat
+        sent. Raises UsageError naming the file and the remedy."""
+        if isinstance(file, bytes):
+            name, content = "", file
+        else:
+            name, path = PurePosixPath(file).name, str(file)
+            content = await asyncio.to_thread(_read, path, MAX_GIVEN + 1)
+        told = name or f"a file of {len(content):,} bytes"
+        if not 0 < len(content) <= MAX_GIVEN:
+            raise UsageError(f"{told}: a file has 1 byte to {MAX_GIVEN // 1_000_000} MB")
+        mime = mimetypes.guess_type(name)[0] or ""
+        kind = mime.partition("/")[0]
+        sent = Attachment(kind if kind in ("audio", "video") else "document", name=name, mime=mime)
+        kept = await self.keep(sent, content, at)
+        if not kept.path:
+            raise UsageError(f"{told}: {kept.error}")
+        return kept
+
+    async def _with_words(self, file: Attachment, content: bytes) -> Attachment:
+        """With what is said in it, where that is wanted and can be found out."""
+        if file.kind != "audio" or self._transcriber is None or not file.blob:
+            return file
+        name = (file.path or file.name or "voice.ogg").rpartition("/")[2]
+        try:
+            async with asyncio.timeout(_TRANSCRIBING_SECONDS):
+                words = await self._transcriber.transcribe(content, name)
+        except TimeoutError:
+            return msgspec.structs.replace(file, error="it was not transcribed in time")
+        except NanobotError as error:
+            return msgspec.structs.replace(file, error=f"it was not transcribed: {error}")
+        return msgspec.structs.replace(file, text=words.strip() or "(nothing is said in it)")
+
+    def _save(self, folder: str, name: str, content: bytes) -> str:
+        stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix
+        for number in range(1, _MOST_NAMESAKES):
+            path = f"{folder}/{stem}{f'-{number}' if number > 1 else ''}{suffix}"
+            with self._roots.exclusive():
+                if self._roots.create(path, content) or self._same(path, content):
+                    return path
+        raise ToolError(f"{folder} has {_MOST_NAMESAKES} files named {name} already")
+
+    def _same(self, path: str, content: bytes) -> bool:
+        """Whether that very file is there: fetched before a crash, or sent twice."""
+        with self._roots.file(path) as (descriptor, status):
+            if status.st_size != len(content):
+                return False
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read() == content
+
+
+def _read(path: str, limit: int) -> bytes:
+    """The beginning of a file."""
+    try:
+        # Not waiting for a writer, should it be a pipe.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise UsageError(f"{path} is not a file: name one")
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(limit)
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path} cannot be read ({why}); check the name") from error
+
+
+def _recognized(attachment: Attachment, content: bytes) -> Attachment:
+    """By what its bytes are: a picture sent as a file is an image, a page named .jpg is not."""
+    change = msgspec.structs.replace
+    known = change(attachment, size=len(content), error="", blob="", path="")
+    if attachment.kind not in ("image", "document"):
+        return known
+    image = look(content)
+    if image is None:
+        return change(known, kind="document")
+    why = too_large(image, len(content))
+    return change(
+        known, kind="image", mime=image.mime, error=f"too large to be shown: {why}" if why else ""
+    )
+
+
+def safe_name(name: str, kind: str, mime: str) -> str:
+    """A file name like the given one that is nothing but a name: no folder, nothing hidden or
+    reserved, no character that is not shown or turns others around, at most 120 bytes."""
+    base = re.split(r"[\\/]", unicodedata.normalize("NFC", name))[-1]
+    shown = "".join(" " if c.isspace() else c for c in base if c.isspace() or _is_shown(c))
+    plain = _HOSTILE.sub("_", " ".join(shown.split())).strip(". ").lstrip("-~")
+    suffix = PurePosixPath(plain).suffix
+    if not suffix or len(suffix) > _MAX_SUFFIX:
+        suffix = _SUFFIXES.get(mime) or mimetypes.guess_extension(mime) or ""
+    suffix = _cut(suffix, _MAX_SUFFIX * 4)
+    stem = plain.removesuffix(suffix)
+    stem = _cut(stem, _MAX_NAME_BYTES - len(suffix.encode())).strip(". ") or kind or "file"
+    return f"_{stem}{suffix}" if _RESERVED.fullmatch(stem) else f"{stem}{suffix}"
+
+
+def _is_shown(character: str) -> bool:
+    return unicodedata.category(character)[0] != "C"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text.encode()[:limit].decode("utf-8", "ignore")

@@ -1,0 +1,279 @@
+"""Skills: pages of instructions for one kind of work, each a folder with a `SKILL.md`.
+
+Those shipped with nanobot and those of the workspace; one of the workspace replaces a shipped one
+of its name. What is wrong with a skill is said and never stops anything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from nanobot.errors import NanobotError, ToolError, UsageError
+from nanobot.workspace import assets
+from nanobot.workspace.folder import read
+from nanobot.workspace.frontmatter import Field, FrontMatterError, split
+
+MAX_BODY = 40_000
+"""Characters of a SKILL.md."""
+MAX_FILES = 200
+MAX_BYTES = 5_000_000
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where programs are looked for: where commands of the model find them too."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_DESCRIPTION = 1_024
+_SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
+
+
+Source: TypeAlias = Literal["bundled", "workspace"]
+
+
+class Skill(msgspec.Struct, frozen=True, kw_only=True):
+    """One skill. `lacking` says what this machine misses of what it requires; `wrong` why it
+    cannot be read at all. `files` are the other files of its folder."""
+
+    name: str
+    description: str = ""
+    source: Source
+    always: bool = False
+    body: str = ""
+    path: str
+    files: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+    wrong: str = ""
+
+    @property
+    def state(self) -> str:
+        """ready, lacking or broken."""
+        return "broken" if self.wrong else "lacking" if self.lacking else "ready"
+
+
+class SkillView(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill as people list it. `state` is ready, lacking or broken, `why` what it lacks or what
+    is wrong with it; `source` is bundled or workspace. `text` is its page, where one is shown."""
+
+    name: str
+    state: str
+    source: str
+    always: bool
+    description: str
+    why: str
+    path: str
+    files: tuple[str, ...]
+    text: str = ""
+
+
+class Skills:
+    """The skills of a workspace, read anew at every call: files may change at any time."""
+
+    def __init__(self, workspace: Path, environ: Mapping[str, str] | None = None) -> None:
+        self._workspace = workspace
+        self._environ = environ or {}
+
+    @property
+    def folder(self) -> Path:
+        """Where the workspace keeps its own."""
+        return self._workspace / "skills"
+
+    def all(self) -> list[Skill]:
+        """Every skill, by name."""
+        found: dict[str, Skill] = {}
+        for folder in _folders(assets.skills()):
+            found[folder.name] = self._read(folder, "bundled")
+        for folder in _folders(self.folder):
+            found[folder.name] = self._read(folder, "workspace")
+        return [found[name] for name in sorted(found)]
+
+    def named(self, name: str) -> Skill:
+        """The skill of that name. Raises NanobotError naming those there are."""
+        every = self.all()
+        for skill in every:
+            if skill.name == name:
+                return skill
+        known = ", ".join(skill.name for skill in every) or "none"
+        raise NanobotError(f"There is no skill {name[:64]!r}; there are: {known}.")
+
+    def view(self, skill: Skill, *, page: bool = False) -> SkillView:
+        """As people see it."""
+        return SkillView(
+            name=skill.name,
+            state=skill.state,
+            source=skill.source,
+            always=skill.always,
+            description=skill.description,
+            why=skill.wrong or "; ".join(skill.lacking),
+            path=skill.path,
+            files=skill.files,
+            text=skill.body if page else "",
+        )
+
+    def file(self, skill: Skill, name: str) -> str:
+        """The text of another file of a skill. Raises ToolError for one that is not listed."""
+        if name not in skill.files:
+            known = ", ".join(skill.files) or "none besides its page"
+            raise ToolError(f"the skill {skill.name} has no file {name[:100]!r}; it has {known}")
+        return read(self._root(skill.source), f"skills/{skill.name}/{name}", MAX_BODY)
+
+    def add(self, path: str, *, replace: bool) -> Skill:
+        """Copy a skill's folder (or one SKILL.md) into the workspace, whole or not at all. Raises
+        UsageError for what is no skill, and for one that is there already unless it is replaced."""
+        source = Path(path).expanduser()
+        if not source.is_absolute():
+            raise UsageError(f"{path}: write the whole path of the folder")
+        folder = source.parent if source.name == "SKILL.md" else source
+        only = source.name == "SKILL.md"
+        if not folder.is_dir():
+            raise UsageError(
+                f"{folder} is no folder; what is packed, or lies elsewhere, has to be unpacked on "
+                "this machine first"
+            )
+        if not (folder / "SKILL.md").is_file():
+            raise UsageError(f"{folder} has no SKILL.md: that is what makes a folder a skill")
+        files = [folder / "SKILL.md"] if only else _copied(folder)
+        target = self.folder / folder.name
+        bare = Skill(name=folder.name, source="workspace", path=str(folder / "SKILL.md"))
+        try:
+            self._parsed(bare, folder, "SKILL.md", folder)
+        except (FrontMatterError, OSError) as error:
+            raise UsageError(f"{bare.path}: {error}") from error
+        if target.exists() and not replace:
+            raise UsageError(f"{target} is there already; say replace to put this in its place")
+        if target.exists() and target.resolve() == folder.resolve():
+            raise UsageError(f"{folder} is that skill itself")
+        try:
+            _place(files, folder, target)
+        except OSError as error:
+            raise NanobotError(f"{target} cannot be written: {error.strerror}") from error
+        return self._read(target, "workspace")
+
+    def _root(self, source: str) -> Path:
+        return assets.skills().parent if source == "bundled" else self._workspace
+
+    def _read(self, folder: Path, source: Source) -> Skill:
+        """A skill in its place, with what is wrong with it."""
+        root, path = self._root(source), f"skills/{folder.name}/SKILL.md"
+        bare = Skill(name=folder.name, source=source, path=path)
+        try:
+            return self._parsed(bare, root, path, folder)
+        except FrontMatterError as error:
+            return msgspec.structs.replace(bare, wrong=str(error))
+        except OSError as error:
+            link = (folder / "SKILL.md").is_symlink() or folder.is_symlink()
+            why = "links are not followed here" if link else error.strerror or str(error)
+            return msgspec.structs.replace(bare, wrong=why)
+
+    def _parsed(self, bare: Skill, root: Path, path: str, folder: Path) -> Skill:
+        text = read(root, path, MAX_BODY + 1)
+        if len(text) > MAX_BODY:
+            raise FrontMatterError(
+                f"it is longer than {MAX_BODY:,} characters; put the rest into files beside it"
+            )
+        fields, body = split(text)
+        return self._skill(bare, fields, body, _others(folder))
+
+    def _skill(
+        self, bare: Skill, fields: Mapping[str, Field], body: str, files: tuple[str, ...]
+    ) -> Skill:
+        name = _required(fields, "name").text()
+        if not _NAME.fullmatch(name) or name != bare.name:
+            raise _required(fields, "name").wrong(
+                f"the folder's name ({bare.name}): small letters, digits, - and _, at most 64"
+            )
+        told = _required(fields, "description")
+        description = " ".join(told.text().split())
+        if not 0 < len(description) <= _DESCRIPTION:
+            raise told.wrong(f"a sentence of at most {_DESCRIPTION:,} characters")
+        if not body:
+            raise FrontMatterError("there is nothing behind the front matter")
+        always = "always" in fields and fields["always"].flag()
+        needs = fields["requires"].table() if "requires" in fields else {}
+        return msgspec.structs.replace(
+            bare,
+            description=description,
+            always=always,
+            body=body,
+            files=files,
+            lacking=self._lacking(needs),
+        )
+
+    def _lacking(self, needs: Mapping[str, Field]) -> tuple[str, ...]:
+        unknown = [one for key, one in needs.items() if key not in ("bins", "env", "os")]
+        if unknown:
+            raise FrontMatterError(
+                f"line {unknown[0].line}: requires.{unknown[0].key} is not known; "
+                "there are bins, env and os"
+            )
+        bins, env, systems = (
+            needs[key].listed() if key in needs else () for key in ("bins", "env", "os")
+        )
+        here = _SYSTEMS.get(sys.platform, sys.platform)
+        lacking = [f"the program {one}" for one in bins if not shutil.which(one, path=SEARCH_PATH)]
+        lacking += [f"the variable {one}" for one in env if not self._environ.get(one)]
+        if systems and here not in {one.lower() for one in systems}:
+            lacking.append(f"one of these systems: {', '.join(systems)}")
+        return tuple(lacking)
+
+
+def _required(fields: Mapping[str, Field], key: str) -> Field:
+    if key not in fields:
+        raise FrontMatterError(f"the front matter has no {key}")
+    return fields[key]
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return sorted(one for one in root.iterdir() if os.path.lexists(one / "SKILL.md"))
+    except OSError:
+        return []
+
+
+def _others(folder: Path) -> tuple[str, ...]:
+    """The other files of a skill, as paths within it; links are left out."""
+    return tuple(
+        file.relative_to(folder).as_posix()
+        for file in _regular(folder)
+        if file != folder / "SKILL.md"
+    )[:MAX_FILES]
+
+
+def _regular(folder: Path) -> list[Path]:
+    found = []
+    for at, folders, names in os.walk(folder):
+        folders.sort()
+        found += [Path(at, name) for name in sorted(names)]
+    return [file for file in found if stat.S_ISREG(file.lstat().st_mode)]
+
+
+def _copied(folder: Path) -> list[Path]:
+    files = _regular(folder)
+    size = sum(file.stat().st_size for file in files)
+    if len(files) > MAX_FILES or size > MAX_BYTES:
+        raise UsageError(
+            f"{folder} has {len(files):,} files of {size:,} bytes; a skill has at most "
+            f"{MAX_FILES} of {MAX_BYTES:,}"
+        )
+    return files
+
+
+def _place(files: list[Path], folder: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".adding.", dir=target.parent) as made:
+        new = Path(made, "new")
+        for file in files:
+            to = new / file.relative_to(folder)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, to)
+            to.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)
+        if target.exists():
+            target.rename(Path(made, "old"))
+        new.rename(target)

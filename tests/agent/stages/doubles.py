@@ -1,0 +1,150 @@
+"""A memory and a starter of runs that write down what they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from nanobot.agent.runner import Before
+from nanobot.agent.stages.helpers import Helpers
+from nanobot.agent.stages.recall import AskingRecall, AutoRecall, Recall
+from nanobot.agent.stages.stages import Mind
+from nanobot.agent.stages.triage import Triage, View
+from nanobot.config.settings.agent import DecisionSettings
+from nanobot.errors import NanobotError, ToolError
+from nanobot.memory.port import Found, Kind, MemoryView, Provenance, Saved, State
+from nanobot.ports import Write
+from nanobot.session.tasks import Wanted
+from nanobot.testing.gateway import FakeGateway
+
+
+class FakeMemory:
+    """See MemoryPort. Everything in a scope that shares a word with the query fits."""
+
+    def __init__(self, facts: str = "") -> None:
+        self.texts: dict[str, list[tuple[str, Provenance, State, Kind]]] = {}
+        self.asked: list[tuple[str, str]] = []
+        self.saves = 0
+        self.fails: NanobotError | None = None
+        self._facts = facts
+
+    def know(self, scope: str, *texts: str, tainted: bool = False) -> None:
+        """Have these texts."""
+        for text in texts:
+            kept = (text, Provenance(tainted=tainted), "active", "note")
+            self.texts.setdefault(scope, []).append(kept)  # type: ignore[arg-type]
+
+    async def search(self, scope: str, query: str, top_k: int = 5) -> list[Found]:
+        self.asked.append((scope, query))
+        if self.fails is not None:
+            raise self.fails
+        words = set(query.lower().split())
+        return [
+            Found(id=number, text=text, score=1.0, provenance=provenance, kind=kind)
+            for number, (text, provenance, state, kind) in enumerate(self.texts.get(scope, []))
+            if state == "active" and words & set(text.lower().split())
+        ][:top_k]
+
+    async def save(
+        self,
+        scope: str,
+        text: str,
+        provenance: Provenance,
+        *,
+        state: State = "active",
+        kind: Kind = "note",
+    ) -> Saved:
+        self.saves += 1
+        if self.fails is not None:
+            raise self.fails
+        kept = self.texts.setdefault(scope, [])
+        for number, (other, _, theirs, _) in enumerate(kept):
+            if other == text:
+                return Saved(id=number, state=theirs, fresh=False)
+        kept.append((text, provenance, state, kind))
+        return Saved(id=len(kept), state=state, fresh=True)
+
+    async def curated(self, scope: str) -> str:
+        if self.fails is not None:
+            raise self.fails
+        return self._facts
+
+    async def forget(self, identity: int, scope: str | None = None) -> MemoryView:
+        raise NanobotError("not here")
+
+    async def accept(self, identity: int, scope: str | None = None) -> MemoryView:
+        raise NanobotError("not here")
+
+    async def reject(self, identity: int, scope: str | None = None) -> MemoryView:
+        raise NanobotError("not here")
+
+    async def show(self, identity: int, scope: str | None = None) -> MemoryView:
+        raise NanobotError("not here")
+
+    async def listed(
+        self, *, scopes: Sequence[str] | None, state: str = "", limit: int = 50
+    ) -> list[MemoryView]:
+        return []
+
+
+class FakeStarter:
+    """See TaskStarter: the same key is the same run."""
+
+    def __init__(self, refuses: str = "") -> None:
+        self.refuses = refuses
+        self.started: dict[str, Wanted] = {}
+        self.calls = 0
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return ("sleep", "agent")
+
+    async def start(self, wanted: Wanted) -> str:
+        self.calls += 1
+        if self.refuses:
+            raise ToolError(self.refuses)
+        self.started.setdefault(wanted.key, wanted)
+        return f"task-{wanted.key}"
+
+    async def prepare(self, wanted: Wanted) -> tuple[str, Write]:
+        raise ToolError("nothing is started with anything else here")
+
+
+def triage(
+    starter: FakeStarter, memory: FakeMemory | None = None, **settings: object
+) -> Callable[[FakeGateway], Before]:
+    """A gateway's triage."""
+    wanted = msgspec.convert(settings, DecisionSettings)
+
+    def before(bot: FakeGateway) -> Before:
+        async def recent(session_key: str, limit: int) -> list[str]:
+            runs = await bot.records.runs(session=session_key, state="", limit=limit)
+            return [f"{run.id}: {run.state}" for run in runs]
+
+        helpers, clock = Helpers(bot.provider), bot.home.clock
+        view = View(memory, recent)
+        return Mind(Triage(bot.journal, helpers, starter, clock, wanted, view))
+
+    return before
+
+
+def recalling(memory: FakeMemory, top_k: int = 5) -> Callable[[FakeGateway], Before]:
+    """Memory is searched before the first model call."""
+
+    def before(bot: FakeGateway) -> Before:
+        helpers, recall = Helpers(bot.provider), Recall(memory, top_k)
+        return Mind(auto=AutoRecall(recall, bot.journal, helpers, bot.home.clock))
+
+    return before
+
+
+def asking(memory: FakeMemory, rounds: int = 3) -> Callable[[FakeGateway], Before]:
+    """The model may ask memory."""
+
+    def before(bot: FakeGateway) -> Before:
+        made = AskingRecall(Recall(memory, 5), Helpers(bot.provider), rounds)
+        bot.tools.register(made.tool())
+        return Mind(asking=made)
+
+    return before

@@ -1,0 +1,104 @@
+"""Types of runs for tests, and a conversation that starts them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from nanobot.agent.tasks.types import Bench, RunType
+from nanobot.messages import Address, Role
+from nanobot.providers.base import Completion, ModelRequest
+from nanobot.session.tasks import Made, Parent, Report, Wanted
+from nanobot.session.views import RunView
+from nanobot.testing.gateway import FakeGateway, Options
+from nanobot.testing.model import Held, asks_for, last_text
+
+CHAT = Address("fake", "1")
+SPAWNING = Options(spawn=True)
+
+
+class Words(msgspec.Struct, forbid_unknown_fields=True):
+    """Input of the types here."""
+
+    text: str = ""
+
+
+Work = Callable[[Words, Bench], Awaitable[Made]]
+
+
+async def _say(given: Words, _: Bench) -> Made:
+    return Made(text=f"said {given.text}")
+
+
+def say(then: Work = _say, *, report: Report = "post", delay: float = 0.0) -> RunType[Words]:
+    """A type of run, named `say`."""
+    return RunType(
+        name="say",
+        description="Says it.",
+        args=Words,
+        text=lambda given: given.text,
+        perform=then,
+        delay=lambda _: delay,
+        report=report,
+    )
+
+
+def with_types(*types: RunType[Any]) -> Options:
+    """A gateway with these."""
+    return Options(types=types, spawn=True)
+
+
+def parent(*, role: Role = Role.OWNER, tainted: bool = False, session: str = "fake:1") -> Parent:
+    """Who asks, in the chat of the fake channel."""
+    return Parent(
+        session_key=session,
+        run_id="",
+        address=CHAT,
+        sender_id="1001",
+        role=role,
+        tainted=tainted,
+    )
+
+
+def wanted(
+    text: str = "it", *, key: str = "k", by: Parent | None = None, report: Report | None = None
+) -> Wanted:
+    """A run of the type `say`."""
+    return Wanted(
+        type="say", title=f"Say {text}", input={"text": text}, key=key, parent=by, report=report
+    )
+
+
+async def the_run(bot: FakeGateway, run_id: str) -> RunView:
+    """One run as people see it."""
+    found = await bot.records.run(run_id)
+    assert found is not None
+    return found
+
+
+async def tasks_of(bot: FakeGateway) -> list[RunView]:
+    """The runs that were started, the oldest first."""
+    listed = await bot.records.runs(session="", state="", limit=100, kind="task")
+    return [run for run in reversed(listed) if run.type]
+
+
+Answers = Callable[[ModelRequest], Completion | str | Held]
+
+
+def delegating(child: Completion | str | Held = "the moon is 384,400 km away") -> Answers:
+    """A model that has every question of a person worked out by a subagent, which gives `child`;
+    it tells the person what came of it."""
+
+    def answer(request: ModelRequest) -> Completion | str | Held:
+        said = last_text(request)
+        if said.startswith("Started #"):
+            return "I am on it."
+        if "[background run" in said:
+            return f"It says: {said.rpartition(chr(10))[2]}"
+        if "You work on this in the background" in said:
+            return child
+        return asks_for("spawn", task=f"find out: {said}", label="The moon")
+
+    return answer

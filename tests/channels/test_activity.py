@@ -1,0 +1,62 @@
+"""What is worked on for a channel, as far as events tell."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from nanobot.channels.activity import Work
+from nanobot.messages import EventKind, RunEvent
+from nanobot.testing import gateway
+from nanobot.testing.gateway import MemoryHome
+from nanobot.testing.machine import ManualClock
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ('{"text": "ls  -la\\n| `wc`"}', "`exec: ls -la | 'wc'`"),
+        ('{"number": 1, "text": "x"}', "`exec: x`"),
+        ('{"text": "%s"}' % ("x" * 200), f"`exec: {'x' * 71}...`"),
+        *((odd, "`exec`") for odd in ("", "{not json", "{}", "[]", '"text"', "null", "1")),
+    ],
+)
+async def test_a_tool_is_shown_whatever_it_is_given(arguments: str, line: str) -> None:
+    async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
+        work = Work("fake", bot.bus, home.clock)
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(work.watch(lambda _ended: None))
+            await bot.settle()
+            address = {"channel": "fake", "chat_id": "1"}
+            started: dict[str, Any] = {"state": "running", "address": address, "reply_key": "r:0"}
+            bot.bus.emit(event(EventKind.STATUS, started))
+            bot.bus.emit(event(EventKind.TOOL_CALL, {"name": "exec", "arguments": arguments}))
+            await bot.settle()
+            assert f"`{work.runs['r'].tool}`" == line
+            bot.bus.emit(event(EventKind.TOOL_RESULT, {}))
+            await bot.settle()
+            assert work.runs["r"].tool == ""
+            watching.cancel()
+
+
+def event(kind: EventKind, payload: dict[str, Any]) -> RunEvent:
+    return RunEvent(
+        run_id="r", session_key="fake:1", model_call=1, seq=1, kind=kind, at=0.0, payload=payload
+    )
+
+
+async def test_an_event_that_makes_no_sense_costs_nothing_but_itself() -> None:
+    async with gateway() as bot:
+        work = Work("fake", bot.bus, bot.home.clock)
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(work.watch(lambda _ended: None))
+            await bot.settle()
+            bot.bus.emit(event(EventKind.STATUS, {"state": "running"}))
+            address = {"channel": "fake", "chat_id": "1"}
+            started: dict[str, Any] = {"state": "running", "address": address, "reply_key": "r:0"}
+            bot.bus.emit(event(EventKind.STATUS, started))
+            await bot.settle()
+            assert list(work.runs) == ["r"]
+            watching.cancel()

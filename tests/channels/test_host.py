@@ -1,0 +1,299 @@
+"""The host of a channel: supervised on its own, and showing that work is done."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from nanobot.bus.gate import Gate
+from nanobot.channels.host import TYPING_AFTER, TYPING_EVERY, ChannelHost
+from nanobot.channels.intake import ChannelIntake
+from nanobot.errors import BadCredentials, ChannelDown, NotSent
+from nanobot.operations.dispatcher import Operations
+from nanobot.ports import Capabilities, Intake
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Process
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import Held, ScriptedProvider
+from nanobot.testing.platform import OWNER, FakeChannel
+from tests.agent.building import asking
+
+
+def clock_of(bot: FakeGateway) -> ManualClock:
+    assert isinstance(bot.home.clock, ManualClock)
+    return bot.home.clock
+
+
+def standing() -> MemoryHome:
+    return MemoryHome(ManualClock(instant=False))
+
+
+# Supervision
+
+
+async def test_a_channel_is_up_once_its_platform_answered() -> None:
+    async with gateway() as bot:
+        await bot.host.settled.wait()
+        assert bot.host.state == "up"
+
+
+async def test_refused_credentials_stop_that_channel_and_no_other() -> None:
+    channel = FakeChannel()
+    channel.downs.append(BadCredentials("the token is refused"))
+    async with gateway(channel=channel) as bot:
+        await bot.host.settled.wait()
+        assert bot.host.state == "failed"
+        other = FakeChannel("other")
+        host = ChannelHost("other", other, bot.bus, bot.home.clock, random.Random(0))
+        async with asyncio.TaskGroup() as tasks:
+            gate = Gate((OWNER,), ())
+            intake = ChannelIntake("other", gate, bot.bus, Operations(bot), "chat", host.alive)
+            hosting = tasks.create_task(host.run(intake))
+            await host.settled.wait()
+            assert host.state == "up"
+            await other.push("hello")
+            assert (await other.pop()).text == "echo: hello"
+            hosting.cancel()
+        assert channel.runs == 1
+
+
+async def test_a_channel_that_is_down_is_tried_again_less_and_less_often() -> None:
+    channel = FakeChannel()
+    channel.downs.extend([ChannelDown("no connection")] * 9)
+    async with gateway(channel=channel) as bot:
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text == "echo: hello"
+        assert bot.host.state == "up"
+        waits = clock_of(bot).sleeps
+        assert len(waits) == 9
+        assert waits[:4] == sorted(waits[:4])
+        assert 0.8 <= waits[0] <= 1.2
+        assert 48 <= waits[-1] <= 72
+
+
+async def test_what_the_platform_says_about_waiting_is_obeyed() -> None:
+    channel = FakeChannel()
+    channel.downs.append(ChannelDown("flood", retry_after=33))
+    async with gateway(channel=channel) as bot:
+        await bot.channel.until(lambda: channel.runs == 2)
+        assert clock_of(bot).sleeps == [pytest.approx(33, rel=0.21)]
+
+
+async def test_a_bug_of_an_adapter_is_a_channel_that_is_down() -> None:
+    channel = FakeChannel()
+    channel.downs.append(KeyError("a bug"))
+    async with standing() as home, gateway(channel=channel, home=home) as bot:
+        await bot.host.settled.wait()
+        assert bot.host.state == "down"
+        await clock_of(bot).asleep()
+        clock_of(bot).advance(5)
+        await bot.channel.until(lambda: channel.runs == 2)
+        await bot.settle()
+        assert bot.host.state == "up"
+
+
+async def test_a_channel_that_failed_still_delivers_what_it_can() -> None:
+    async with MemoryHome() as home:
+        async with gateway(home=home) as bot:
+            bot.process.before = lambda verb: bot.crash() if verb == "begin_send" else None
+            await bot.channel.push("hello")
+            await bot.settle()
+        channel = FakeChannel()
+        channel.downs.append(BadCredentials("refused"))
+        async with gateway(channel=channel, home=home) as bot:
+            assert (await bot.channel.pop()).text == "echo: hello"
+
+
+async def test_without_intake_delivery_goes_on() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("hello")
+        await held.reached.wait()
+        bot.host.stop_intake()
+        held.answer("done")
+        assert (await bot.channel.pop()).text == "done"
+
+
+async def test_closing_closes_the_channel_and_survives_its_bugs() -> None:
+    class Broken(FakeChannel):
+        async def close(self) -> None:
+            await super().close()
+            raise KeyError("a bug")
+
+    channel = Broken()
+    async with gateway(channel=channel) as bot:
+        await bot.host.close()
+    assert channel.closed
+
+
+# Liveness
+
+
+class Hanging(FakeChannel):
+    """It comes up, and then hears nothing and says nothing; once started again it stays well."""
+
+    def __init__(self) -> None:
+        super().__init__(capabilities=Capabilities(heartbeat=10))
+        self.beating = asyncio.Event()
+
+    async def run(self, intake: Intake) -> None:
+        self.runs += 1
+        intake.alive()
+        if self.runs > 1:
+            await super().run(intake)
+        while True:
+            await self.beating.wait()
+            self.beating.clear()
+            intake.alive()
+
+
+async def test_a_channel_that_is_silent_for_too_long_is_started_again() -> None:
+    channel = Hanging()
+    async with standing() as home, gateway(channel=channel, home=home) as bot:
+        await pass_seconds(bot, 20)
+        assert (channel.runs, bot.host.state) == (1, "up")
+        await pass_seconds(bot, 10)
+        assert (channel.runs, bot.host.state) == (1, "wedged")
+        assert bot.facts().channels == {"fake": "wedged"}
+        await pass_seconds(bot, 2)
+        assert (channel.runs, bot.host.state) == (3, "up")
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text == "echo: hello"
+
+
+async def test_a_channel_that_gives_signs_of_life_is_left_alone() -> None:
+    channel = Hanging()
+    async with standing() as home, gateway(channel=channel, home=home) as bot:
+        for _ in range(10):
+            channel.beating.set()
+            await pass_seconds(bot, 15)
+        assert (channel.runs, bot.host.state) == (1, "up")
+
+
+async def test_a_channel_that_never_comes_up_is_started_again_too() -> None:
+    class Dumb(FakeChannel):
+        async def run(self, intake: Intake) -> None:
+            self.runs += 1
+            await asyncio.Event().wait()
+
+    channel = Dumb(capabilities=Capabilities(heartbeat=10))
+    async with standing() as home, gateway(channel=channel, home=home) as bot:
+        await pass_seconds(bot, 120)
+        assert channel.runs > 2
+        assert bot.host.state == "wedged"
+
+
+# Typing
+
+
+def typing_channel() -> FakeChannel:
+    return FakeChannel(capabilities=Capabilities(typing=True))
+
+
+async def pass_seconds(bot: FakeGateway, seconds: int) -> None:
+    for _ in range(seconds):
+        clock_of(bot).advance(1)
+        await bot.settle()
+
+
+async def test_typing_is_shown_after_a_second_and_every_four() -> None:
+    held = Held()
+    channel = typing_channel()
+    async with standing() as home, gateway(ScriptedProvider(held), channel, home=home) as bot:
+        await bot.channel.push("hello")
+        await held.reached.wait()
+        await bot.settle()
+        assert channel.typed == []
+        shown = []
+        for _ in range(10):
+            await pass_seconds(bot, 1)
+            shown.append(len(channel.typed))
+        assert shown == [1, 1, 1, 1, 2, 2, 2, 2, 3, 3]
+        assert (TYPING_AFTER, TYPING_EVERY) == (1.0, 4.0)
+        held.answer("done")
+        await bot.channel.pop()
+        await pass_seconds(bot, 10)
+        assert len(channel.typed) == 3
+
+
+async def test_a_quick_answer_shows_no_typing() -> None:
+    channel = typing_channel()
+    async with standing() as home, gateway(channel=channel, home=home) as bot:
+        for text in "abc":
+            await bot.channel.push(text)
+            await bot.channel.pop()
+            await bot.settle()
+            await pass_seconds(bot, 3)
+        assert channel.typed == []
+
+
+async def test_typing_ends_when_the_run_is_stopped() -> None:
+    held = Held()
+    channel = typing_channel()
+    async with standing() as home, gateway(ScriptedProvider(held), channel, home=home) as bot:
+        await bot.channel.push("hello")
+        await held.reached.wait()
+        await pass_seconds(bot, 2)
+        await bot.channel.push("/stop")
+        await bot.channel.pop()
+        await bot.settle()
+        count = len(channel.typed)
+        assert count == 1
+        await pass_seconds(bot, 9)
+        assert len(channel.typed) == count
+
+
+async def test_typing_ends_when_the_lane_was_taken_away() -> None:
+    held = Held()
+    channel = typing_channel()
+    async with standing() as home, gateway(ScriptedProvider(held), channel, home=home) as bot:
+        await bot.channel.push("hello")
+        await held.reached.wait()
+        thief = Process(home).journal
+        claim = await thief.claim("fake:1", "unused", "UTC")
+        assert claim
+        await thief.start_model(claim.lane, claim.run, [asking(2)], None)
+        await thief.finish(claim.lane, claim.run, Ending(state=RunState.COMPLETED))
+        await pass_seconds(bot, 2)
+        held.answer("too late")
+        await bot.settle()
+        count = len(channel.typed)
+        await pass_seconds(bot, 9)
+        assert len(channel.typed) == count == 1
+
+
+async def test_typing_yields_to_replies_once_the_platform_has_complained() -> None:
+    held = Held()
+    channel = typing_channel()
+    async with standing() as home, gateway(ScriptedProvider("a", held), channel, home=home) as bot:
+        channel.fail(NotSent("429", retry_after=2))
+        await bot.channel.push("first")
+        await bot.settle()
+        await pass_seconds(bot, 3)
+        await bot.channel.pop()
+        await bot.channel.push("hello")
+        await held.reached.wait()
+        await pass_seconds(bot, 50)
+        assert channel.typed == []
+        await pass_seconds(bot, 20)
+        assert channel.typed
+        held.answer("done")
+
+
+async def test_typing_that_fails_is_nobodys_trouble() -> None:
+    class Shy(FakeChannel):
+        async def typing(self, address: object) -> None:
+            raise ChannelDown("not now")
+
+    held = Held()
+    channel = Shy(capabilities=Capabilities(typing=True))
+    async with standing() as home, gateway(ScriptedProvider(held), channel, home=home) as bot:
+        await bot.channel.push("hello")
+        await held.reached.wait()
+        await pass_seconds(bot, 3)
+        held.answer("done")
+        assert (await bot.channel.pop()).text == "done"

@@ -1,0 +1,148 @@
+"""From what a platform delivered to what is admitted: who, what, and an answer at once."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+
+from nanobot.bus.gate import Gate
+from nanobot.channels.intake import ChannelIntake
+from nanobot.messages import Address, Attachment, InboundMessage, Role, Sender
+from nanobot.operations.dispatcher import Operations
+from nanobot.ports import Capabilities
+from nanobot.session.entries import UserEntry
+from nanobot.store.database import schema
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, Options
+from nanobot.testing.platform import MEMBER, OWNER
+from nanobot.text import MAX_TEXT
+from tests.agent.tooling import bodies
+
+STRANGER = "666"
+
+
+def kept(bot: FakeGateway) -> list[InboundMessage]:
+    """Every message the store holds, as it holds it."""
+    rows = bot.home.do(
+        lambda connection: connection.execute(
+            schema.inbound.select().order_by(schema.inbound.c.id)
+        ).all()
+    )
+    return [msgspec.json.decode(row.body, type=InboundMessage) for row in rows]
+
+
+async def test_owners_and_members_are_answered_and_their_role_is_kept() -> None:
+    async with gateway() as bot:
+        for sender in (OWNER, MEMBER):
+            await bot.channel.push("hello", sender=sender)
+            assert (await bot.channel.pop()).text == "echo: hello"
+        assert [entry.role for entry in bodies(bot, UserEntry)] == [Role.OWNER, Role.MEMBER]
+
+
+async def test_without_pairing_a_stranger_is_told_once_a_day_whom_to_ask_and_nothing_is_read() -> (
+    None
+):
+    async with gateway(options=Options(pairing=False)) as bot:
+        for text in ("let me in", "please", "/help"):
+            await bot.channel.push(text, sender=STRANGER)
+        told = await bot.channel.pop()
+        assert "This assistant is private. Your id here is `666`" in told.text
+        assert "channels.fake.members" in told.text
+        await bot.settle()
+        assert len(bot.channel.sent) == 1
+        assert bot.provider.requests == []
+        assert [message.text for message in kept(bot)] == ["", "", ""]
+
+
+async def test_nobody_is_let_in_when_nobody_is_named() -> None:
+    async with gateway(options=Options(owners=(), members=())) as bot:
+        await bot.channel.push("hello")
+        assert "private" in (await bot.channel.pop()).text
+
+
+async def test_what_no_chat_needs_is_taken_out_of_a_text() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("a\x00b\x1b[0m\ud83d\r\nc")
+        assert (await bot.channel.pop()).text == "echo: ab[0m\nc"
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t", "\x00\x07"])
+async def test_an_empty_message_is_answered_at_once(text: str) -> None:
+    async with gateway() as bot:
+        await bot.channel.push(text)
+        assert "Your message was empty" in (await bot.channel.pop()).text
+        assert bot.provider.requests == []
+
+
+async def test_a_file_without_a_word_is_not_empty() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("", attachments=(Attachment("photo", ref="x"),))
+        await bot.provider.asked(1)
+
+
+async def test_a_message_of_the_greatest_length_is_taken_and_a_longer_one_refused() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("x" * (MAX_TEXT + 1))
+        assert "This message has 1,000,001 characters" in (await bot.channel.pop()).text
+        assert bot.provider.requests == []
+        assert len(kept(bot)[0].text) == MAX_TEXT
+        await bot.channel.push("x" * MAX_TEXT)
+        await bot.provider.asked(1)
+
+
+async def test_the_same_message_is_answered_once() -> None:
+    async with gateway() as bot:
+        for _ in range(3):
+            await bot.channel.push("hello", key="u1")
+        assert (await bot.channel.pop()).text == "echo: hello"
+        await bot.channel.push("/help", key="u2")
+        await bot.channel.push("/help", key="u2")
+        await bot.channel.pop()
+        await bot.settle()
+        assert len(bot.channel.sent) == 2
+
+
+async def test_the_cursor_is_kept_with_the_messages() -> None:
+    async with gateway() as bot:
+        assert await bot.intake.cursor() is None
+        await bot.channel.push("hello", key="u7")
+        assert await bot.intake.cursor() == "u7"
+        await bot.intake.admit([], cursor="u8")
+        assert await bot.intake.cursor() == "u8"
+        await bot.intake.admit([])
+        assert await bot.intake.cursor() == "u8"
+
+
+async def test_a_message_can_be_taken_into_another_session() -> None:
+    async with gateway() as bot:
+        message = await bot.channel.push("hello")
+        again = msgspec.structs.replace(message, dedupe_key="other")
+        await bot.intake.take([again], session="cli:direct")
+        await bot.channel.pop()
+        await bot.channel.pop()
+        assert len(bodies(bot, UserEntry, "cli:direct")) == 1
+
+
+async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_conversations() -> (
+    None
+):
+    able = Capabilities(discreet=True, threads=True)
+    async with gateway() as bot:
+        gate = Gate((OWNER,), (), pairing=False, able=able)
+        intake = ChannelIntake("fake", gate, bot.bus, Operations(bot), "chat", lambda: None)
+        for sender in (STRANGER, OWNER):
+            said = InboundMessage(
+                address=Address("fake", sender, "thread"),
+                message_id="1",
+                dedupe_key="1",
+                sender=Sender(sender),
+                text="hello",
+                sent_at=1.0,
+            )
+            done = await intake.take([said])
+            assert len(done) == (sender == OWNER)
+        assert [one.text for one in kept(bot)] == ["hello"]
+        assert len(await bot.bus.journal.owed_chats("fake")) == 0
+        keys = bot.home.do(lambda on: on.execute(sa.select(schema.inbound.c.session_key)).all())
+        assert [key for (key,) in keys] == [f"fake:{OWNER}:thread"]

@@ -1,0 +1,407 @@
+"""While a model writes, its chat sees it, in the message that becomes the answer."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from nanobot.channels.delivery import REPEAT_LINE
+from nanobot.channels.host import Hosting
+from nanobot.channels.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
+from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused, StoreUnwritable
+from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.ports import Capabilities
+from nanobot.providers.base import Completion, ToolCall
+from nanobot.store.journal import outbox
+from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import Held, ScriptedProvider, asks_for
+from nanobot.testing.platform import FakeChannel, FakePlatform
+from tests.agent.tooling import Gate, Recorder
+
+SHOWN = f"I think {CURSOR}"
+ERRORS = [NotSent("429", retry_after=3), NotSent("503"), Refused("bad"), ChatGone("blocked")]
+
+
+def clock_of(bot: FakeGateway) -> ManualClock:
+    assert isinstance(bot.home.clock, ManualClock)
+    return bot.home.clock
+
+
+def standing() -> MemoryHome:
+    return MemoryHome(ManualClock(instant=False))
+
+
+def seen(bot: FakeGateway) -> list[str]:
+    """What a person sees in the chat, now."""
+    return [one.text for one in bot.channel.sent]
+
+
+def states(bot: FakeGateway) -> list[str]:
+    rows = bot.home.do(lambda connection: outbox.listing(connection, None, 100))
+    return [row.state for row in reversed(rows)]
+
+
+async def pass_seconds(bot: FakeGateway, seconds: float) -> None:
+    for _ in range(int(seconds * 2)):
+        clock_of(bot).advance(0.5)
+        await bot.settle()
+
+
+async def asked(bot: FakeGateway, held: Held, seconds: float = 2) -> None:
+    """A question that the model works on for some time."""
+    await bot.channel.push("hello")
+    await held.reached.wait()
+    await pass_seconds(bot, seconds)
+
+
+# What is seen
+
+
+async def test_a_preview_becomes_the_answer() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        assert seen(bot) == [SHOWN]
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == ["I think so."]
+        assert len(platform.attempts) == 1
+        assert states(bot) == ["sent"]
+
+
+async def test_what_comes_within_a_second_costs_no_preview() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held, PREVIEW_AFTER - 0.5)
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == ["I think so."]
+        assert platform.edits == []
+        assert "preview" not in bot.process.verbs
+
+
+async def test_before_the_model_says_something_nothing_is_shown() -> None:
+    held, platform = Held(), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held, 10)
+        assert seen(bot) == []
+        held.answer("At last.")
+        await bot.settle()
+        assert seen(bot) == ["At last."]
+
+
+async def test_a_preview_is_renewed_less_often_than_its_text_grows() -> None:
+    """Each version of a long answer is kept for a while, at first the shortest one."""
+    platform = FakePlatform()
+    async with (
+        standing() as home,
+        gateway(channel=platform, home=home, options=Options(hosting=Hosting())) as bot,
+    ):
+        words = iter(range(10_000))
+        held = Held("0")
+        bot.provider.script.append(held)
+        await bot.channel.push("count")
+        await held.reached.wait()
+        for _ in range(60):
+            held.say(f" {next(words)}")
+            await pass_seconds(bot, 0.5)
+        assert 5 < len(platform.edits) < 30 / FIRST_INTERVAL
+        held.answer("Done.")
+        await bot.settle()
+        assert seen(bot) == ["Done."]
+
+
+async def test_an_answer_longer_than_a_message_begins_in_the_preview() -> None:
+    held, platform = Held("I think"), FakePlatform(limit=10)
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        assert seen(bot) == [SHOWN[:10]]
+        held.answer("I think that is so.")
+        await bot.settle()
+        assert seen(bot) == ["I think th", "at is so."]
+
+
+@pytest.mark.parametrize(("platform", "preview"), [(FakeChannel(), True), (FakePlatform(), False)])
+async def test_without_editing_or_by_choice_there_is_none(
+    platform: FakeChannel, *, preview: bool
+) -> None:
+    held, options = Held("I think"), Options(hosting=Hosting(preview=preview))
+    provider = ScriptedProvider(held)
+    async with standing() as home, gateway(provider, platform, home=home, options=options) as bot:
+        await asked(bot, held, 5)
+        assert seen(bot) == []
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == ["I think so."]
+
+
+async def test_the_tool_at_work_is_shown_where_that_is_wanted() -> None:
+    gate, platform = Gate(), FakePlatform()
+    options = Options(hosting=Hosting(show_tools=True))
+    provider = ScriptedProvider(asks_for("exec", text="ls -la"), "Done.")
+    async with (
+        standing() as home,
+        gateway(
+            provider, platform, tools=[Recorder().tool(then=gate)], home=home, options=options
+        ) as bot,
+    ):
+        await bot.channel.push("hello")
+        await gate.reached.wait()
+        await pass_seconds(bot, 3)
+        assert seen(bot) == ["`exec: ls -la`"]
+        gate.open.set()
+        await bot.settle()
+        assert seen(bot) == ["Done."]
+
+
+async def test_what_was_said_before_a_question_stays_and_the_answer_comes_behind_it() -> None:
+    held, platform, made = Held("I shall"), FakePlatform(), Recorder()
+    acts = msgspec.structs.replace(made.tool("act"), risk="high", danger=lambda _: "it acts")
+    call = Completion(text="I shall act.", tool_calls=(ToolCall("c", "act", '{"text":"now"}'),))
+    async with (
+        standing() as home,
+        gateway(ScriptedProvider(held, "Done."), platform, tools=[acts], home=home) as bot,
+    ):
+        await asked(bot, held)
+        held.answer(call)
+        await bot.settle()
+        first, question = seen(bot)
+        assert first == "I shall act."
+        assert "May I do this?" in question
+        await bot.channel.push("/approve 1")
+        await bot.settle()
+        assert seen(bot)[:2] == [first, question]
+        assert seen(bot)[-1] == "Done."
+        assert made.calls == ["act now"]
+        assert set(states(bot)) == {"sent"}
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize("error", ERRORS)
+async def test_a_preview_that_is_not_taken_ends_them_for_this_run(error: Exception) -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        platform.fail(error, *([error] if isinstance(error, Refused) else []))
+        await asked(bot, held, 60)
+        assert seen(bot) == []
+        assert len(platform.attempts) <= 2
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == ["I think so."]
+        assert states(bot) == ["sent"]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+async def test_an_edit_that_is_not_taken_ends_them_and_the_answer_arrives(
+    error: Exception,
+) -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        platform.edit_failures.extend([error] * 2)
+        held.say(" so")
+        await pass_seconds(bot, 5)
+        platform.edit_failures.clear()
+        held.say(", because")
+        await pass_seconds(bot, 60)
+        assert platform.edits == []
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == ["I think so."]
+
+
+async def test_an_answer_whose_preview_is_gone_is_sent_anew() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        platform.sent.clear()
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == ["I think so."]
+        assert states(bot) == ["sent"]
+
+
+async def test_a_last_edit_of_unknown_outcome_is_made_again() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        platform.edit_failures.extend([OutcomeUnknown("no answer"), NotSent("503")])
+        held.answer("I think so.")
+        await bot.settle()
+        await pass_seconds(bot, 10)
+        assert seen(bot) == ["I think so."]
+
+
+@pytest.mark.parametrize(("reconciles", "last"), [(True, ""), (False, f"\n\n{REPEAT_LINE}")])
+async def test_a_preview_that_may_have_arrived_is_looked_up_or_the_answer_says_so(
+    *, reconciles: bool, last: str
+) -> None:
+    held = Held("I think")
+    platform = FakePlatform(capabilities=Capabilities(reconciles=reconciles))
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        platform.fail(OutcomeUnknown("no answer"), applied=True)
+        await asked(bot, held, 10)
+        assert seen(bot) == [SHOWN]
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == ([] if reconciles else [SHOWN]) + [f"I think so.{last}"]
+
+
+async def test_a_store_that_fails_costs_the_preview_and_not_the_answer() -> None:
+    held, platform = Held("I think"), FakePlatform()
+
+    def full(verb: str) -> None:
+        if verb == "preview":
+            raise StoreUnwritable("the disk is full")
+
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        bot.process.before = full
+        await asked(bot, held, 10)
+        assert seen(bot) == []
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == ["I think so."]
+
+
+async def test_an_answer_waits_for_the_preview_that_is_on_its_way() -> None:
+    class Slow(FakePlatform):
+        go = asyncio.Event()
+        sending = asyncio.Event()
+
+        async def send(self, *part: object, **how: object) -> str:
+            self.sending.set()
+            await self.go.wait()
+            return await super().send(*part, **how)  # type: ignore[arg-type]
+
+    held, platform = Held("I think"), Slow()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        assert platform.sending.is_set()
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == []
+        platform.go.set()
+        await bot.settle()
+        assert seen(bot) == ["I think so."]
+        assert len(platform.attempts) == 1
+
+
+# Ends
+
+
+async def test_a_run_that_is_stopped_says_so_where_it_stood() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        await bot.channel.push("/stop")
+        await bot.settle()
+        assert seen(bot) == [f"I think\n\n{STOPPED_LINE}", "Stopped."]
+        assert states(bot) == ["sent", "sent"]
+
+
+async def test_a_run_that_fails_says_so_where_it_stood() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        held.answer(KeyError("a bug"))
+        await bot.settle()
+        (text,) = seen(bot)
+        assert "Something went wrong" in text
+
+
+async def test_after_a_crash_the_same_message_goes_on() -> None:
+    platform = FakePlatform()
+    async with standing() as home:
+        first, second = Held("I think"), Held("I believe")
+        async with gateway(ScriptedProvider(first), platform, home=home) as bot:
+            await asked(bot, first)
+            bot.crash()
+            await bot.settle()
+        async with gateway(ScriptedProvider(second), platform, home=home) as bot:
+            await second.reached.wait()
+            await pass_seconds(bot, 2)
+            assert seen(bot) == [f"I believe {CURSOR}"]
+            second.answer("I believe so.")
+            await bot.settle()
+            assert seen(bot) == ["I believe so."]
+            assert len(platform.attempts) == 1
+
+
+@pytest.mark.parametrize("verb", ["preview", "receipt", "finish", "begin_send"])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_crash_around_a_preview_shows_the_answer_once(verb: str, when: str) -> None:
+    platform = FakePlatform(capabilities=Capabilities(reconciles=True))
+    async with standing() as home:
+        held, again = Held("I think"), Held("I think")
+        async with gateway(ScriptedProvider(held), platform, home=home) as bot:
+
+            def crash(name: str) -> None:
+                if name == verb:
+                    bot.crash()
+
+            setattr(bot.process, when, crash)
+            await asked(bot, held)
+            if not bot.process.dead:
+                held.answer("I think so.")
+            await bot.settle()
+            await pass_seconds(bot, 2)
+            assert bot.process.dead
+        async with gateway(ScriptedProvider(again), platform, home=home) as bot:
+            await pass_seconds(bot, 3)
+            if again.reached.is_set():
+                again.answer("I think so.")
+            await pass_seconds(bot, 3)
+            assert seen(bot) == ["I think so."]
+            assert states(bot) == ["sent"]
+
+
+async def test_other_messages_of_the_chat_go_out_meanwhile() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        address = Address("fake", "1")
+        message = OutboundMessage(address=address, text="ping", key="p", kind=OutboundKind.POST)
+        await bot.journal.post("fake:1", message)
+        bot.bus.owed(address)
+        await bot.settle()
+        assert seen(bot) == [SHOWN, "ping"]
+        held.answer("I think so.")
+        await bot.settle()
+        assert seen(bot) == ["I think so.", "ping"]
+
+
+async def test_what_was_owed_to_the_chat_before_comes_before_the_preview() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        platform.fail(*[NotSent("503")] * 5)
+        address = Address("fake", "1")
+        message = OutboundMessage(address=address, text="late", key="p", kind=OutboundKind.POST)
+        await bot.journal.post("fake:1", message)
+        bot.bus.owed(address)
+        await asked(bot, held, 4)
+        assert seen(bot) == []
+        await pass_seconds(bot, 30)
+        assert seen(bot) == ["late", SHOWN]
+
+
+async def test_a_dead_answer_that_had_a_preview_can_be_sent_again() -> None:
+    held, platform = Held("I think"), FakePlatform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held)
+        platform.edit_failures.append(ChatGone("blocked"))
+        held.answer("I think so.")
+        await bot.settle()
+        assert states(bot) == ["dead"]
+        assert seen(bot) == [SHOWN]
+        (row,) = bot.home.do(lambda connection: outbox.listing(connection, "dead", 1))
+        assert await bot.records.retry(row.id) == Address("fake", "1")
+        bot.bus.owed(Address("fake", "1"))
+        await bot.settle()
+        assert (seen(bot), states(bot)) == (["I think so."], ["sent"])

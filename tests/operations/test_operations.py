@@ -1,0 +1,166 @@
+"""What people may do besides talking: answered at once, past every lane."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanobot.errors import StoreUnwritable
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.session.entries import ModelCallEntry
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.model import Held, ScriptedProvider
+from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
+from tests.agent.tooling import bodies
+
+
+async def answer(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
+    await bot.channel.push(text, sender=sender)
+    return (await bot.channel.pop()).text
+
+
+@pytest.mark.parametrize("text", ["/help", "/HELP", "/help@my_bot", "/help\n", "/start"])
+async def test_a_command_is_known_however_it_is_spelled(text: str) -> None:
+    async with gateway(channel=FakeChannel(limit=20_000)) as bot:
+        said = await answer(bot, text)
+        assert said.startswith("Write to me")
+        assert all(f"`{operation.usage.split()[0]}" in said for operation in OPERATIONS)
+        assert bot.provider.requests == []
+
+
+@pytest.mark.parametrize("text", ["/", "/unknown", "//help", " /help", "help", "/help!"])
+async def test_what_is_no_command_goes_to_the_model(text: str) -> None:
+    async with gateway() as bot:
+        assert await answer(bot, text) == f"echo: {text}"
+
+
+@pytest.mark.parametrize("text", ["/new", "/NEW", "/new@my_bot", "/new\n"])
+async def test_new_keeps_its_place_among_the_messages(text: str) -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("one")
+        await held.reached.wait()
+        for waiting in ("two", text, "three"):
+            await bot.channel.push(waiting)
+        held.answer("first")
+        said = [(await bot.channel.pop()).text for _ in range(4)]
+        assert said[:2] == ["first", "echo: two"]
+        assert said[2].startswith("New conversation.")
+        assert said[3] == "echo: three"
+        assert len(bot.provider.requests[-1].messages) == 2
+
+
+async def test_status_names_the_model_the_session_and_what_runs() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider("hi", held)) as bot:
+        await answer(bot, "hi")
+        assert "Now: idle, 0 waiting" in await answer(bot, "/status")
+        await bot.channel.push("hello")
+        await held.reached.wait()
+        await bot.channel.push("me too", sender=MEMBER)
+        said = await answer(bot, "/status")
+        assert "Model: test/scripted" in said
+        assert "Session: fake:1" in said
+        assert "Now: running (run-" in said
+        assert "1 waiting" in said
+        assert "up 1 min, 1 running" in said
+
+
+async def test_the_model_is_changed_for_one_session_and_back() -> None:
+    async with gateway() as bot:
+        assert "test/scripted answers here." in await answer(bot, "/model")
+        assert "test/scripted answers" in await answer(bot, "/model test/other")
+        row = await bot.journal.session("fake:1")
+        assert row
+        assert row.model == "test/other"
+        await answer(bot, "/model default")
+        row = await bot.journal.session("fake:1")
+        assert row
+        assert row.model is None
+
+
+async def test_a_model_that_does_not_exist_is_refused_with_the_reason() -> None:
+    async with gateway() as bot:
+        assert await answer(bot, "/model nowhere/x") == "there is no model nowhere/x"
+        assert await answer(bot, "hello") == "echo: hello"
+        assert bodies(bot, ModelCallEntry)[0].profile.label == "test/scripted"
+
+
+async def test_only_owners_change_the_model_and_members_may_ask() -> None:
+    async with gateway() as bot:
+        assert await answer(bot, "/model test/other", MEMBER) == "Only owners change the model."
+        assert "answers here" in await answer(bot, "/model", MEMBER)
+
+
+async def test_a_store_that_fails_over_a_command_is_no_answer_but_an_error() -> None:
+    """The channel brings the message again, as any that could not be taken in."""
+    async with gateway() as bot:
+
+        def before(verb: str) -> None:
+            if verb == "admit":
+                raise StoreUnwritable("the disk is full")
+
+        bot.process.before = before
+        with pytest.raises(StoreUnwritable):
+            await bot.channel.push("/help")
+
+
+# /stop
+
+
+async def test_stop_with_nothing_running_says_so() -> None:
+    async with gateway() as bot:
+        assert (await answer(bot, "/stop")).startswith("Nothing was running here")
+        assert (await answer(bot, "/stop", MEMBER)).startswith("Nothing of yours was running")
+
+
+async def test_a_member_stops_only_what_is_theirs() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("of the owner")
+        await held.reached.wait()
+        await bot.channel.push("of the member", sender=MEMBER)
+        assert (await answer(bot, "/stop", MEMBER)).startswith("Nothing of yours was running")
+        held.answer("done")
+        assert (await bot.channel.pop()).text == "done"
+        await bot.settle()
+        assert len(bot.channel.sent) == 2
+
+
+async def test_an_owner_stops_everybody_in_the_session_and_nobody_elsewhere() -> None:
+    one, two = Held(), Held()
+    async with gateway(ScriptedProvider(one, two)) as bot:
+        await bot.channel.push("hang", sender=MEMBER)
+        await one.reached.wait()
+        await bot.channel.push("hang", chat="2")
+        await two.reached.wait()
+        await bot.channel.push("waiting", sender=MEMBER)
+        assert await answer(bot, "/stop") == "Stopped."
+        await bot.settle()
+        assert [run.address.chat_id for run in bot.loop.running] == ["2"]
+        two.answer("done")
+        assert (await bot.channel.pop()).text == "done"
+        assert len(bot.channel.sent) == 2
+
+
+async def test_commands_are_answered_while_the_lane_is_full() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("hang")
+        await held.reached.wait()
+        for number in range(50):
+            await bot.channel.push(f"{number}")
+        assert (await answer(bot, "/status")).startswith("Model:")
+        assert await answer(bot, "/stop") == "Stopped."
+        assert await answer(bot, "hello") == "echo: hello"
+
+
+async def test_help_on_one_command_says_all_about_it() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("/help runs")
+        said = (await bot.channel.pop()).text
+        of_runs = [one for one in OPERATIONS if one.usage.startswith("/runs")]
+        assert all(f"`{one.usage}`" in said for one in of_runs)
+        assert "/new" not in said
+        await bot.channel.push("/help nonsense")
+        assert "there is no command /nonsense" in (await bot.channel.pop()).text

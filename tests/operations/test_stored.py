@@ -1,0 +1,352 @@
+"""Operations over what is stored, asked in a chat and called by a program."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+
+from nanobot.errors import ChatGone, NanobotError, StoreCorrupt, UsageError
+from nanobot.operations.dispatcher import Operations
+from nanobot.operations.operation import Arguments
+from nanobot.operations.runs import ToolView
+from nanobot.session.entries import CancelEntry
+from nanobot.session.views import (
+    OutboxView,
+    RunPage,
+    RunView,
+    SessionPage,
+    SessionView,
+    ToolCallView,
+)
+from nanobot.store.database import schema
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.model import Held, ScriptedProvider, asks_for
+from nanobot.testing.platform import Failure
+from tests.agent.tooling import Recorder, bodies
+
+
+async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
+    return await Operations(bot).call(operation, arguments)
+
+
+async def talk(bot: FakeGateway, *texts: str, chat: str = "1") -> list[str]:
+    said = []
+    for text in texts:
+        await bot.channel.push(text, chat=chat)
+        said.append((await bot.channel.pop(chat)).text)
+    await bot.settle()
+    return said
+
+
+# What programs rely on
+
+
+def test_the_fields_that_scripts_read_are_there() -> None:
+    assert {"id", "session_key", "kind", "state", "parent", "inbound_ids", "usage", "error"} <= set(
+        RunView.__struct_fields__
+    )
+    assert {"id", "address", "key", "state", "attempts", "maybe_duplicate", "receipt"} <= set(
+        OutboxView.__struct_fields__
+    )
+    assert {"key", "title", "has_unread", "updated_at"} <= set(SessionView.__struct_fields__)
+
+
+# Sessions
+
+
+async def test_sessions_are_listed_by_their_last_change_with_what_is_unread() -> None:
+    async with gateway() as bot:
+        await talk(bot, "first")
+        await bot.journal.set_model("late", None)
+        await bot.settle()
+        listed = await call(bot, "sessions list")
+        assert {(one.key, one.title, one.has_unread) for one in listed} == {
+            ("fake:1", "first", False),
+            ("late", "", True),
+        }
+        assert [one.key for one in await call(bot, "sessions list", unread=True)] == ["late"]
+        read = await call(bot, "sessions read", key="late")
+        assert not read.has_unread
+        assert await call(bot, "sessions list", unread=True) == []
+        assert len(await call(bot, "sessions list", limit=1)) == 1
+
+
+async def test_a_session_is_shown_with_the_end_of_its_log_and_exported_whole() -> None:
+    async with gateway() as bot:
+        await talk(bot, "hello")
+        page: SessionPage = await call(bot, "sessions show", key="fake:1", limit=2)
+        assert [entry.kind for entry in page.entries] == ["model_call", "reply"]
+        whole: SessionPage = await call(bot, "sessions export", key="fake:1")
+        assert [entry.seq for entry in whole.entries] == [1, 2, 3, 4]
+        assert whole.entries[0].body is not None
+        assert whole.entries[0].body["text"] == "hello"
+        rest: SessionPage = await call(bot, "sessions export", key="fake:1", after=3)
+        assert [entry.seq for entry in rest.entries] == [4]
+        said = (await talk(bot, "/sessions show"))[0]
+        assert "Key: fake:1" in said
+        assert "user: hello" in said
+        assert "reply: echo: hello" in said
+
+
+@pytest.mark.parametrize("name", ["show", "read", "export", "delete"])
+async def test_a_session_that_is_not_there_is_said_to_be_missing(name: str) -> None:
+    async with gateway() as bot:
+        with pytest.raises(NanobotError, match="There is no session fake:9"):
+            await call(bot, f"sessions {name}", key="fake:9")
+
+
+async def test_a_deleted_session_leaves_nothing_but_the_keys_of_what_arrived() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("my secret", key="k1")
+        await bot.channel.pop()
+        await talk(bot, "other", chat="2")
+        gone = await call(bot, "sessions delete", key="fake:1")
+        assert (gone.key, gone.entries) == ("fake:1", 4)
+        columns = [schema.sessions.c.key]
+        columns += [t.c.session_key for t in (schema.entries, schema.runs, schema.outbound)]
+        for column in columns:
+            query = sa.select(column)
+            keys = bot.home.do(lambda c, query=query: set(c.scalars(query)))  # type: ignore[misc]
+            assert keys == {"fake:2"}, column.table.name
+        stored = bot.home.do(lambda c: c.scalars(sa.select(schema.inbound.c.body)).all())
+        assert not any(b"secret" in body for body in stored)
+        await bot.channel.push("my secret", key="k1")
+        await bot.settle()
+        assert len(bot.channel.sent) == 2
+        assert await talk(bot, "again") == ["echo: again"]
+        assert bot.home.verify("fake:1") == 4
+
+
+async def test_a_session_is_not_deleted_under_its_run() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("hang")
+        await held.reached.wait()
+        with pytest.raises(UsageError, match="is alive in fake:1: cancel it first"):
+            await call(bot, "sessions delete", key="fake:1")
+        held.answer("done")
+        assert (await bot.channel.pop()).text == "done"
+
+
+# Runs
+
+
+async def test_runs_are_listed_with_what_they_answer_and_took() -> None:
+    async with gateway() as bot:
+        await talk(bot, "one", "two")
+        await talk(bot, "three", chat="2")
+        listed: list[RunView] = await call(bot, "runs list")
+        assert [run.session_key for run in listed] == ["fake:2", "fake:1", "fake:1"]
+        assert [run.inbound_ids for run in listed] == [(3,), (2,), (1,)]
+        assert all(run.usage and run.usage.model_calls == 1 for run in listed)
+        of_one = await call(bot, "runs list", session="fake:1", limit=1)
+        assert [run.inbound_ids for run in of_one] == [(2,)]
+        assert await call(bot, "runs list", state="failed") == []
+        assert len(await call(bot, "runs list", state="completed")) == 3
+        assert len(await call(bot, "runs list", state="succeeded")) == 3
+        assert await call(bot, "runs list", state="cancelled") == []
+
+
+async def test_a_run_is_shown_step_by_step_without_its_neighbours() -> None:
+    async with gateway() as bot:
+        await talk(bot, "one", "two")
+        newest, oldest = await call(bot, "runs list")
+        page: RunPage = await call(bot, "runs show", id=oldest.id)
+        assert [entry.kind for entry in page.entries] == ["user", "prompt", "model_call", "reply"]
+        page = await call(bot, "runs show", id=newest.id)
+        assert [entry.kind for entry in page.entries] == ["user", "model_call", "reply"]
+        with pytest.raises(NanobotError, match="There is no run x"):
+            await call(bot, "runs show", id="x")
+
+
+async def test_a_cancelled_run_ends_at_once_and_what_waits_behind_it_goes_on() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("hang")
+        await held.reached.wait()
+        await bot.channel.push("/new")
+        (live,) = await call(bot, "runs list", state="live")
+        ended = await call(bot, "runs cancel", id=live.id)
+        assert (ended.state, ended.error) == ("aborted", "cancelled")
+        assert (await bot.channel.pop()).text == "This was cancelled."
+        assert (await bot.channel.pop()).text.startswith("New conversation.")
+        await bot.settle()
+        assert bot.running() == []
+        assert [entry.by for entry in bodies(bot, CancelEntry)] == ["local"]
+        bot.home.verify("fake:1")
+        with pytest.raises(NanobotError, match="has ended already"):
+            await call(bot, "runs cancel", id=live.id)
+
+
+async def test_a_run_that_nobody_drives_is_cancelled_too() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("hang")
+        await held.reached.wait()
+        bot.crash()
+        bot.process.dead = False
+        (live,) = await call(bot, "runs list", state="live")
+        await call(bot, "runs cancel", id=live.id)
+        assert await bot.journal.ready() == []
+
+
+# The outbox
+
+
+async def test_a_dead_message_is_sent_again_on_request() -> None:
+    async with gateway() as bot:
+        bot.channel.failures["1"] = deque([Failure(ChatGone("blocked"))])
+        await bot.channel.push("hello")
+        await bot.settle()
+        (dead,) = await call(bot, "outbox list", state="dead")
+        assert (dead.address, dead.error, dead.receipt) == ("fake:1", "blocked", None)
+        again = await call(bot, "outbox retry", id=dead.id)
+        assert again.state == "pending"
+        assert (await bot.channel.pop()).text == "echo: hello"
+        await bot.settle()
+        (sent,) = await call(bot, "outbox list")
+        assert (sent.state, sent.receipt) == ("sent", bot.channel.sent[0].id)
+        with pytest.raises(NanobotError, match="is sent: only dead ones"):
+            await call(bot, "outbox retry", id=dead.id)
+        with pytest.raises(NanobotError, match="is sent: it cannot be dropped"):
+            await call(bot, "outbox drop", id=dead.id)
+
+
+async def test_a_dropped_message_is_never_sent() -> None:
+    async with gateway() as bot:
+        bot.channel.failures["1"] = deque([Failure(ChatGone("blocked"))])
+        await bot.channel.push("hello")
+        await bot.settle()
+        (dead,) = await call(bot, "outbox list")
+        assert (await call(bot, "outbox drop", id=dead.id)).state == "dropped"
+        assert await talk(bot, "next") == ["echo: next"]
+        with pytest.raises(NanobotError, match="There is no message 99"):
+            await call(bot, "outbox drop", id=99)
+
+
+# Tools
+
+
+async def test_tool_calls_are_listed_with_arguments_and_outcome() -> None:
+    made = Recorder()
+    model = ScriptedProvider(
+        asks_for("exec", text="ls"), "done", asks_for("exec", wrong=1), "sorry", "plain"
+    )
+    async with gateway(model, tools=[made.tool()]) as bot:
+        await talk(bot, "list", "again", "nothing")
+        calls: list[ToolCallView] = await call(bot, "tools history")
+        assert [(one.name, one.ok) for one in calls] == [("exec", False), ("exec", True)]
+        assert msgspec.json.decode(calls[1].arguments) == {"text": "ls"}
+        assert calls[1].text == "exec did ls"
+        assert await call(bot, "tools history", tool="other") == []
+        assert len(await call(bot, "tools history", session="fake:1", limit=1)) == 1
+        (known,) = await call(bot, "tools list")
+        assert isinstance(known, ToolView)
+        assert (known.name, known.effect) == ("exec", "world")
+
+
+# The chains
+
+
+async def test_a_head_noted_earlier_proves_that_nothing_was_cut() -> None:
+    async with gateway() as bot:
+        await talk(bot, "one")
+        (noted,) = await call(bot, "audit verify")
+        await talk(bot, "two")
+        (now,) = await call(bot, "audit verify", head=noted.head)
+        assert now.entries == 7
+        with pytest.raises(StoreCorrupt, match="no log contains the head"):
+            await call(bot, "audit verify", head="00" * 31 + "01")
+        with pytest.raises(UsageError, match="is not a head"):
+            await call(bot, "audit verify", head="xyz")
+        with pytest.raises(UsageError, match="no session"):
+            await call(bot, "audit verify", session="fake:9")
+
+
+async def test_a_changed_entry_is_found() -> None:
+    async with gateway() as bot:
+        await talk(bot, "one")
+        changed = schema.entries.update().where(schema.entries.c.seq == 1)
+        bot.home.do(lambda c: c.execute(changed.values(payload=b"{}")))
+        with pytest.raises(StoreCorrupt, match="entry 1 of fake:1"):
+            await call(bot, "audit verify")
+
+
+# Talking through a call
+
+
+async def test_a_message_is_put_into_a_session_once_and_answered_in_the_terminal() -> None:
+    async with gateway() as bot:
+        first = await call(bot, "send", text="hello", session="fake:1", key="k")
+        again = await call(bot, "send", text="hello", session="fake:1", key="k")
+        assert (first.fresh, again.fresh) == (True, False)
+        await bot.provider.asked(1)
+        await bot.settle()
+        (owed,) = await call(bot, "outbox list")
+        assert (owed.address, owed.text) == ("cli:fake:1", "echo: hello")
+        with pytest.raises(UsageError, match="1 to 1,000,000"):
+            await call(bot, "send", text=" ")
+
+
+async def test_a_message_sent_from_a_chat_is_answered_there_and_only_once() -> None:
+    async with gateway() as bot:
+        for _ in range(2):
+            await bot.channel.push("/send session=fake:2 what is new?", key="u1")
+        texts = {(await bot.channel.pop()).text for _ in range(2)}
+        assert "echo: what is new?" in texts
+        await bot.settle()
+        assert len(bot.channel.sent) == 2
+
+
+async def test_a_session_is_stopped_by_a_call() -> None:
+    held = Held()
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("hang")
+        await held.reached.wait()
+        (live,) = await call(bot, "runs list", state="live")
+        stopped = await call(bot, "stop", session="fake:1")
+        assert stopped.run == live.id
+        assert (await bot.channel.pop()).text == "Stopped."
+        assert (await call(bot, "stop", session="fake:1")).run is None
+        with pytest.raises(UsageError, match="no session fake:9"):
+            await call(bot, "stop", session="fake:9")
+
+
+async def test_a_call_starts_a_new_conversation() -> None:
+    async with gateway() as bot:
+        await talk(bot, "one", chat="1")
+        await call(bot, "new", session="fake:1")
+        await bot.settle()
+        (owed, *_) = await call(bot, "outbox list")
+        assert owed.text.startswith("New conversation.")
+
+
+async def test_the_model_is_changed_by_a_call() -> None:
+    async with gateway() as bot:
+        assert (await call(bot, "model", session="fake:1")).model == "test/scripted"
+        changed = await call(bot, "model", name="test/other", session="fake:1")
+        assert changed.changed
+        row = await bot.journal.session("fake:1")
+        assert row
+        assert row.model == "test/other"
+
+
+async def test_status_tells_of_a_model_that_cannot_answer() -> None:
+    async with gateway() as bot:
+        await bot.journal.set_model("fake:1", "nowhere/x")
+        status = await call(bot, "status", session="fake:1")
+        assert status.model == "none: there is no model nowhere/x"
+        assert status.channels == {"fake": "up"}
+
+
+def test_arguments_nobody_knows_are_refused() -> None:
+    class Given(Arguments, frozen=True, kw_only=True):
+        pass
+
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"x": 1}, Given)

@@ -1,0 +1,91 @@
+"""A web server on loopback with hooks whose publishing is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from nanobot.config.settings.channels import WebSettings
+from nanobot.config.settings.triggers import HookSettings
+from nanobot.errors import StoreUnwritable
+from nanobot.server.routes import health, hooks_route
+from nanobot.server.web_server import Route, WebServer
+from nanobot.testing.machine import ManualClock
+from nanobot.triggers.cron.jobs import Taken
+from nanobot.triggers.webhooks.webhook import Hook, Hooks
+
+SECRET = "It's a Secret to Everybody"
+PATIENCE = 10.0
+
+
+class Told:
+    """Keeps what is published once by its key, `room` times."""
+
+    def __init__(self, room: int = 10_000) -> None:
+        self.texts: list[str] = []
+        self.keys: list[str] = []
+        self.room = room
+        self.broken = False
+
+    async def publish(self, text: str, *, key: str = "") -> Taken:
+        await asyncio.sleep(0)
+        if self.broken:
+            raise StoreUnwritable("the disk is full")
+        if key and key in self.keys:
+            return "known"
+        if len(self.texts) >= self.room:
+            return "full"
+        self.texts.append(text)
+        self.keys.append(key)
+        return "taken"
+
+
+class Bench:
+    """What a test has of it."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.told = Told()
+        self.ready = True
+
+    def hook(self, name: str, **settings: object) -> Hook:
+        """A hook whose publishing this bench records."""
+        made = {"secret": SECRET, "prompt": "{n}"} | settings
+        return Hook(name, HookSettings(**made), self.told, self.clock)  # type: ignore[arg-type]
+
+    @asynccontextmanager
+    async def serving(
+        self,
+        *hooks: Hook,
+        web: WebSettings = WebSettings(port=0),  # noqa: B008 - frozen
+        more: Sequence[Route] = (),
+        body_seconds: float = PATIENCE,
+        **limits: Any,
+    ) -> AsyncIterator[WebServer]:
+        """A server with the hooks, health and `more`; its token is `token`."""
+        routes = [
+            *health(lambda: self.ready),
+            *hooks_route(Hooks({hook.name: hook for hook in hooks}), body_seconds),
+            *more,
+        ]
+        server = WebServer(web, "token", routes, **limits)
+        async with server.serving():
+            yield server
+
+
+async def exchange(url: str, raw: bytes, *, more: bytes = b"") -> bytes:
+    """All that comes back for these bytes, until the other side closes."""
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            writer.write(raw)
+            if more:
+                writer.write(more)
+            return await reader.read()
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()

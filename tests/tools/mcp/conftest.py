@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from nanobot.config.settings.tools import McpSettings
+from nanobot.messages import Address, Role
+from nanobot.ports import Clock
+from nanobot.system import SystemClock
+from nanobot.tools.base import CallContext
+from nanobot.tools.mcp.servers import Servers
+from nanobot.tools.mcp.views import ServerView
+from nanobot.tools.registry import ToolRegistry
+
+ROOT = str(Path(__file__).resolve().parents[3])
+
+
+def context(role: Role = Role.OWNER) -> CallContext:
+    return CallContext(
+        run_id="r",
+        session_key="cli:direct",
+        address=Address("cli", "direct"),
+        sender_id="local",
+        role=role,
+        key="r:1:0",
+    )
+
+
+def program(folder: Path, **more: object) -> McpSettings:
+    """The double as a program."""
+    settings = {
+        "command": sys.executable,
+        "args": ("-m", "tests.doubles.mcp_server", str(folder)),
+        "env": {"PYTHONPATH": ROOT},
+        "timeout": 20.0,
+    }
+    return McpSettings(**{**settings, **more})  # type: ignore[arg-type]
+
+
+def plain(folder: Path, **more: object) -> McpSettings:
+    """The double that is written by hand, which starts at once."""
+    return program(folder, args=("-m", "tests.doubles.mcp_plain", str(folder)), **more)
+
+
+def script(text: str, *, timeout: float = 20.0) -> McpSettings:
+    """A program that speaks as it likes."""
+    return McpSettings(command=sys.executable, args=("-c", text), timeout=timeout)
+
+
+class Hasty(SystemClock):
+    """Waits a twentieth of what is asked for, where nothing depends on how long."""
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds / 20)
+
+
+class Bench:
+    """Servers at work over a registry of their own."""
+
+    def __init__(self, servers: Servers, registry: ToolRegistry, folder: Path) -> None:
+        self.folder = folder
+        self.servers = servers
+        self.registry = registry
+
+    async def call(self, name: str, arguments: str = "{}", role: Role = Role.OWNER) -> str:
+        return await self.registry.execute(name, arguments, context(role))
+
+    @property
+    def names(self) -> list[str]:
+        return [spec.name for spec in self.registry.specs()]
+
+    def view(self, name: str = "it") -> ServerView:
+        return next(one for one in self.servers.views() if one.name == name)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(60):
+            while not holds():  # noqa: ASYNC110 - nothing tells a test of it
+                await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def working(
+    folder: Path,
+    wait: Sequence[str] = ("connected",),
+    clock: Clock | None = None,
+    **servers: McpSettings,
+) -> AsyncIterator[Bench]:
+    """Servers, each in one of the states that are waited for."""
+    registry = ToolRegistry()
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "sk-not-for-you"}
+    made = Servers(servers, registry, clock or SystemClock(), environ, folder)
+    bench = Bench(made, registry, folder)
+    async with made.serving():
+        await bench.until(lambda: all(view.state in wait for view in made.views()))
+        yield bench
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path

@@ -1,0 +1,296 @@
+"""Jobs in a gateway: asked for by people and by the model, done by the clock, told in the chat."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from nanobot.errors import UsageError
+from nanobot.messages import Address, Origin, Role
+from nanobot.session.entries import PostEntry, ToolResultEntry, UserEntry
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Process
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import ScriptedProvider, asks_for, last_text
+from nanobot.testing.platform import MEMBER, OWNER
+from nanobot.tools.cron import cron_tool
+from nanobot.triggers.cron.editing import MOST_DEPTH, Asker, Book, Wish
+from nanobot.triggers.cron.service import LOOK_SECONDS
+from tests.agent.tooling import bodies
+
+CHAT = Address("fake", "1")
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
+
+
+def asker(sender: str = OWNER, role: Role = Role.OWNER, **more: Any) -> Asker:
+    return Asker(role=role, sender_id=sender, address=CHAT, session_key="fake:1", **more)
+
+
+async def answer(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
+    await bot.channel.push(text, sender=sender)
+    return (await bot.channel.pop()).text
+
+
+async def later(bot: FakeGateway, seconds: float) -> None:
+    """Time passes, and what is due is done to its end."""
+    assert isinstance(bot.home.clock, ManualClock)
+    bot.home.clock.advance(seconds)
+    for _ in range(3):
+        await bot.cron.fire()
+        await bot.settle()
+
+
+def at_noon() -> MemoryHome:
+    return MemoryHome(ManualClock(NOON))
+
+
+async def test_a_job_is_made_in_a_chat_and_its_answer_comes_there() -> None:
+    async with at_noon() as home, gateway(ScriptedProvider("All green."), home=home) as bot:
+        said = await answer(bot, "/cron add 30 12 * * * Look at the builds")
+        assert said == (
+            "Job #1 (Look at the builds) is active: 30 12 * * *; next Sun 2026-03-01 12:30 (UTC)."
+        )
+        await later(bot, 1_800)
+        assert (await bot.channel.pop()).text == "All green."
+        assert last_text(bot.provider.requests[-1]).endswith("Look at the builds")
+        assert "done" in await answer(bot, "/cron history 1")
+        assert [post.text for post in bodies(bot, PostEntry)] == ["All green."]
+        assert bodies(bot, UserEntry, "cron:1")[0].origin is Origin.CRON
+
+
+async def test_every_run_of_its_own_begins_anew_and_one_in_the_chat_does_not() -> None:
+    async with at_noon() as home, gateway(home=home) as bot:
+        await answer(bot, "hello")
+        await answer(bot, "/cron add name=own every hour first")
+        await answer(bot, "/cron add name=chat session=chat every hour second")
+        for _ in range(2):
+            await later(bot, 3_600)
+            await bot.channel.pop()
+            await bot.channel.pop()
+        seen = {
+            last_text(request).split()[-1]: len(request.messages)
+            for request in bot.provider.requests
+        }
+        assert seen["first"] == 2
+        assert seen["second"] > 4
+
+
+async def test_a_model_of_its_own_and_fewer_tools_hold_for_a_jobs_runs() -> None:
+    async with at_noon() as home:
+        made = gateway(home=home)
+        async with made as bot:
+            bot.tools.register(cron_tool(bot.book))
+            await bot.book.add(
+                asker(), Wish(schedule="+20m", text="Look", model="test/other", tools="none")
+            )
+            await later(bot, 1_200)
+            assert (await bot.channel.pop()).text == "echo: Look"
+            assert bot.provider.requests[-1].tools == ()
+            (message,) = bodies(bot, UserEntry, "cron:1")
+            assert message.terms is not None
+            assert message.terms.model == "test/other"
+
+
+async def test_nothing_to_say_is_not_said() -> None:
+    async with at_noon() as home, gateway(ScriptedProvider("NOTHING_TO_SAY"), home=home) as bot:
+        await answer(bot, "/cron add +1m Anything?")
+        await later(bot, 60)
+        assert "done" in await answer(bot, "/cron history")
+
+
+async def test_what_has_expired_is_not_done_however_long_nobody_was_there() -> None:
+    async with at_noon() as home, gateway(home=home) as bot:
+        await answer(bot, "/cron add name=walk expires=+10d every day Walk")
+        await later(bot, 60 * 86_400)
+        (job,) = await bot.book.listed(asker(), state="", limit=9)
+        assert (job.state, job.next_at) == ("done", None)
+        assert await bot.book.history("walk", 9) == []
+        assert len(bot.channel.sent) == 1
+
+
+async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> None:
+    async with at_noon() as home, gateway(home=home) as bot:
+        await answer(bot, "/cron add name=tea send=yes zone=Europe/Berlin 0 9 * * * Tea!")
+        assert "paused" in await answer(bot, "/cron pause tea")
+        await later(bot, 86_400)
+        assert "There is nothing." in await answer(bot, "/cron history tea")
+        assert "next Tue 2026-03-03 09:00 (Europe/Berlin)" in await answer(bot, "/cron resume tea")
+        await bot.channel.push("/cron run tea")
+        await bot.settle()
+        await later(bot, 0)
+        assert {(await bot.channel.pop()).text for _ in range(2)} == {
+            "Tea!",
+            "Job #1 (tea) is being done now.",
+        }
+        assert "0 0 * * *; next" in await answer(bot, "/cron edit tea schedule=@daily")
+        assert "removed" in await answer(bot, "/cron remove 1")
+        assert await answer(bot, "/cron") == "There is nothing."
+        assert "no job 'tea'" in await answer(bot, "/cron pause tea")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("/cron add", "write the schedule and then"),
+        ("/cron add +20m", "write the schedule and then"),
+        ("/cron add tomorrow I would like some tea", "no schedule"),
+        ("/cron add 0 0 30 2 * Leap", "nearest valid"),
+        ("/cron add zone=Europe/Berln +1m Tea", "did you mean Europe/Berlin"),
+        ("/cron add to=nowhere +1m Tea", "CHANNEL:CHAT"),
+        ("/cron add name=7 +1m Tea", "no number"),
+        ("/cron add jitter=1e99 +1m Tea", "jitter"),
+        ("/cron add misfire=never +1m Tea", "misfire"),
+        ("/cron add expires=+1m +1h Tea", "never be due"),
+        ("/cron edit 9 text", "no job '9'"),
+        ("/cron resume 99999999999999999999", "no job"),
+        ("/cron preview 61 * * * *", "59 * * * *"),
+        ("/cron preview from=never @daily", "no time"),
+        ("/cron preview count=0 @daily", "count"),
+        ("/cron preview +0s", "goes forward"),
+    ],
+)
+async def test_what_cannot_be_is_said_with_what_could(text: str, told: str) -> None:
+    async with at_noon() as home, gateway(home=home) as bot:
+        assert told in await answer(bot, text)
+        assert await answer(bot, "/cron list") == "There is nothing."
+
+
+async def test_a_preview_shows_both_changes_of_clocks() -> None:
+    async with at_noon() as home, gateway(home=home) as bot:
+        said = await answer(
+            bot, "/cron preview zone=Europe/Berlin from=2026-03-28T12:00 count=2 30 2 * * *"
+        )
+        assert "Sun 2026-03-29 03:00:00 CEST" in said
+        assert "Mon 2026-03-30 02:30:00 CEST" in said
+
+
+async def test_the_model_makes_jobs_looks_at_them_and_removes_them() -> None:
+    provider = ScriptedProvider(
+        asks_for("cron", action="add", schedule="+20m", message="Remind me of the tea"),
+        asks_for("cron", action="list"),
+        asks_for("cron", action="pause", job_id="1"),
+        asks_for("cron", action="resume", job_id="1"),
+        asks_for("cron", action="remove", job_id="1"),
+        asks_for("cron", action="remove"),
+        asks_for("cron", action="add", schedule="61 * * * *", message="x"),
+        "Done.",
+    )
+    async with at_noon() as home, gateway(provider, home=home) as bot:
+        bot.tools.register(cron_tool(bot.book))
+        assert await answer(bot, "tea?") == "Done."
+        added, listed, paused, resumed, removed, unnamed, wrong = (
+            one.text for one in bodies(bot, ToolResultEntry)
+        )
+        assert added.startswith("Added: #1 Remind me of the tea [active] 2026-03-01T12:20:00Z")
+        assert listed.startswith("#1 Remind me of the tea [active]")
+        assert paused.startswith("It is paused now")
+        assert resumed.startswith("It is active now")
+        assert removed.startswith("Removed: #1")
+        assert "job_id" in unnamed
+        assert "59 * * * *" in wrong
+
+
+async def test_a_call_that_is_made_again_after_a_crash_adds_no_second_job() -> None:
+    async with at_noon() as home:
+        book = Book(Process(home).jobs, home.clock, "UTC", lambda: None)
+        wish = Wish(schedule="+20m", text="Tea")
+        first = await book.add(asker(key="run-1:1:0"), wish)
+        assert await book.add(asker(key="run-1:1:0"), wish) == first
+        assert (await book.add(asker(key="run-1:1:1"), wish)).plan.name == "Tea 2"
+
+
+async def test_a_jobs_run_makes_nothing_that_repeats_and_no_endless_chain() -> None:
+    again = [asks_for("cron", action="add", schedule="+1h", message="again") for _ in range(9)]
+    script = [one for ask in again for one in (ask, "Done.")]
+    provider = ScriptedProvider(asks_for("cron", action="add", schedule="@daily", message="x"))
+    async with at_noon() as home:
+        async with gateway(provider, home=home) as bot:
+            bot.tools.register(cron_tool(bot.book))
+            await bot.book.add(asker(), Wish(schedule="+1h", text="begin"))
+            await later(bot, 3_600)
+            assert (
+                "may not make something that repeats"
+                in bodies(bot, ToolResultEntry, "cron:1")[0].text
+            )
+        async with gateway(ScriptedProvider(*script), home=home) as bot:
+            bot.tools.register(cron_tool(bot.book))
+            await bot.book.add(asker(), Wish(schedule="+1h", text="begin again"))
+            for _ in range(9):
+                await later(bot, 3_600)
+            jobs = await bot.book.listed(asker(), state="", limit=50)
+            assert max(job.plan.depth for job in jobs) == MOST_DEPTH
+            assert all(job.state == "done" for job in jobs)
+        for change in ("resume", "trigger"):
+            with pytest.raises(UsageError, match="only people may"):
+                await getattr(bot.book, change)(asker(origin=Origin.CRON), "1")
+
+
+async def test_members_look_after_their_own_jobs_only() -> None:
+    async with at_noon() as home:
+        book = Book(Process(home).jobs, home.clock, "UTC", lambda: None)
+        mine = await book.add(asker(MEMBER, Role.MEMBER), Wish(schedule="+1h", text="mine"))
+        theirs = await book.add(asker(), Wish(schedule="+1h", text="theirs"))
+        member = asker(MEMBER, Role.MEMBER)
+        assert await book.listed(member, state="", limit=9) == [mine]
+        assert len(await book.listed(asker(), state="", limit=9)) == 2
+        with pytest.raises(UsageError, match="of yours"):
+            await book.remove(member, str(theirs.id))
+        assert (await book.remove(member, str(mine.id))).state == "removed"
+
+
+async def test_a_jobs_run_has_the_role_and_the_taint_of_whoever_asked_for_it() -> None:
+    async with at_noon() as home, gateway(home=home) as bot:
+        member = asker(MEMBER, Role.MEMBER, tainted=True)
+        await bot.book.add(member, Wish(schedule="+1h", text="Look"))
+        await later(bot, 3_600)
+        (message,) = bodies(bot, UserEntry, "cron:1")
+        assert (message.role, message.sender_id, message.tainted) == (Role.MEMBER, MEMBER, True)
+
+
+async def test_one_timer_fires_on_time_and_at_once_after_a_change() -> None:
+    clock = ManualClock(NOON, instant=False)
+    async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
+        timer = tasks.create_task(bot.cron.run())
+        await clock.asleep()
+        assert clock.sleeps[-1] == LOOK_SECONDS
+        await bot.book.add(asker(), Wish(schedule="+20s", text="Tea", send=True))
+        await bot.settle()
+        assert clock.sleeps[-1] == 20
+        clock.advance(20)
+        assert (await bot.channel.pop()).text == "Tea"
+        assert clock.sleeps[-1] == LOOK_SECONDS
+        timer.cancel()
+
+
+async def test_a_clock_that_jumps_is_noticed_within_half_a_minute() -> None:
+    clock = ManualClock(NOON, instant=False)
+    async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
+        timer = tasks.create_task(bot.cron.run())
+        await clock.asleep()
+        await bot.book.add(asker(), Wish(schedule="every hour", text="Look", send=True))
+        await bot.settle()
+        for jump in (5.5 * 3_600, -9.0 * 3_600):
+            clock.set_by(jump)
+            clock.advance(LOOK_SECONDS)
+            await bot.settle()
+        assert "[Late" in (await bot.channel.pop()).text
+        (job,) = await bot.book.listed(asker(), state="", limit=9)
+        assert job.next_at is not None
+        assert 0 < job.next_at - clock.now() <= 3_600
+        timer.cancel()
+
+
+async def test_the_end_of_a_run_is_noted_at_once() -> None:
+    clock = ManualClock(NOON, instant=False)
+    async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
+        timer = tasks.create_task(bot.cron.run())
+        await clock.asleep()
+        job = await bot.book.add(asker(), Wish(schedule="+10s", text="Look"))
+        await bot.settle()
+        clock.advance(10)
+        assert (await bot.channel.pop()).text == "echo: Look"
+        assert (await bot.book.history(str(job.id), 9))[0].status == "done"
+        timer.cancel()

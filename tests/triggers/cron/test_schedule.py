@@ -1,0 +1,344 @@
+"""When things are due: held against cronsim, in zones whose clocks change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from croniter import croniter  # type: ignore[import-untyped]
+from cronsim import CronSim
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from nanobot.errors import UsageError
+from nanobot.triggers.cron.schedule import (
+    Cron,
+    Every,
+    Once,
+    Schedule,
+    coming,
+    parse,
+    restored,
+    split,
+)
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
+# Both halves of the year, changes at midnight, at 24:00, by politics, and none at all. Those that
+# move by half an hour or by two have examples of their own: cronsim steps by hours.
+ZONES = (
+    "Europe/Berlin",
+    "Europe/London",
+    "America/New_York",
+    "America/St_Johns",
+    "America/Havana",
+    "America/Santiago",
+    "Australia/Sydney",
+    "Pacific/Auckland",
+    "Asia/Beirut",
+    "Africa/Casablanca",
+    "Atlantic/Azores",
+    "Asia/Kathmandu",
+    "UTC",
+)
+
+
+def numbers(least: int, most: int) -> st.SearchStrategy[str]:
+    one = st.integers(least, most)
+    pair = st.tuples(one, one).map(sorted)
+    step = st.integers(1, most)
+    term = st.one_of(
+        one.map(str),
+        one.map(str),
+        pair.map(lambda p: f"{p[0]}-{p[1]}"),
+        # cronsim reads `3-3/2` as `3/2`.
+        st.tuples(pair, step)
+        .filter(lambda p: p[0][0] < p[0][1])
+        .map(lambda p: f"{p[0][0]}-{p[0][1]}/{p[1]}"),
+        st.tuples(one, step).map(lambda p: f"{p[0]}/{p[1]}"),
+    )
+    star = st.one_of(st.just("*"), step.map(lambda s: f"*/{s}"))
+    listed = st.lists(term, min_size=1, max_size=3).map(",".join)
+    return st.one_of(star, listed, listed)
+
+
+DAYS = st.one_of(st.just("*"), numbers(1, 28), st.just("L"), st.just("*/5"))
+MONTHS = st.one_of(st.just("*"), numbers(1, 12), st.just("MAR,oct"), st.just("3,4,9-11"))
+NTH = st.tuples(st.integers(0, 7), st.integers(1, 5)).map(lambda p: f"{p[0]}#{p[1]}")
+WEEKDAYS = st.one_of(st.just("*"), numbers(0, 7), st.just("sun"), st.just("mon-fri"), NTH)
+EXPRESSIONS = st.tuples(numbers(0, 59), numbers(0, 23), DAYS, MONTHS, WEEKDAYS).map(" ".join)
+
+
+def times(text: str, zone: str, begin: datetime, count: int) -> list[float]:
+    return coming(parse(text, zone, 0.0), begin.timestamp(), count)
+
+
+def oracle(text: str, zone: str, begin: datetime, count: int) -> list[float]:
+    simulated = CronSim(text, begin.astimezone(ZoneInfo(zone)))
+    return [one.timestamp() for one in islice(simulated, count)]
+
+
+def same(text: str, zone: str, begin: datetime, count: int) -> None:
+    """We and cronsim agree, but for a first minute of days that begin with a gap: cronsim gives it
+    to expressions with stars without a look at its hour."""
+    ours, theirs = times(text, zone, begin, count), oracle(text, zone, begin, count)
+    until = min(ours[-1], theirs[-1])
+    for one in set(ours) ^ set(theirs):
+        assert one > until or imaginary_midnight(one, zone)
+
+
+def imaginary_midnight(time: float, zone: str) -> bool:
+    local = datetime.fromtimestamp(time, ZoneInfo(zone))
+    before = datetime.fromtimestamp(time - 60, ZoneInfo(zone))
+    return local.date() != before.date() and local.hour > 0
+
+
+def possible(text: str) -> bool:
+    """Whether there is any such day."""
+    try:
+        parse(text, "UTC", 0.0)
+    except UsageError:
+        assert oracle(text, "UTC", datetime(2000, 1, 1, tzinfo=UTC), 1) == []
+        return False
+    return True
+
+
+@settings(max_examples=120, deadline=None)
+@given(EXPRESSIONS, st.sampled_from(ZONES), st.integers(2_024 * 12, 2_034 * 12), st.integers(1, 25))
+def test_any_expression_comes_when_cronsim_says(text: str, zone: str, month: int, day: int) -> None:
+    assume(possible(text))
+    begin = datetime(month // 12, month % 12 + 1, day, 12, tzinfo=UTC)
+    same(text, zone, begin, 60)
+
+
+@settings(max_examples=25, deadline=None)
+@given(EXPRESSIONS, st.sampled_from(ZONES), st.sampled_from(["mar", "apr", "sep", "oct", "nov"]))
+def test_the_months_in_which_clocks_change_are_as_in_cronsim(
+    text: str, zone: str, month: str
+) -> None:
+    minute, hour, *_ = text.split()
+    text = f"{minute} {hour} * {month} *"
+    begin = datetime(2025, 1, 10, 12, tzinfo=UTC)
+    same(text, zone, begin, 1_500)
+
+
+@pytest.mark.parametrize(
+    "zone", [ZONES[0], *(pytest.param(zone, marks=pytest.mark.slow) for zone in ZONES[1:])]
+)
+@pytest.mark.parametrize("text", ["30 2 * * *", "*/30 * * * *", "15 */2 * * *", "0 0,1,3 * * *"])
+def test_ten_years_are_as_in_cronsim(text: str, zone: str) -> None:
+    """The other zones are among the proofs of `make prove`."""
+    begin = datetime(2025, 1, 1, 12, tzinfo=UTC)
+    count = 6_000 if text.startswith("*") else 3_653
+    same(text, zone, begin, count)
+
+
+@settings(max_examples=40, deadline=None)
+@given(EXPRESSIONS, st.sampled_from([*ZONES, "Australia/Lord_Howe", "Antarctica/Troll"]))
+def test_time_goes_forward_and_no_start_in_between_changes_what_comes(text: str, zone: str) -> None:
+    assume(possible(text))
+    schedule = parse(text, zone, 0.0)
+    begin = datetime(2026, 3, 20, 12, tzinfo=UTC).timestamp()
+    found = coming(schedule, begin, 40)
+    assert found == sorted(set(found))
+    for before, after in pairwise(found):
+        assert schedule.next((before + after) / 2) == schedule.next(after - 0.5) == after
+
+
+def local(text: str, zone: str, begin: str, count: int) -> list[str]:
+    start = datetime.fromisoformat(begin).replace(tzinfo=ZoneInfo(zone))
+    found = times(text, zone, start, count)
+    return [datetime.fromtimestamp(one, ZoneInfo(zone)).strftime("%d %H:%M %z") for one in found]
+
+
+def test_a_fixed_time_in_the_gap_comes_right_after_it_and_once() -> None:
+    assert local("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00", 2) == [
+        "29 03:00 +0200",
+        "30 02:30 +0200",
+    ]
+    assert local("15,45 2,3 29 * *", "Europe/Berlin", "2026-03-28T12:00", 3) == [
+        "29 03:00 +0200",
+        "29 03:15 +0200",
+        "29 03:45 +0200",
+    ]
+
+
+def test_a_fixed_time_that_comes_twice_counts_the_first_time() -> None:
+    assert local("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00", 2) == [
+        "25 02:30 +0200",
+        "26 02:30 +0100",
+    ]
+
+
+def test_stars_go_by_elapsed_time() -> None:
+    found = times("*/30 * * * *", "Europe/Berlin", datetime(2026, 10, 24, 22, tzinfo=UTC), 12)
+    assert {later - one for one, later in pairwise(found)} == {1_800.0}
+
+
+def test_zones_that_move_by_half_an_hour_or_by_two_lose_nothing() -> None:
+    assert local("*/20 1,2 * * *", "Australia/Lord_Howe", "2026-04-05T00:30", 8) == [
+        *("05 01:00 +1100", "05 01:20 +1100", "05 01:40 +1100"),
+        *("05 01:40 +1030", "05 02:00 +1030", "05 02:20 +1030", "05 02:40 +1030"),
+        "06 01:00 +1030",
+    ]
+    assert local("0 */1 25 * *", "Antarctica/Troll", "2026-10-25T00:30", 5) == [
+        *("25 01:00 +0200", "25 02:00 +0200", "25 01:00 +0000", "25 02:00 +0000"),
+        "25 03:00 +0000",
+    ]
+
+
+def test_a_day_that_a_zone_left_out_is_made_up_for_at_its_end() -> None:
+    assert local("0 9 30 12 *", "Pacific/Apia", "2011-12-29T12:00", 1) == ["31 00:00 +1400"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("61 * * * *", "`59 * * * *`"),
+        ("0 24 * * *", "`0 23 * * *`"),
+        ("0 0 0 * *", "`0 0 1 * *`"),
+        ("0 0 * 13 *", "`0 0 * 12 *`"),
+        ("*/0 * * * *", "`*/1 * * * *`"),
+        ("0 17-9 * * *", "`0 9-17 * * *`"),
+        ("0 0 30 2 *", "`0 0 29 2 *`"),
+        ("0 0 31 4,6 *", "`0 0 30 4,6 *`"),
+        ("0 0 */20 * 1#5", "`0 0 * * 1#5`"),
+        ("0 0 * * 1#6", "day of the week"),
+        ("0 0 * * 1,2#1", "mixing"),
+        ("0 0 LW * *", "day of the month"),
+        ("0 0 * * someday", "day of the week"),
+        ("0 0 * *", "no schedule"),
+        ("@often", "five fields"),
+        ("R * * * *", "minute"),
+        ("H H * * *", "minute"),
+        ("", "no schedule"),
+        ("tomorrow", "no schedule"),
+        ("+-5m", "goes forward"),
+        ("+0s", "goes forward"),
+        ("+9999999d", "too long"),
+        ("+20x", "20m, 2 hours"),
+        ("every -5 minutes", "goes forward"),
+        ("every 5 seconds", "too often"),
+        ("every 99999 days", "too long"),
+        ("every 1e9 days", "2 hours"),
+        ("every now and then", "2 hours"),
+        ("2020-01-01", "passed already"),
+        ("2026-02-30T10:00", "no time"),
+        ("9999-12-31T23:59", "100 years"),
+        ("٣ * * * *", "minute"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_could(text: str, told: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(text, "UTC", NOW)
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("zone", "near"),
+    [
+        ("Europe/Berln", "Europe/Berlin"),
+        ("berlin", "Europe/Berlin"),
+        ("../../etc/passwd", "write it as in"),
+        ("", "write it as in"),
+        ("\0", "write it as in"),
+        ("CEST", "write it as in"),
+    ],
+)
+def test_a_zone_that_is_none_is_refused_with_the_nearest(zone: str, near: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse("@daily", zone, NOW)
+    assert near in str(raised.value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="0123456789*/,-#LW? monfri@h.", max_size=24))
+def test_what_is_accepted_both_others_accept(text: str) -> None:
+    try:
+        schedule = parse(text, "UTC", NOW)
+    except UsageError:
+        return
+    if isinstance(schedule, Cron):
+        assert croniter.is_valid(schedule.text)
+        assert coming(schedule, NOW, 5) == oracle(
+            schedule.text, "UTC", datetime.fromtimestamp(NOW, UTC), 5
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("+20m", 1_200), ("+ 2 hours", 7_200), ("in 3 days", 259_200), ("+90S", 90), ("+1d", 86_400)],
+)
+def test_once_is_counted_from_now(text: str, seconds: int) -> None:
+    assert parse(text, "UTC", NOW) == Once(NOW + seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("2026-12-24T18:00", "2026-12-24T17:00:00Z"),
+        ("2026-12-24 18:00", "2026-12-24T17:00:00Z"),
+        ("2026-12-24T18:00:30Z", "2026-12-24T18:00:30Z"),
+        ("2026-12-24T18:00-05:00", "2026-12-24T23:00:00Z"),
+        ("2026-03-29T02:30", "2026-03-29T01:00:00Z"),
+        ("2026-10-25T02:30", "2026-10-25T00:30:00Z"),
+    ],
+)
+def test_a_time_is_in_the_zone_unless_it_names_another(text: str, utc: str) -> None:
+    assert parse(text, "Europe/Berlin", NOW).text == utc
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("every 20 minutes", "every 20 minutes"),
+        ("every 120m", "every 2 hours"),
+        ("Every day", "every day"),
+        ("every 90s", "every 90 seconds"),
+        ("every 1 hour", "every hour"),
+        ("@daily", "0 0 * * *"),
+        ("0  9 * * mon-fri", "0 9 * * MON-FRI"),
+        ("+20m", "2026-03-01T12:20:00Z"),
+    ],
+)
+def test_a_schedule_is_restored_from_its_text(text: str, plain: str) -> None:
+    schedule = parse(text, "America/New_York", NOW)
+    assert schedule.text == plain
+    assert restored(schedule.text, "America/New_York", NOW) == schedule
+
+
+@given(st.integers(10, 1_000_000), st.floats(-1e9, 1e9))
+def test_an_interval_keeps_its_grid_also_before_its_beginning(seconds: int, offset: float) -> None:
+    schedule: Schedule = Every(float(seconds), NOW)
+    found = schedule.next(NOW + offset)
+    assert found is not None
+    assert NOW + offset < found <= NOW + offset + seconds
+    assert (found - NOW) % seconds == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "schedule", "rest"),
+    [
+        ("0 9 * * 1-5 Good morning, all", "0 9 * * 1-5", "Good morning, all"),
+        ("+20m Tea", "+20m", "Tea"),
+        ("in 20 minutes: tea", "in 20 minutes", "tea"),
+        ("every 2 hours drink\nwater", "every 2 hours", "drink\nwater"),
+        ("every day look", "every day", "look"),
+        ("every 20m look", "every 20m", "look"),
+        ("@daily look", "@daily", "look"),
+        ("2026-12-24T18:00 Presents", "2026-12-24T18:00", "Presents"),
+        ("2026-12-24 18:00 Presents", "2026-12-24 18:00", "Presents"),
+        ("+20m", "+20m", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_schedule_is_found_at_the_head_of_a_text(text: str, schedule: str, rest: str) -> None:
+    assert split(text) == (schedule, rest)
+
+
+def test_leap_days_on_a_weekday_are_found_decades_ahead() -> None:
+    found = times("0 0 29 2 */7", "UTC", datetime(2026, 1, 1, tzinfo=UTC), 1)
+    assert datetime.fromtimestamp(found[0], UTC) - datetime(2026, 1, 1, tzinfo=UTC) > timedelta(
+        days=365
+    )
