@@ -25,7 +25,7 @@ from nanobot.config.settings.events import (
 )
 from nanobot.system import SystemClock
 from nanobot.triggers.cron.jobs import Taken
-from nanobot.triggers.events.ledger import Terms
+from nanobot.triggers.events.event_queue import EventOptions
 from nanobot.triggers.events.sensors import sensors_of
 from nanobot.triggers.events.trigger import Events
 
@@ -83,7 +83,7 @@ async def main(seconds: float) -> None:
         settings, memory, told = settings_of(folder), Memory(), Told()
         sensors, lacking = sensors_of(settings)
         print(*lacking, sep="\n")
-        terms = Terms(host="here", zone="UTC", prompts={}, prompt="", per_hour=12)
+        terms = EventOptions(host="here", zone="UTC", prompts={}, prompt="", per_hour=12)
         events = Events(sensors, terms, memory, SystemClock(), told)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(events.run(told))

@@ -19,14 +19,14 @@ from nanobot.agent.requests import RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import Config, load
 from nanobot.messages import RunEvent
-from nanobot.operations.dispatcher import Operations
-from nanobot.server import control
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.server import protocol
 from nanobot.system import RandomIds, environment
 
 __all__ = ["Agent", "RunEvent", "RunInput", "RunLimits", "RunResult", "ToolPolicy"]
 
 _DECISIONS = {True: "approve", False: "deny"}
-_answers = msgspec.json.Decoder(control.Answer)
+_answers = msgspec.json.Decoder(protocol.Answer)
 
 
 class _Desk(Protocol):
@@ -106,7 +106,7 @@ class _Own:
     """The programs' desk of this process."""
 
     def __init__(self, gateway: Gateway) -> None:
-        self._operations = Operations(gateway)
+        self._operations = Dispatcher(gateway)
         self.stream = gateway.programs.stream
         self.abort = gateway.programs.abort
 
@@ -128,12 +128,12 @@ class _Remote:
     async def stream(self, asked: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
         reader, writer = await self._connection()
         try:
-            writer.write(control.line(control.Ask(asked)))
+            writer.write(protocol.encode(protocol.StartRun(asked)))
             while True:
                 match await _answer(reader):
-                    case control.Event(event):
+                    case protocol.EventLine(event):
                         yield event
-                    case control.Answered(result):
+                    case protocol.Answered(result):
                         yield result
                         return
                     case _:
@@ -144,30 +144,32 @@ class _Remote:
     async def abort(self, run_id: str) -> bool:
         reader, writer = await self._connection()
         try:
-            writer.write(control.line(control.Abort(run_id)))
+            writer.write(protocol.encode(protocol.AbortRun(run_id)))
             answer = await _answer(reader)
         finally:
             writer.close()
-        return isinstance(answer, control.Aborted) and answer.ended
+        return isinstance(answer, protocol.Aborted) and answer.ended
 
     async def decide(self, approval_id: int, *, approve: bool) -> None:
         reader, writer = await self._connection()
         try:
-            writer.write(control.line(control.Call(_DECISIONS[approve], {"id": approval_id})))
+            writer.write(
+                protocol.encode(protocol.CallOperation(_DECISIONS[approve], {"id": approval_id}))
+            )
             await _answer(reader)
         finally:
             writer.close()
 
     async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:
-            return await asyncio.open_unix_connection(self._path, limit=control.LINE_LIMIT)
+            return await asyncio.open_unix_connection(self._path, limit=protocol.LINE_LIMIT)
         except (ConnectionError, FileNotFoundError) as error:
             raise errors.NotServed(
                 f"no nanobot serves {self._home}: start one, or use Agent.open"
             ) from error
 
 
-async def _answer(reader: asyncio.StreamReader) -> control.Answer:
+async def _answer(reader: asyncio.StreamReader) -> protocol.Answer:
     """Raises what was refused as what it was, and Disconnected."""
     try:
         raw = await reader.readline()
@@ -175,8 +177,8 @@ async def _answer(reader: asyncio.StreamReader) -> control.Answer:
         raw = b""
     if not raw:
         raise errors.Disconnected("the connection to nanobot ended; what was asked goes on")
-    answer: control.Answer = _answers.decode(raw)
-    if isinstance(answer, control.Refusal):
+    answer: protocol.Answer = _answers.decode(raw)
+    if isinstance(answer, protocol.Refusal):
         named = {"RunConflict": errors.RunConflict}
         known = {2: errors.UsageError, 3: errors.ConfigError, 4: errors.StoreError}
         kind = named.get(answer.error) or known.get(answer.code, errors.NanobotError)

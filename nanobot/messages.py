@@ -109,7 +109,7 @@ class Choice(msgspec.Struct, frozen=True):
     say: str
 
 
-class RunTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a caller asked of one run besides its message. They are kept with the message and in
     the log, so that a run that resumes keeps them. None and empty mean: as configured.
 
@@ -175,7 +175,7 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     addressed: bool = True
     origin: Origin = Origin.USER
     tainted: bool = False
-    terms: RunTerms | None = None
+    terms: RunOptions | None = None
 
 
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -28,7 +28,7 @@ _stuck: dict[str, threading.Thread] = {}
 T = TypeVar("T")
 
 
-class Found(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+class LoadedPlugin(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """What an entry point gave. `package`: the distribution that brought it."""
 
     name: str
@@ -36,7 +36,7 @@ class Found(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     what: T
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+class BrokenPlugin(msgspec.Struct, frozen=True, kw_only=True):
     """An entry point that is not used, and why."""
 
     group: str
@@ -62,29 +62,29 @@ class Plugins:
     def __init__(
         self, points: Iterable[EntryPoint] | None = None, patience: float = IMPORT_SECONDS
     ) -> None:
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[BrokenPlugin] = []
         self._points = None if points is None else list(points)
         self._patience = patience
 
     def each(
-        self, group: str, use: Callable[[Found[Any]], T], *, own: bool = True
-    ) -> list[Found[T]]:
+        self, group: str, use: Callable[[LoadedPlugin[Any]], T], *, own: bool = True
+    ) -> list[LoadedPlugin[T]]:
         """Load every one of a group and have it used, in an order that stays: by name, nanobot's
         own (not if `own` is False) first. `use` raises NanobotError for what does not fit."""
         points = [point for point in self._of(group) if own or _package(point) != _OWN]
         found = [self._used(point, use) for point in points]
-        return [one for one in found if isinstance(one, Found)]
+        return [one for one in found if isinstance(one, LoadedPlugin)]
 
     def names(self, group: str) -> tuple[str, ...]:
         """What there is in a group, without loading any of it. A name that is taken already is
         left out."""
         return tuple(self._named(group))
 
-    def one(self, group: str, name: str, use: Callable[[Found[Any]], T]) -> Found[T]:
+    def one(self, group: str, name: str, use: Callable[[LoadedPlugin[Any]], T]) -> LoadedPlugin[T]:
         """Load the one of that name and have it used. Raises PluginBroken, which is in `left_out`
         too; KeyError if there is none of that name."""
         made = self._used(self._named(group)[name], use)
-        if isinstance(made, LeftOut):
+        if isinstance(made, BrokenPlugin):
             raise PluginBroken(str(made))
         return made
 
@@ -103,15 +103,17 @@ class Plugins:
             key=lambda one: (_package(one) != _OWN, one.name, _package(one), one.value),
         )
 
-    def _used(self, point: EntryPoint, use: Callable[[Found[Any]], T]) -> Found[T] | LeftOut:
+    def _used(
+        self, point: EntryPoint, use: Callable[[LoadedPlugin[Any]], T]
+    ) -> LoadedPlugin[T] | BrokenPlugin:
         why = ""
         with boundary(f"{point.name} of {point.group}") as caught:
             try:
                 package = _package(point)
                 what = point.load() if package == _OWN else self._imported(point, caught)
                 if caught.error is None:
-                    found = Found(name=point.name, package=package, what=what)
-                    return Found(name=found.name, package=package, what=use(found))
+                    found = LoadedPlugin(name=point.name, package=package, what=what)
+                    return LoadedPlugin(name=found.name, package=package, what=use(found))
             except NanobotError as error:
                 why = str(error)
         if caught.error is not None:
@@ -145,9 +147,9 @@ class Plugins:
         caught.error = failed[0] if failed else None
         return given[0] if given else None
 
-    def _leave(self, point: EntryPoint, why: str) -> LeftOut:
+    def _leave(self, point: EntryPoint, why: str) -> BrokenPlugin:
         short = " ".join(why.split())[:500]
-        left = LeftOut(group=point.group, name=point.name, package=_package(point), why=short)
+        left = BrokenPlugin(group=point.group, name=point.name, package=_package(point), why=short)
         if left not in self.left_out:
             self.left_out.append(left)
             logger.error("{}", left)

@@ -14,7 +14,7 @@ import msgspec
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
 
 
-class Write(Protocol):
+class StoreWrite(Protocol):
     """Rows that a call leaves in the store, written in the transaction that records its result."""
 
     def write(self, connection: Any) -> None:
@@ -81,7 +81,7 @@ class Rate(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Mark(StrEnum):
+class Reaction(StrEnum):
     """What a reaction to a message says of it."""
 
     RECEIVED = "received"
@@ -89,7 +89,7 @@ class Mark(StrEnum):
     FAILED = "failed"
 
 
-class Command(msgspec.Struct, frozen=True):
+class MenuCommand(msgspec.Struct, frozen=True):
     """A command as a platform's menu shows it. `usage` names its arguments."""
 
     name: str
@@ -182,7 +182,7 @@ class Channel(Protocol):
         ...
 
 
-class Field(msgspec.Struct, frozen=True, kw_only=True):
+class SetupField(msgspec.Struct, frozen=True, kw_only=True):
     """A key of a channel's table, as a person is asked for it. `secret`: not shown while it is
     typed, and kept in a file of its own. `many`: a list. `usual` is taken on a bare Enter; "@KEY"
     in it stands for what follows the @ in the answer to KEY. `variables` of the environment may
@@ -210,7 +210,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     steps: str
     docs: str = ""
-    fields: tuple[Field, ...] = ()
+    fields: tuple[SetupField, ...] = ()
     person: str = "Your id"
     pattern: str = r"\S+"
     only: str = ""
@@ -274,7 +274,7 @@ class Filing(Protocol):
 class Reacting(Protocol):
     """A channel with reactions."""
 
-    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+    async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Put our reaction to somebody's message, in the place of the one before. Errors are the
         host's to ignore."""
         ...
@@ -284,6 +284,6 @@ class Reacting(Protocol):
 class Commanding(Protocol):
     """A channel whose platform has a menu of commands."""
 
-    async def register(self, commands: Sequence[Command]) -> None:
+    async def register(self, commands: Sequence[MenuCommand]) -> None:
         """Make the menu these commands. Raises ChannelError; the host logs it and goes on."""
         ...

@@ -20,7 +20,7 @@ from nanobot.session import approvals
 from nanobot.session import views as records
 from nanobot.tools.mcp.views import ServerView
 from nanobot.triggers.cron import jobs
-from nanobot.triggers.webhooks.views import HookTried, HookView
+from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 from nanobot.workspace import skills
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "commands.md").read_text("utf-8")
@@ -34,17 +34,17 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "log": records.AuditView,
     "pairing": pairing.PairingView,
     "memory": port.MemoryView,
-    "found memory": port.Found,
+    "found memory": port.MemoryHit,
     "skill": skills.SkillView,
     "context": exhibit.ContextView,
     "mcp server": ServerView,
-    "hook": HookView,
-    "tried hook": HookTried,
+    "hook": WebhookView,
+    "tried hook": WebhookTest,
     "approval": approvals.Approval,
     "job": jobs.JobView,
     "occurrence": jobs.OccurrenceView,
     "rule": approvals.RuleView,
-    "usage": spending.Report,
+    "usage": spending.UsageReport,
 }
 
 

@@ -23,7 +23,7 @@ from nanobot.messages import Address
 from nanobot.plugins import Plugins
 from nanobot.ports import Channel, OutboundPart
 from nanobot.providers.base import ChatMessage, ModelRequest
-from nanobot.providers.registry import Roster
+from nanobot.providers.registry import ProviderRegistry
 from nanobot.testing.channels import CHECKS, Check
 from nanobot.testing.machine import ManualClock
 from nanobot.tools.plugins import register_installed
@@ -109,7 +109,7 @@ async def test_all_that_the_package_adds_is_found_and_opened_as_configured(
     assert "countdown" in [kind.name for kind in installed(plugins, RunType.__args__)]  # type: ignore[attr-defined]
     open_channel("notes", found.channels["notes"], plugins)
     assert set(opened(found.triggers, plugins)) == {"letterbox"}
-    roster = Roster(found.agent.model, found.providers, {}, home, ManualClock())
+    roster = ProviderRegistry(found.agent.model, found.providers, {}, home, ManualClock())
     provider, profile = await roster.pick()
     asked = ModelRequest(model="polly", messages=(ChatMessage(role="user", content="Hi"),))
     assert (await provider.chat(asked)).text == "(deep) Hi"

@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 from nanobot.agent.loop import AgentLoop
-from nanobot.agent.requests import WHERE, Programs
+from nanobot.agent.requests import WHERE, RunService
 from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
 from nanobot.messages import EventKind
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.providers import litellm_provider
 from nanobot.providers.base import Completion
 from nanobot.providers.openai_compat import OpenAICompatProvider
@@ -87,7 +87,7 @@ def question(text: str = "hello", **more: Any) -> RunInput:
     return RunInput(messages=[{"role": "user", "content": text}], **more)
 
 
-async def ended(programs: Programs, asked: RunInput) -> RunResult:
+async def ended(programs: RunService, asked: RunInput) -> RunResult:
     *_, last = [item async for item in programs.stream(asked)]
     assert isinstance(last, RunResult)
     return last
@@ -239,7 +239,7 @@ async def test_a_program_may_want_to_agree_to_every_call(approve: bool) -> None:
             elif event.kind is EventKind.APPROVAL:
                 assert (event.payload["tool"], calls) == ("clock", [])
                 verb = "approve" if approve else "deny"
-                await Operations(bot).call(verb, {"id": event.payload["id"]})
+                await Dispatcher(bot).call(verb, {"id": event.payload["id"]})
         assert len(calls) == approve
         seen = str(model.requests[1].messages[-1].content)
         assert seen == "noon" if approve else "denied" in seen
@@ -258,7 +258,7 @@ async def test_what_waits_in_the_session_of_such_a_run_waits_on() -> None:
         second = tasks.create_task(ended(bot.programs, question("b", session_key="api:s")))
         await bot.settle()
         (asked,) = await bot.records.approvals(session="", state="waiting", limit=9)
-        await Operations(bot).call("approve", {"id": asked.id})
+        await Dispatcher(bot).call("approve", {"id": asked.id})
         assert ((await first).message, (await second).message) == ("one", "two")
 
 

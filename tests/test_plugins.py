@@ -14,14 +14,14 @@ from typing import NoReturn, get_args
 import msgspec
 import pytest
 
-from nanobot.agent.tasks.types import Bench, RunType, installed
+from nanobot.agent.tasks.types import RunType, TaskContext, installed
 from nanobot.boundary import WantedToExit, boundary
 from nanobot.channels.loading import open_channel, survey
 from nanobot.config.settings.agent import RunType as RunTypeName
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.plugins import CHANNELS, RUN_TYPES, TOOLS, Plugins
-from nanobot.session.tasks import Made
+from nanobot.session.tasks import TaskResult
 from nanobot.testing import gateway
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import FakeChannel
@@ -211,8 +211,8 @@ def test_an_import_without_an_end_is_left_out_with_its_package_and_the_others_st
 # Run types
 
 
-async def perform(given: Args, bench: Bench) -> Made:
-    return Made(text="done")
+async def perform(given: Args, bench: TaskContext) -> TaskResult:
+    return TaskResult(text="done")
 
 
 KIND = RunType(name="tick", description="ticks", args=Args, text=lambda _: "tick", perform=perform)

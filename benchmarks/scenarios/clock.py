@@ -11,15 +11,17 @@ from benchmarks.stage import BenchmarkError, Stage, Subject
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, Role
 from nanobot.store.opening import open_store
-from nanobot.store.repositories.jobs import SqlJobs
+from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.system import RandomIds
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.cron.editing import Asker, Wish
+from nanobot.triggers.cron.editing import JobRequest, Requester
 from nanobot.triggers.cron.service import LOOK_SECONDS, CronService
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC).timestamp()
 DAY = 86_400.0
-OWNER = Asker(role=Role.OWNER, sender_id="1", address=Address("fake", "1"), session_key="fake:1")
+OWNER = Requester(
+    role=Role.OWNER, sender_id="1", address=Address("fake", "1"), session_key="fake:1"
+)
 
 
 async def cron(stage: Stage, _: Subject) -> Sample:
@@ -33,7 +35,9 @@ async def cron(stage: Stage, _: Subject) -> Sample:
     clock = ManualClock(MIDNIGHT)
     opened = open_store(stage.home(), "", clock, RandomIds(), command="benchmarks", crash="")
     try:
-        service = CronService(SqlJobs(opened.database, opened.writer), Bus(opened.journal), clock)
+        service = CronService(
+            SqlJobStore(opened.database, opened.writer), Bus(opened.journal), clock
+        )
         adding = await _add(service, stage.effort.jobs)
         await service.fire()
         begin, used = time.perf_counter(), time.process_time()
@@ -53,7 +57,7 @@ async def _add(service: CronService, jobs: int) -> float:
     book, seconds = service.book("UTC"), []
     for number in range(jobs):
         minute = number * 1_440 // jobs
-        wish = Wish(
+        wish = JobRequest(
             schedule=f"{minute % 60} {minute // 60} * * *",
             text="Stretch!",
             name=f"job {number}",

@@ -27,7 +27,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.inbox import Admission
 from nanobot.session.journal import Journal
-from nanobot.session.runs import Claim, Ending, Snapshot
+from nanobot.session.runs import Claim, Ending, PromptSnapshot
 from nanobot.session.states import RunState
 from nanobot.store.opening import open_store
 from nanobot.system import RandomIds, SystemClock
@@ -40,7 +40,7 @@ TURNS_OF_A_CHAT = 10
 AT_ONCE = 50
 TEXT = "A message of ordinary length, as people write them when they ask for something."
 PROFILE = ModelProfile(name="scripted", provider="bench")
-PROMPT = Snapshot(system="A system prompt of some length. " * 100, tools=())
+PROMPT = PromptSnapshot(system="A system prompt of some length. " * 100, tools=())
 DIGEST = "0" * 64
 
 
@@ -149,7 +149,7 @@ class Turns:
         fresh = claim.prompt is None and call == 1
         entries: list[Body] = [asked]
         if fresh:
-            entries.insert(0, PromptEntry(digest=DIGEST, flavour="full"))
+            entries.insert(0, PromptEntry(digest=DIGEST, prompt_variant="full"))
         await self._timed(
             "start_model",
             self._journal.start_model(claim.lane, claim.run, entries, PROMPT if fresh else None),

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from nanobot.messages import InboundMessage
-from nanobot.ports import Command
+from nanobot.ports import MenuCommand
 from nanobot_channels._discord_messages import (
     BadEvent,
     Member,
@@ -128,7 +128,7 @@ def acknowledgement(interaction: Interaction) -> dict[str, Any]:
     }
 
 
-def menu(commands: Sequence[Command]) -> list[dict[str, Any]]:
+def menu(commands: Sequence[MenuCommand]) -> list[dict[str, Any]]:
     """Application commands, one for each first word, with at most one free argument.
 
     Names are 1 to 32 lowercase letters, descriptions 1 to 100 characters; a bot has at most 100.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nanobot.ports import Field, Setup
+from nanobot.ports import Setup, SetupField
 
 SETUP = Setup(
     title="Discord",
@@ -12,7 +12,7 @@ SETUP = Setup(
         "that invites the bot to a server of yours."
     ),
     docs="docs/channels/discord.md",
-    fields=(Field(key="token", asks="Token", secret=True, variables=("DISCORD_TOKEN",)),),
+    fields=(SetupField(key="token", asks="Token", secret=True, variables=("DISCORD_TOKEN",)),),
     person="Your user id, a long number",
     pattern=r"\d{1,20}",
     knock="Write something to {bot} in a direct message",

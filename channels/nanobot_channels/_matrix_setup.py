@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nanobot.ports import Field, Setup
+from nanobot.ports import Setup, SetupField
 
 SETUP = Setup(
     title="Matrix",
@@ -12,9 +12,11 @@ SETUP = Setup(
     ),
     docs="docs/channels/matrix.md",
     fields=(
-        Field(key="user", asks="The bot's id, @nanobot:example.org"),
-        Field(key="homeserver", asks="The homeserver's address", usual="https://@user"),
-        Field(key="password", asks="Its password", secret=True, variables=("MATRIX_PASSWORD",)),
+        SetupField(key="user", asks="The bot's id, @nanobot:example.org"),
+        SetupField(key="homeserver", asks="The homeserver's address", usual="https://@user"),
+        SetupField(
+            key="password", asks="Its password", secret=True, variables=("MATRIX_PASSWORD",)
+        ),
     ),
     person="Your id, @you:example.org",
     pattern=r"@\S+:\S+",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nanobot.ports import Field, Setup
+from nanobot.ports import Setup, SetupField
 
 SETUP = Setup(
     title="Slack",
@@ -13,19 +13,19 @@ SETUP = Setup(
     ),
     docs="docs/channels/slack.md",
     fields=(
-        Field(
+        SetupField(
             key="bot_token",
             asks="Bot User OAuth Token, xoxb-...",
             secret=True,
             variables=("SLACK_BOT_TOKEN",),
         ),
-        Field(
+        SetupField(
             key="app_token",
             asks="App-level token, xapp-...",
             secret=True,
             variables=("SLACK_APP_TOKEN",),
         ),
-        Field(
+        SetupField(
             key="slash_command",
             asks="Slash command of the manifest, such as /nanobot",
             optional=True,

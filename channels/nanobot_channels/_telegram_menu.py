@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from nanobot.ports import Command
+from nanobot.ports import MenuCommand
 from nanobot_channels._text import label
 
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
@@ -22,12 +22,12 @@ class BotCommand(msgspec.Struct):
     description: str
 
 
-def menu(commands: Iterable[Command]) -> list[BotCommand]:
+def menu(commands: Iterable[MenuCommand]) -> list[BotCommand]:
     """The entries: at most 100, without names that Telegram refuses.
 
     An operation of several words stands under its first one, once, with the words that follow.
     """
-    grouped: dict[str, list[Command]] = {}
+    grouped: dict[str, list[MenuCommand]] = {}
     for command in commands:
         first = command.name.strip().lower().partition(" ")[0]
         if _NAME.fullmatch(first):
@@ -36,7 +36,7 @@ def menu(commands: Iterable[Command]) -> list[BotCommand]:
     return [entry for entry in entries if entry.description][:_MOST]
 
 
-def _description(group: Sequence[Command]) -> str:
+def _description(group: Sequence[MenuCommand]) -> str:
     alone = [command.help for command in group if " " not in command.name.strip()]
     if alone:
         return label(alone[0], _DESCRIPTION)

@@ -22,7 +22,7 @@ from nanobot.errors import (
     Refused,
 )
 from nanobot.messages import Address, Attachment, OutboundMessage
-from nanobot.ports import Capabilities, Clock, Command, Intake, Mark, OutboundPart, Rate
+from nanobot.ports import Capabilities, Clock, Intake, MenuCommand, OutboundPart, Rate, Reaction
 from nanobot_channels import _discord_parts
 from nanobot_channels._clock import SystemClock
 from nanobot_channels._discord_gateway import Gateway
@@ -45,7 +45,7 @@ DEFAULT_API_ROOT = "https://discord.com/api/v10"
 FILE_LIMIT = 10 * 1024 * 1024
 """Bytes in a file (Discord, Uploading Files: 10 MiB unless the server is boosted)."""
 
-_MARKS = {Mark.RECEIVED: "👀", Mark.DONE: "✅", Mark.FAILED: "❌"}
+_MARKS = {Reaction.RECEIVED: "👀", Reaction.DONE: "✅", Reaction.FAILED: "❌"}
 _MOST_MARKED = 1000
 _LOOKED_AT = 50
 # Flags of an application whose bot may see what is said (Message Content Intent).
@@ -221,10 +221,10 @@ class DiscordChannel:
             raise Refused(_too_large(attachment, limit))
         return content
 
-    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+    async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Put our reaction there, then take the one before away. Raises as `send`."""
         chat, number = _target(address), _snowflake(message_id)
-        before = self._marked.get(message_id, _MARKS[Mark.RECEIVED])
+        before = self._marked.get(message_id, _MARKS[Reaction.RECEIVED])
         await _sending(self._http.add_reaction(chat, number, _MARKS[mark]))
         self._marked[message_id] = _MARKS[mark]
         while len(self._marked) > _MOST_MARKED:
@@ -237,7 +237,7 @@ class DiscordChannel:
             if refusal.status != 404:
                 raise delivery_error(refusal) from refusal
 
-    async def register(self, commands: Sequence[Command]) -> None:
+    async def register(self, commands: Sequence[MenuCommand]) -> None:
         """Make the menu of slash commands these, everywhere. Raises ChannelError."""
         try:
             who = await self._who()

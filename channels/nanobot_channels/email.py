@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nanobot.errors import ConfigError
-from nanobot.ports import Channel, Field, Setup
+from nanobot.ports import Channel, Setup, SetupField
 from nanobot_channels._email_settings import settings_of
 
 SETUP = Setup(
@@ -18,17 +18,17 @@ SETUP = Setup(
     ),
     docs="docs/channels/email.md",
     fields=(
-        Field(key="user", asks="The account's address, which is the login too"),
-        Field(key="password", asks="Its password", secret=True, variables=("EMAIL_PASSWORD",)),
-        Field(key="imap_host", asks="Server for reading (IMAP)", usual="imap.@user"),
-        Field(key="smtp_host", asks="Server for sending (SMTP)", usual="smtp.@user"),
-        Field(
+        SetupField(key="user", asks="The account's address, which is the login too"),
+        SetupField(key="password", asks="Its password", secret=True, variables=("EMAIL_PASSWORD",)),
+        SetupField(key="imap_host", asks="Server for reading (IMAP)", usual="imap.@user"),
+        SetupField(key="smtp_host", asks="Server for sending (SMTP)", usual="smtp.@user"),
+        SetupField(
             key="trusted_authserv",
             asks="Whose Authentication-Results count",
             many=True,
             usual="mx.@user",
         ),
-        Field(
+        SetupField(
             key="sent_folder",
             asks="Folder where the provider keeps copies of what is sent",
             optional=True,

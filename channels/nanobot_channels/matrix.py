@@ -15,7 +15,7 @@ import msgspec
 
 from nanobot.errors import ConfigError, NotSent, OutcomeUnknown
 from nanobot.messages import Address, Attachment, OutboundMessage
-from nanobot.ports import Capabilities, Clock, Intake, Mark, OutboundPart
+from nanobot.ports import Capabilities, Clock, Intake, OutboundPart, Reaction
 from nanobot_channels import _matrix_files, _matrix_parts
 from nanobot_channels._clock import SystemClock
 from nanobot_channels._matrix_api import (
@@ -36,9 +36,9 @@ BACKFILL = 500
 _FIND_PAGES = 10
 _TYPING_MS = 10_000
 _EMOJI = {
-    Mark.RECEIVED: "\N{EYES}",
-    Mark.DONE: "\N{WHITE HEAVY CHECK MARK}",
-    Mark.FAILED: "\N{CROSS MARK}",
+    Reaction.RECEIVED: "\N{EYES}",
+    Reaction.DONE: "\N{WHITE HEAVY CHECK MARK}",
+    Reaction.FAILED: "\N{CROSS MARK}",
 }
 
 
@@ -144,10 +144,10 @@ class MatrixChannel:
         made = await _matrix_files.content(self._api, address, part, content)
         return await self._send(address, made, _matrix_parts.mark_of(part))
 
-    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+    async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Put a reaction in the place of ours before. Raises as `send`."""
         emoji = _EMOJI[mark]
-        if mark is not Mark.RECEIVED:
+        if mark is not Reaction.RECEIVED:
             await self._take_back(address, message_id, emoji)
         relates = {"rel_type": "m.annotation", "event_id": message_id, "key": emoji}
         txn = hashlib.sha256(f"{message_id} {emoji}".encode()).hexdigest()[:40]

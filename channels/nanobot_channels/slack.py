@@ -11,7 +11,7 @@ from loguru import logger
 
 from nanobot.errors import ConfigError, OutcomeUnknown
 from nanobot.messages import Address, Attachment, OutboundMessage
-from nanobot.ports import Capabilities, Checked, Clock, Intake, Mark, OutboundPart, Rate
+from nanobot.ports import Capabilities, Checked, Clock, Intake, OutboundPart, Rate, Reaction
 from nanobot_channels import _slack_files, _slack_parts
 from nanobot_channels._clock import SystemClock
 from nanobot_channels._slack_api import (
@@ -47,7 +47,7 @@ SCOPES = frozenset(
 """What docs/channels/slack.md's manifest asks for, besides `commands`."""
 _FIND_PAGES = 10
 _FIND_PAGE = 200
-_EMOJI = {Mark.RECEIVED: "eyes", Mark.DONE: "white_check_mark", Mark.FAILED: "x"}
+_EMOJI = {Reaction.RECEIVED: "eyes", Reaction.DONE: "white_check_mark", Reaction.FAILED: "x"}
 
 
 class SlackChannel:
@@ -188,14 +188,14 @@ class SlackChannel:
         self._joined(address)
         return sent
 
-    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+    async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Put a reaction in the place of ours before. A slash command has no message to react to:
         nothing is done then. Raises as `send`."""
         if not is_ts(message_id):
             return
         place = {"channel": address.chat_id, "timestamp": message_id}
         await self._react("reactions.add", place | {"name": _EMOJI[mark]}, "already_reacted")
-        if mark is not Mark.RECEIVED:
+        if mark is not Reaction.RECEIVED:
             for other in _EMOJI.values():
                 if other != _EMOJI[mark]:
                     await self._react("reactions.remove", place | {"name": other}, "no_reaction")

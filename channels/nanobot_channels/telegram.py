@@ -14,13 +14,13 @@ from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import (
     Capabilities,
     Clock,
-    Command,
-    Field,
     Intake,
-    Mark,
+    MenuCommand,
     OutboundPart,
     Rate,
+    Reaction,
     Setup,
+    SetupField,
 )
 from nanobot_channels import _telegram_files, _telegram_parts
 from nanobot_channels._clock import SystemClock
@@ -37,9 +37,9 @@ POLL_SECONDS = 30
 _CHECK_SECONDS = 10.0
 # Of the emoji that every bot may react with (Bot API, ReactionTypeEmoji).
 _REACTIONS = {
-    Mark.RECEIVED: "\N{EYES}",
-    Mark.DONE: "\N{THUMBS UP SIGN}",
-    Mark.FAILED: "\N{THUMBS DOWN SIGN}",
+    Reaction.RECEIVED: "\N{EYES}",
+    Reaction.DONE: "\N{THUMBS UP SIGN}",
+    Reaction.FAILED: "\N{THUMBS DOWN SIGN}",
 }
 
 
@@ -48,7 +48,7 @@ SETUP = Setup(
     steps="On Telegram, send /newbot to @BotFather: it gives you a token.",
     docs="docs/channels/telegram.md",
     fields=(
-        Field(
+        SetupField(
             key="token",
             asks="Token",
             secret=True,
@@ -166,7 +166,7 @@ class TelegramChannel:
             params["caption"] = part.text
         return await _telegram_files.upload(self._api, part.file, content, params)
 
-    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+    async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Put the mark's emoji to a message. Raises as `send`: Refused where none are allowed."""
         params = {
             "chat_id": address.chat_id,
@@ -175,7 +175,7 @@ class TelegramChannel:
         }
         await self._call("set_Message_Reaction", params)
 
-    async def register(self, commands: Sequence[Command]) -> None:
+    async def register(self, commands: Sequence[MenuCommand]) -> None:
         """Make the menu these commands, as far as Telegram takes them. Raises as `send`."""
         await self._call("set_My_Commands", {"commands": _json(menu(commands))})
 

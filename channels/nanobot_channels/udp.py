@@ -14,7 +14,7 @@ import msgspec
 
 from nanobot.errors import ChannelDown, ConfigError, NotSent, Refused
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
-from nanobot.ports import Capabilities, Field, Intake, OutboundPart, Setup
+from nanobot.ports import Capabilities, Intake, OutboundPart, Setup, SetupField
 
 MAX_BYTES = 65_000  # of one request; UDP's own limit is 65,507
 PIECE = 10_000  # characters of one answer: six bytes each, if all are escaped, still fit
@@ -23,7 +23,7 @@ SETUP = Setup(
     title="Datagrams",
     steps="For scripts of this machine. Make up a secret that they show, of 8 characters or more.",
     docs="docs/channels/udp.md",
-    fields=(Field(key="token", asks="Secret", secret=True, variables=("NANOBOT_UDP_TOKEN",)),),
+    fields=(SetupField(key="token", asks="Secret", secret=True, variables=("NANOBOT_UDP_TOKEN",)),),
     only="udp",
 )
 

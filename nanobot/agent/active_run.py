@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nanobot.agent.step import Limits, own
+from nanobot.agent.step import StepLimits, own
 from nanobot.bus.core import Bus
 from nanobot.memory.port import scope_of
 from nanobot.messages import (
@@ -15,10 +15,10 @@ from nanobot.messages import (
     OutboundMessage,
     Role,
     RunEvent,
-    RunTerms,
+    RunOptions,
 )
 from nanobot.ports import Clock
-from nanobot.session.approvals import Approval, Parked
+from nanobot.session.approvals import Approval, ParkResult
 from nanobot.session.entries import (
     Body,
     Entry,
@@ -34,7 +34,7 @@ from nanobot.session.states import RunState
 from nanobot.session.usage import run_usage
 from nanobot.text import clean
 
-_AS_CONFIGURED = RunTerms()
+_AS_CONFIGURED = RunOptions()
 _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
 
 
@@ -42,7 +42,7 @@ def _first(asked: int | None, configured: int) -> int:
     return configured if asked is None else asked
 
 
-class Turn:
+class ActiveRun:
     """One run being driven. `unrecorded` holds the bodies that the next verb will commit."""
 
     def __init__(self, claim: Claim, bus: Bus, clock: Clock) -> None:
@@ -50,7 +50,7 @@ class Turn:
         self.run = claim.run
         self.model = claim.model
         self.prompt = claim.prompt
-        self.flavour = claim.flavour
+        self.prompt_variant = claim.prompt_variant
         self.window_from = claim.window_from
         self.log: list[Entry] = []
         self.unrecorded: list[Body] = []
@@ -101,7 +101,7 @@ class Turn:
         return run_usage(self.bodies)
 
     @property
-    def terms(self) -> RunTerms:
+    def terms(self) -> RunOptions:
         """What was asked of this run besides its messages."""
         for body in self.bodies:
             if isinstance(body, UserEntry) and body.terms is not None:
@@ -143,10 +143,10 @@ class Turn:
         kinds = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
         return self.outside or any(isinstance(e.body, kinds) and e.body.tainted for e in self.seen)
 
-    def limits(self, configured: Limits) -> Limits:
+    def limits(self, configured: StepLimits) -> StepLimits:
         """How far this run may go."""
         asked = self.terms
-        return Limits(
+        return StepLimits(
             max_iterations=asked.max_iterations or configured.max_iterations,
             max_tool_rounds=_first(asked.max_tool_rounds, configured.max_tool_rounds),
             max_run_seconds=asked.max_run_seconds or configured.max_run_seconds,
@@ -183,7 +183,7 @@ class Turn:
         said, tries = clean(self.partial), self.retries
         return ReplyEntry(call=self._call, text=said, partial=True, retries=tries)
 
-    def parked(self, parked: Parked, asked: Approval) -> None:
+    def parked(self, parked: ParkResult, asked: Approval) -> None:
         """The run is a row now that waits for a person; its lane is free. `more` waits there."""
         self.more = parked.more
         for address in parked.owes:

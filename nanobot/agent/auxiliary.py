@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from nanobot.errors import ModelError, ModelProtocolError, ModelUnreachable
-from nanobot.ports import Write
+from nanobot.ports import StoreWrite
 from nanobot.providers.base import (
     Completion,
     LLMProvider,
@@ -17,16 +17,16 @@ from nanobot.providers.base import (
     TextDelta,
     Usage,
 )
-from nanobot.session.auxiliary import AsideCall, Reserve, Took
+from nanobot.session.auxiliary import AuxiliaryCall, AuxiliaryUsage, Reserve
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class AuxiliaryAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What a call gave; `error`: why it gave nothing (`late`: there was no time left). `settled`
     goes with what is recorded."""
 
     text: str
     usage: Usage
-    settled: Write
+    settled: StoreWrite
     error: ModelError | None = None
     late: bool = False
 
@@ -38,16 +38,18 @@ async def ask(
     *,
     until: float | None = None,
     apart: bool = False,
-) -> Said:
+) -> AuxiliaryAnswer:
     """Make a call, at most `until` that time of the loop. Raises OverBudget, and asks nobody then;
     whatever fails later is in what it returns."""
     provider, profile = picked
     estimate = len(msgspec.json.encode(request.messages)) // 3
     reserved = await reserve(
-        AsideCall(profile=profile, estimate=estimate, max_tokens=request.max_tokens, apart=apart)
+        AuxiliaryCall(
+            profile=profile, estimate=estimate, max_tokens=request.max_tokens, apart=apart
+        )
     )
     request = msgspec.structs.replace(request, max_tokens=reserved.max_tokens)
-    heard, late = _Heard(), False
+    heard, late = _Streamed(), False
     error: ModelError | None = None
     try:
         async with asyncio.timeout_at(until):
@@ -59,13 +61,13 @@ async def ask(
         error, usage = failed, Usage()
     else:
         usage = heard.usage or Usage(estimate, _tokens(heard.text))
-    settled = reserved.settled(Took(usage, heard.requests))
-    return Said(
+    settled = reserved.settled(AuxiliaryUsage(usage, heard.requests))
+    return AuxiliaryAnswer(
         text="" if error else heard.text, usage=usage, settled=settled, error=error, late=late
     )
 
 
-class _Heard:
+class _Streamed:
     """What came of a call so far."""
 
     def __init__(self) -> None:

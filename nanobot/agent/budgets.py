@@ -17,7 +17,7 @@ import msgspec
 from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.messages import Origin
-from nanobot.session.usage import NOTHING, Row, Used, Wanted
+from nanobot.session.usage import NOTHING, CallEstimate, UsageRow, UsageSum
 
 Level: TypeAlias = Literal["all", "person", "chat", "job", "model", "run"]
 Measure: TypeAlias = Literal["tokens", "cost", "requests"]
@@ -30,7 +30,7 @@ _MEASURES: tuple[Measure, ...] = ("tokens", "cost", "requests")
 _BY_PEOPLE = frozenset({Origin.USER, Origin.API, Origin.APPROVAL, Origin.RUN})
 
 
-class Limit(msgspec.Struct, frozen=True, kw_only=True):
+class BudgetLimit(msgspec.Struct, frozen=True, kw_only=True):
     """At most `amount` of a measure in a day (of level run: in one run), for `name`."""
 
     level: Level
@@ -38,7 +38,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     measure: Measure
     amount: float
 
-    def used(self, used: Used) -> float:
+    def used(self, used: UsageSum) -> float:
         """How much of it is gone."""
         return float(getattr(used, self.measure))
 
@@ -58,7 +58,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
         return told.get(self.level, f" for {self.name}")
 
 
-class Spender(msgspec.Struct, frozen=True, kw_only=True):
+class Account(msgspec.Struct, frozen=True, kw_only=True):
     """On whose account a model call goes; an empty name is nobody's. `job_name` is what people
     call the job."""
 
@@ -77,7 +77,7 @@ class Spender(msgspec.Struct, frozen=True, kw_only=True):
         return named
 
 
-class Beginning(msgspec.Struct, frozen=True, kw_only=True):
+class RootRun(msgspec.Struct, frozen=True, kw_only=True):
     """The run that all of an answer began with, on whose accounts everything goes that it starts.
     `job`: the id of its job, if it has one, and what people call it."""
 
@@ -90,10 +90,10 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
     job_name: str = ""
 
 
-def spender(first: Beginning, model: str) -> Spender:
+def spender(first: RootRun, model: str) -> Account:
     """The accounts of a call. What came by itself is a job's, not a person's."""
     by_itself = first.origin not in _BY_PEOPLE
-    return Spender(
+    return Account(
         person="" if by_itself else f"{first.channel}:{first.sender_id}",
         chat=f"{first.channel}:{first.chat_id}",
         job=f"{first.origin}:{first.job or first.sender_id}" if by_itself else "",
@@ -150,12 +150,12 @@ class Budgets:
         today = datetime.fromisoformat(self.period(now).day)
         return (today - timedelta(days=days - 1)).date().isoformat()
 
-    def limits(self, who: Spender) -> list[Limit]:
+    def limits(self, who: Account) -> list[BudgetLimit]:
         """Every limit by the day that concerns a call."""
         if not self.daily:
             return []
         return [
-            Limit(level=level, name=name, measure=measure, amount=amount)
+            BudgetLimit(level=level, name=name, measure=measure, amount=amount)
             for level, name in who.names().items()
             for measure in _MEASURES
             if (amount := self._of(level, name, measure, who.job_name))
@@ -176,18 +176,22 @@ class Budgets:
                 return float(found)
         return _amount(_usual(settings, level), measure)
 
-    def run_limit(self) -> list[Limit]:
+    def run_limit(self) -> list[BudgetLimit]:
         """The limit of a single run with all that it starts."""
         if not self.max_run_cost:
             return []
-        return [Limit(level="run", name="", measure="cost", amount=self.max_run_cost)]
+        return [BudgetLimit(level="run", name="", measure="cost", amount=self.max_run_cost)]
 
-    def soft(self, limit: Limit, used: Used) -> bool:
+    def soft(self, limit: BudgetLimit, used: UsageSum) -> bool:
         """Whether so much of it is gone that people should know."""
         return limit.used(used) >= self._settings.soft * limit.amount
 
     def allowed(
-        self, limits: Iterable[Limit], used: Mapping[Level, Used], wanted: Wanted, period: Period
+        self,
+        limits: Iterable[BudgetLimit],
+        used: Mapping[Level, UsageSum],
+        wanted: CallEstimate,
+        period: Period,
     ) -> int:
         """How many tokens the answer may have, at most those wanted, so that no limit is passed.
 
@@ -208,7 +212,7 @@ class Budgets:
         )
 
 
-def _room(limit: Limit, used: Used, wanted: Wanted) -> int:
+def _room(limit: BudgetLimit, used: UsageSum, wanted: CallEstimate) -> int:
     """Tokens of an answer that the limit has room for; less than 0: not even for the prompt."""
     left = limit.amount - limit.used(used)
     if limit.measure == "requests":
@@ -224,7 +228,7 @@ def _room(limit: Limit, used: Used, wanted: Wanted) -> int:
     return int(min(left / price.completion, wanted.tokens_out))
 
 
-def refusal(limit: Limit, used: Used, period: Period) -> str:
+def refusal(limit: BudgetLimit, used: UsageSum, period: Period) -> str:
     """Why a call is not made: which limit, how much is used, when it ends."""
     gone = shown(limit.measure, limit.used(used))
     text = f"the budget of {limit} is used up ({gone} used or reserved)"
@@ -233,7 +237,7 @@ def refusal(limit: Limit, used: Used, period: Period) -> str:
     return f"{text}; it starts again at {period.until}"
 
 
-def warning(limit: Limit, used: Used, period: Period) -> str:
+def warning(limit: BudgetLimit, used: UsageSum, period: Period) -> str:
     """That a limit is near."""
     share = min(int(100 * limit.used(used) / limit.amount), 100)
     gone = shown(limit.measure, limit.used(used))
@@ -280,7 +284,7 @@ def _zone(name: str, *, given: bool) -> ZoneInfo:
         ) from None
 
 
-class Left(msgspec.Struct, frozen=True, kw_only=True):
+class LimitStatus(msgspec.Struct, frozen=True, kw_only=True):
     """A limit, and what of it is used or reserved."""
 
     level: Level
@@ -291,13 +295,13 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     left: float
 
 
-class Spending(Protocol):
+class UsageStore(Protocol):
     """What the store keeps of spending; each verb is one transaction."""
 
-    async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[Row]:
+    async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[UsageRow]:
         """What was used since a day: by `day` or by the names of a level, only of `who`."""
         ...
 
-    async def standing(self, day: str, who: Spender) -> dict[Level, Used]:
+    async def standing(self, day: str, who: Account) -> dict[Level, UsageSum]:
         """What is used and reserved of each account on a day."""
         ...

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nanobot.agent.prompt import Persona
+from nanobot.agent.prompt import PromptBuilder
 from nanobot.errors import UsageError
 from nanobot.providers.base import ModelProfile, ToolSpec
 
@@ -21,8 +21,8 @@ class ContextBuilder:
     """System prompt and messages in OpenAI's form, made as the agent makes its own. Lists that it
     is given are extended in place and returned."""
 
-    def __init__(self, workspace: Path, persona: Persona | None = None) -> None:
-        self.persona = persona or Persona(workspace)
+    def __init__(self, workspace: Path, persona: PromptBuilder | None = None) -> None:
+        self.persona = persona or PromptBuilder(workspace)
 
     def build_system_prompt(self, tools: tuple[ToolSpec, ...] = ()) -> str:
         """The prompt of the persona over its workspace, as it is now."""

@@ -11,12 +11,12 @@ from functools import partial
 
 from loguru import logger
 
-from nanobot.agent.active_run import Turn
+from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.auxiliary import ask
 from nanobot.agent.summaries import latest, material, summed, summing
-from nanobot.memory.lasting import Lasting, whose
+from nanobot.memory.lasting import LastingFacts, whose
 from nanobot.memory.port import Provenance
-from nanobot.ports import Clock, Write
+from nanobot.ports import Clock, StoreWrite
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import NoteEntry, SummaryEntry, UserEntry
 from nanobot.session.journal import Journal
@@ -27,13 +27,13 @@ class Compaction:
     """Makes summaries. A model that fails at it costs the summary, never the answer. Without a
     memory no facts are kept."""
 
-    def __init__(self, journal: Journal, clock: Clock, lasting: Lasting | None = None) -> None:
+    def __init__(self, journal: Journal, clock: Clock, lasting: LastingFacts | None = None) -> None:
         self._journal = journal
         self._clock = clock
         self._lasting = lasting
 
     async def summarise(
-        self, turn: Turn, provider: LLMProvider, profile: ModelProfile, upto: int
+        self, turn: ActiveRun, provider: LLMProvider, profile: ModelProfile, upto: int
     ) -> None:
         """Have what the model sees up to entry `upto` summed up, the summary in the log. Nothing is
         asked if it stands there, if there is nothing, or if the model is too small for it. Raises
@@ -48,7 +48,7 @@ class Compaction:
         scope = _scope(turn, start, upto, before)
         began = self._clock.monotonic()
         request = summing(told, profile, facts=bool(self._lasting and scope))
-        reserve = partial(self._journal.start_aside, turn.lane, turn.run)
+        reserve = partial(self._journal.start_auxiliary, turn.lane, turn.run)
         said = await ask(reserve, (provider, profile), request)
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         made = summed(clean(said.text))
@@ -59,7 +59,7 @@ class Compaction:
             recorded = self._journal.record_result(turn.lane, turn.run, [note], [said.settled])
             turn.recorded(await recorded)
             return
-        writes: tuple[Write, ...] = ()
+        writes: tuple[StoreWrite, ...] = ()
         if self._lasting is not None and scope:
             origin = Provenance(
                 session_key=turn.run.session_key,
@@ -88,7 +88,7 @@ class Compaction:
             await self._lasting.filed(scope)
 
 
-def _scope(turn: Turn, start: int, upto: int, before: SummaryEntry | None) -> str:
+def _scope(turn: ActiveRun, start: int, upto: int, before: SummaryEntry | None) -> str:
     """Whose memory the facts may go into: that of the run, if nobody else's words are summed up."""
     if before is not None and before.scope != turn.scope:
         return ""

@@ -29,7 +29,7 @@ from nanobot.session.entries import (
     UserEntry,
     order,
 )
-from nanobot.session.runs import Snapshot
+from nanobot.session.runs import PromptSnapshot
 
 FULL = 0.8
 """The window is cut when the prompt is estimated over this share of the budget ..."""
@@ -59,7 +59,7 @@ def estimate_tokens(text: str) -> int:
     return size // 3 + 4
 
 
-class Room(msgspec.Struct, frozen=True, kw_only=True):
+class PromptBudget(msgspec.Struct, frozen=True, kw_only=True):
     """What a prompt may take: `fixed` tokens are the system prompt's and the tools'; `max_tokens`
     are kept free for the answer; `max_history` messages before the current turn."""
 
@@ -69,7 +69,9 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     max_history: int
 
 
-def plan_window(entries: Sequence[Entry], start: int, room: Room, *, overflowed: bool) -> Window:
+def plan_window(
+    entries: Sequence[Entry], start: int, room: PromptBudget, *, overflowed: bool
+) -> Window:
     """Keep the window, or cut it where a turn begins.
 
     It is cut when estimated over 80% of the budget, when it holds more than `max_history` messages
@@ -163,7 +165,7 @@ def _picture_tokens(entry: Entry, body: UserEntry, pictures: frozenset[int]) -> 
 
 
 def context(
-    entries: Sequence[Entry], snapshot: Snapshot, call: ModelCallEntry
+    entries: Sequence[Entry], snapshot: PromptSnapshot, call: ModelCallEntry
 ) -> tuple[ChatMessage, ...]:
     """The messages of a model call over the entries of its window, with broken histories mended:
     every tool call has exactly one result, and no result stands alone.

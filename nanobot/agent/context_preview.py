@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.agent import step
-from nanobot.agent.active_run import Turn
+from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.context import context, estimate_tokens
 from nanobot.agent.context_view import ContextView, PartView, text_of
-from nanobot.agent.model_calls import Asker
+from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.settings import Models
 from nanobot.bus.core import Bus
 from nanobot.errors import NanobotError
@@ -16,16 +16,16 @@ from nanobot.messages import Address, Origin, Role
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage
 from nanobot.session.entries import Entry, UserEntry
-from nanobot.session.runs import Claim, Lane, Run, Snapshot
+from nanobot.session.runs import Claim, Lane, PromptSnapshot, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.views import Records
 
 
-class Glimpse:
+class ContextPreview:
     """Looks at sessions as their next model call would see them. Nothing is written."""
 
     def __init__(
-        self, bus: Bus, asker: Asker, models: Models, records: Records, clock: Clock
+        self, bus: Bus, asker: ModelCaller, models: Models, records: Records, clock: Clock
     ) -> None:
         self._bus = bus
         self._asker = asker
@@ -37,7 +37,7 @@ class Glimpse:
         """The next call of a session, before whatever is said next. Raises NanobotError for one
         that is not there, ModelError and ConfigError for its model."""
         claim = await self._claim(session_key)
-        turn = Turn(claim, self._bus, self._clock)
+        turn = ActiveRun(claim, self._bus, self._clock)
         _, profile = await self._models.pick(claim.model)
         wanted = step.CallModel(call=1, overflowed=False)
         snapshot, call, fresh = await self._asker.prepare(turn, wanted, profile)
@@ -68,7 +68,7 @@ class Glimpse:
             entries=entries,
             window_from=standing.window_from,
             prompt=standing.prompt,
-            flavour=standing.flavour,
+            prompt_variant=standing.prompt_variant,
             model=row.model,
         )
 
@@ -92,7 +92,7 @@ def _next_run(session_key: str, entries: tuple[Entry, ...]) -> Run:
     )
 
 
-def _parts(snapshot: Snapshot, messages: list[ChatMessage]) -> tuple[PartView, ...]:
+def _parts(snapshot: PromptSnapshot, messages: list[ChatMessage]) -> tuple[PartView, ...]:
     found, at = [], 0
     for name, length in snapshot.parts or (("prompt", len(snapshot.system)),):
         text = snapshot.system[at : at + length]

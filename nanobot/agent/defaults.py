@@ -10,13 +10,13 @@ from nanobot.system import environment, local_zone
 from nanobot.tools.cron import cron_tool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.shell.exec import Terms, exec_tool
+from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.web.tools import web_tools
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 
@@ -24,7 +24,7 @@ from nanobot.workspace.skills import Skills
 def keeper(workspace: Path, blobs: Path | None) -> Received:
     """Keeps the files that come with a program's messages: in the workspace, and what pictures are
     shown from in `blobs` (None: in memory)."""
-    roots = Roots(workspace, hidden=(home_of(environment()),))
+    roots = ConfinedFiles(workspace, hidden=(home_of(environment()),))
     return Received(MemoryBlobs() if blobs is None else Blobs(blobs), roots)
 
 
@@ -44,9 +44,9 @@ def default_tools(
     sandbox = Sandbox(bwrap, hidden=hidden, environment=environ)
     tools = ToolRegistry()
     for tool in (
-        *file_tools(Roots(workspace, hidden=hidden, everywhere=everywhere)),
+        *file_tools(ConfinedFiles(workspace, hidden=hidden, everywhere=everywhere)),
         skill_tool(Skills(workspace, environ)),
-        exec_tool(sandbox, workspace, Terms(network=exec_.network, timeout=exec_.timeout)),
+        exec_tool(sandbox, workspace, ExecOptions(network=exec_.network, timeout=exec_.timeout)),
         *web_tools(WebToolSettings(brave_api_key=brave_api_key)),
     ):
         tools.register(tool)

@@ -12,13 +12,13 @@ import msgspec
 
 from nanobot.agent.builder import ContextBuilder
 from nanobot.agent.defaults import default_tools, keeper
-from nanobot.agent.model_calls import Asker
-from nanobot.agent.requests import Errands, Spoken
-from nanobot.agent.runner import Driver
+from nanobot.agent.model_calls import ModelCaller
+from nanobot.agent.requests import RunClient, StreamedText
+from nanobot.agent.runner import Runner
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.step import Limits
-from nanobot.agent.tool_calls import Caller, Retries
-from nanobot.agent.worker import Capacity, Lanes
+from nanobot.agent.step import StepLimits
+from nanobot.agent.tool_calls import Retries, ToolExecutor
+from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import UsageError
@@ -30,11 +30,11 @@ from nanobot.messages import (
     Origin,
     Role,
     RunEvent,
-    RunTerms,
+    RunOptions,
     Sender,
 )
 from nanobot.providers.base import LLMProvider, ModelProfile
-from nanobot.providers.vision import Seeing
+from nanobot.providers.vision import VisionModels
 from nanobot.session.manager import SessionManager
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import CallContext
@@ -66,8 +66,8 @@ class CancelToken:
 
 
 class _Engine(msgspec.Struct, frozen=True):
-    lanes: Lanes
-    errands: Errands
+    lanes: Worker
+    errands: RunClient
 
 
 class AgentLoop:
@@ -132,7 +132,7 @@ class AgentLoop:
         self._clock, self._ids = SystemClock(), RandomIds()
         self._retries = Retries(count=max_retries, delay=retry_delay)
         self._settings = RunSettings(
-            limits=Limits(max_iterations=max_iterations, max_tool_rounds=max_iterations),
+            limits=StepLimits(max_iterations=max_iterations, max_tool_rounds=max_iterations),
             temperature=temperature,
             max_tokens=max_tokens,
             zone=local_zone(environment()),
@@ -174,7 +174,7 @@ class AgentLoop:
     ) -> str:
         """The reply to a message: the last answer of its run, or the line why there is none. It is
         this caller's, and delivered nowhere else."""
-        message = self._message(content, Address(channel, chat_id), RunTerms())
+        message = self._message(content, Address(channel, chat_id), RunOptions())
         async with self._engine().errands.followed(message, session_key) as events:
             async for event in events:
                 if event.kind is EventKind.END:
@@ -205,10 +205,12 @@ class AgentLoop:
         token = cancel_token or CancelToken()
         if token.cancelled:
             return
-        asked = self._message(message, Address(channel, chat_id), RunTerms(history=_past(context)))
+        asked = self._message(
+            message, Address(channel, chat_id), RunOptions(history=_past(context))
+        )
         files = await self._files(media or (), asked.sent_at)
         asked = msgspec.structs.replace(asked, attachments=files)
-        errands, spoken = self._engine().errands, Spoken()
+        errands, spoken = self._engine().errands, StreamedText()
         async with (
             errands.followed(asked, session_key) as events,
             aclosing(_until(token, events, errands, asked)) as told,
@@ -241,17 +243,17 @@ class AgentLoop:
         """Made at the first use, because a private store is opened within the running loop."""
         if self._made is None:
             bus, clock, settings = self.bus, self._clock, self._settings
-            models = Seeing(self._models, self._received.blobs)
-            asker = Asker(bus, models, self.tools, self.context.persona, clock, settings)
+            models = VisionModels(self._models, self._received.blobs)
+            asker = ModelCaller(bus, models, self.tools, self.context.persona, clock, settings)
             seconds = settings.limits.max_run_seconds
-            caller = Caller(bus.journal, self.tools, clock, seconds, self._retries)
-            driver = Driver(bus, asker, caller, clock)
-            lanes = Lanes(bus, driver, clock, self._ids, Capacity())
-            errands = Errands(bus, lanes, clock, lambda: self._serving is None)
+            caller = ToolExecutor(bus.journal, self.tools, clock, seconds, self._retries)
+            driver = Runner(bus, asker, caller, clock)
+            lanes = Worker(bus, driver, clock, self._ids, Capacity())
+            errands = RunClient(bus, lanes, clock, lambda: self._serving is None)
             self._made = _Engine(lanes, errands)
         return self._made
 
-    def _message(self, text: str, address: Address, terms: RunTerms) -> InboundMessage:
+    def _message(self, text: str, address: Address, terms: RunOptions) -> InboundMessage:
         run_id = self._ids.run_id()
         return InboundMessage(
             address=address,
@@ -287,7 +289,7 @@ def _past(context: Sequence[Mapping[str, Any]] | None) -> tuple[tuple[str, str],
 
 
 async def _until(
-    token: CancelToken, events: AsyncIterator[RunEvent], errands: Errands, asked: InboundMessage
+    token: CancelToken, events: AsyncIterator[RunEvent], errands: RunClient, asked: InboundMessage
 ) -> AsyncGenerator[RunEvent, None]:
     """The events, until the token is cancelled: then the run is aborted, whatever it is doing,
     and its end awaited."""

@@ -10,10 +10,10 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent import step
-from nanobot.agent.active_run import Turn
+from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.compaction import Compaction
-from nanobot.agent.context import Room, context, plan_window, summary_tokens
-from nanobot.agent.prompt import Persona, digest, flavour
+from nanobot.agent.context import PromptBudget, context, plan_window, summary_tokens
+from nanobot.agent.prompt import PromptBuilder, digest, prompt_variant
 from nanobot.agent.settings import Models, RunSettings
 from nanobot.agent.summaries import latest
 from nanobot.bus.core import Bus
@@ -50,7 +50,7 @@ from nanobot.session.entries import (
     SummaryEntry,
     UserEntry,
 )
-from nanobot.session.runs import Snapshot
+from nanobot.session.runs import PromptSnapshot
 from nanobot.text import clean
 from nanobot.tools.registry import ToolRegistry
 
@@ -63,7 +63,7 @@ _FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, Con
 """What another model may do better. A prompt that does not fit is cut instead."""
 
 
-class Asker:
+class ModelCaller:
     """Makes the model calls of runs."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Asker:
         bus: Bus,
         models: Models,
         tools: ToolRegistry,
-        persona: Persona,
+        persona: PromptBuilder,
         clock: Clock,
         settings: RunSettings,
     ) -> None:
@@ -83,9 +83,9 @@ class Asker:
         self._clock = clock
         self.settings = settings
         self._compaction = Compaction(bus.journal, clock, persona.lasting)
-        self._snapshots: dict[str, Snapshot] = {}
+        self._snapshots: dict[str, PromptSnapshot] = {}
 
-    async def call(self, turn: Turn, wanted: step.CallModel) -> None:
+    async def call(self, turn: ActiveRun, wanted: step.CallModel) -> None:
         """Steer, fix the prompt and the window in the log, then ask."""
         if self.settings.steer and self._bus.mail_came(turn.run.session_key):
             lane, run = turn.lane, turn.run
@@ -110,7 +110,7 @@ class Asker:
             calls = len(reply.tool_calls)
             turn.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls)
 
-    async def compact(self, turn: Turn) -> SummaryEntry | None:
+    async def compact(self, turn: ActiveRun) -> SummaryEntry | None:
         """Sum up everything before this run; None if there is nothing, or the model cannot. Raises
         ModelError or ConfigError when there is no model."""
         if not any(isinstance(body, SummaryEntry) for body in turn.bodies):  # before a crash
@@ -118,7 +118,7 @@ class Asker:
             await self._compaction.summarise(turn, provider, profile, turn.log[-1].seq)
         return next((body for body in turn.bodies if isinstance(body, SummaryEntry)), None)
 
-    async def _one_model(self, turn: Turn, wanted: step.CallModel) -> ReplyEntry:
+    async def _one_model(self, turn: ActiveRun, wanted: step.CallModel) -> ReplyEntry:
         """Ask the model whose turn it is: the session's, or the first that has not failed yet."""
         failed, others = len(_failures(turn)), self.settings.fallback_models
         label = others[min(failed, len(others)) - 1] if failed and others else None
@@ -135,7 +135,7 @@ class Asker:
         )
         return await self._ask(turn, provider, request, call)
 
-    async def _fall_back(self, turn: Turn, error: NanobotError, seconds: float) -> None:
+    async def _fall_back(self, turn: ActiveRun, error: NanobotError, seconds: float) -> None:
         """Note that a model failed, so that the next step asks the one after it, for the rest of
         the run. Raises when there is none."""
         failures, others = _failures(turn), self.settings.fallback_models
@@ -151,16 +151,16 @@ class Asker:
         turn.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
     async def prepare(
-        self, turn: Turn, wanted: step.CallModel, profile: ModelProfile
-    ) -> tuple[Snapshot, ModelCallEntry, bool]:
+        self, turn: ActiveRun, wanted: step.CallModel, profile: ModelProfile
+    ) -> tuple[PromptSnapshot, ModelCallEntry, bool]:
         """What a call would be given, and whether its prompt is a new one. Nothing is written."""
         kept = None
-        if turn.prompt is not None and turn.flavour == _flavour(turn, profile):
+        if turn.prompt is not None and turn.prompt_variant == _prompt_variant(turn, profile):
             kept = await self._snapshot(turn.prompt)
         snapshot = kept or await self._fresh(turn, profile)
         max_tokens = min(self.settings.max_tokens, max(profile.context_tokens // 4, 64))
         summary = latest(turn.seen)
-        room = Room(
+        room = PromptBudget(
             profile=profile,
             fixed=len(msgspec.json.encode(snapshot)) // 3 + summary_tokens(summary),
             max_tokens=max_tokens,
@@ -182,8 +182,8 @@ class Asker:
         return snapshot, call, kept is None
 
     async def _start_model(
-        self, turn: Turn, wanted: step.CallModel, provider: LLMProvider, profile: ModelProfile
-    ) -> tuple[Snapshot, ModelCallEntry]:
+        self, turn: ActiveRun, wanted: step.CallModel, provider: LLMProvider, profile: ModelProfile
+    ) -> tuple[PromptSnapshot, ModelCallEntry]:
         snapshot, call, fresh = await self.prepare(turn, wanted, profile)
         if call.window_from != turn.window_from and turn.terms.history is None:
             try:
@@ -194,18 +194,20 @@ class Asker:
             call = msgspec.structs.replace(call, prompt=digest(snapshot))
         bodies: list[PromptEntry | ModelCallEntry] = [call]
         if fresh:
-            bodies.insert(0, PromptEntry(digest=call.prompt, flavour=_flavour(turn, profile)))
+            bodies.insert(
+                0, PromptEntry(digest=call.prompt, prompt_variant=_prompt_variant(turn, profile))
+            )
         renewed = snapshot if fresh else None
         made = await self._journal.start_model(turn.lane, turn.run, bodies, renewed)
         turn.recorded(made)
         if isinstance(made[-1].body, ModelCallEntry):
             call = made[-1].body  # a budget may have cut what the answer may take
         turn.window_from, turn.prompt = call.window_from, call.prompt
-        turn.flavour = _flavour(turn, profile)
+        turn.prompt_variant = _prompt_variant(turn, profile)
         self._snapshots[call.prompt] = snapshot
         return snapshot, call
 
-    async def _fresh(self, turn: Turn, profile: ModelProfile) -> Snapshot:
+    async def _fresh(self, turn: ActiveRun, profile: ModelProfile) -> PromptSnapshot:
         """The prompt of the persona, as far as the terms of the run do not say otherwise."""
         terms = turn.terms
         offered = sorted(
@@ -222,7 +224,7 @@ class Asker:
         parts = (*made.parts, ("told", len(terms.told))) if made.parts else ()
         return msgspec.structs.replace(made, system=f"{made.system}\n\n{terms.told}", parts=parts)
 
-    async def _snapshot(self, name: str) -> Snapshot:
+    async def _snapshot(self, name: str) -> PromptSnapshot:
         found = self._snapshots.get(name)
         if found is None:
             found = await self._journal.snapshot(name)
@@ -230,7 +232,7 @@ class Asker:
         return found
 
     async def _ask(
-        self, turn: Turn, provider: LLMProvider, request: ModelRequest, call: ModelCallEntry
+        self, turn: ActiveRun, provider: LLMProvider, request: ModelRequest, call: ModelCallEntry
     ) -> ReplyEntry:
         """One model call, bounded by what is left of the run's seconds."""
         began = self._clock.monotonic()
@@ -277,7 +279,7 @@ class Asker:
 
     async def _listen(
         self,
-        turn: Turn,
+        turn: ActiveRun,
         provider: LLMProvider,
         request: ModelRequest,
         begun: Callable[[], None],
@@ -296,7 +298,7 @@ class Asker:
             return answer
         raise ModelProtocolError("the provider's stream ended without an answer")
 
-    async def _overflowed(self, turn: Turn, error: ContextOverflow) -> None:
+    async def _overflowed(self, turn: ActiveRun, error: ContextOverflow) -> None:
         """The prompt did not fit: note it, so that the next step cuts the window."""
         notes = sum(isinstance(b, NoteEntry) and b.what == "overflow" for b in turn.bodies)
         if notes >= _MAX_OVERFLOWS:
@@ -305,15 +307,15 @@ class Asker:
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
 
 
-def _failures(turn: Turn) -> list[str]:
+def _failures(turn: ActiveRun) -> list[str]:
     """What the models said that failed in this run, the configured one first."""
     return [b.text for b in turn.bodies if isinstance(b, NoteEntry) and b.what == "fallback"]
 
 
-def _flavour(turn: Turn, profile: ModelProfile) -> str:
+def _prompt_variant(turn: ActiveRun, profile: ModelProfile) -> str:
     """A prompt made for the terms of one run serves no other."""
     terms, private = turn.terms, turn.with_owner
-    common = flavour(profile, turn.run.role, private=private, scope=turn.scope)
+    common = prompt_variant(profile, turn.run.role, private=private, scope=turn.scope)
     of_run = (terms.system_prompt, terms.tools, terms.tool_order, terms.told)
     if of_run == (None, None, (), ""):
         return common
@@ -325,7 +327,7 @@ def _place(name: str, order: tuple[str, ...]) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def _with_history(turn: Turn, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
+def _with_history(turn: ActiveRun, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
     """With the past that the caller gave, in the place of the session's own."""
     given = turn.terms.history
     if not given:
@@ -338,7 +340,7 @@ def _with_history(turn: Turn, messages: tuple[ChatMessage, ...]) -> tuple[ChatMe
     return (system, *past, *rest)
 
 
-def _tell(turn: Turn, delta: TextDelta | ReasoningDelta | Retrying) -> None:
+def _tell(turn: ActiveRun, delta: TextDelta | ReasoningDelta | Retrying) -> None:
     """Keep what was said, and show it to whoever watches."""
     if isinstance(delta, Retrying):
         turn.partial = ""

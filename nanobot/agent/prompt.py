@@ -14,34 +14,37 @@ from pathlib import Path
 import msgspec
 
 from nanobot.memory.files import curated
-from nanobot.memory.lasting import Lasting
+from nanobot.memory.lasting import LastingFacts
 from nanobot.memory.port import OWNER
 from nanobot.messages import Role
 from nanobot.providers.base import ModelProfile, ToolSpec
-from nanobot.session.runs import Snapshot
+from nanobot.session.runs import PromptSnapshot
 from nanobot.workspace import assets, personas
 from nanobot.workspace.folder import clipped
 from nanobot.workspace.skills import Skill, Skills
 
 
-class Persona:
+class PromptBuilder:
     """Makes prompt snapshots of a briefing, by default that of a workspace folder."""
 
     def __init__(
-        self, workspace: Path, briefing: Briefing | None = None, lasting: Lasting | None = None
+        self,
+        workspace: Path,
+        briefing: PromptParts | None = None,
+        lasting: LastingFacts | None = None,
     ) -> None:
-        self._briefing = briefing or Briefing(workspace)
+        self._briefing = briefing or PromptParts(workspace)
         self.lasting = lasting
 
     async def shown(
         self, profile: ModelProfile, tools: tuple[ToolSpec, ...], scope: str, *, private: bool
-    ) -> Snapshot:
+    ) -> PromptSnapshot:
         """The snapshot with what is known of the scope the conversation belongs to. Raises
         StoreError."""
         known = ""
         if self.lasting is not None and not profile.short_prompt:
             known = await self.lasting.shown(scope)
-        memory = Part(curated(scope), known) if known else None
+        memory = PromptPart(curated(scope), known) if known else None
         return self.snapshot(profile, tools, private=private, memory=memory)
 
     def snapshot(
@@ -50,23 +53,23 @@ class Persona:
         tools: tuple[ToolSpec, ...],
         *,
         private: bool = True,
-        memory: Part | None = None,
-    ) -> Snapshot:
+        memory: PromptPart | None = None,
+    ) -> PromptSnapshot:
         """The prompt for a model: short and without tools where the model wants it so. `private`:
         an owner speaks and nobody else reads along, so it holds what is for owners only. `memory`:
         what is known of others."""
         if profile.short_prompt:
-            return Snapshot(system=self._briefing.short, tools=())
+            return PromptSnapshot(system=self._briefing.short, tools=())
         offered = tools if profile.tools else ()
         parts = self._briefing.parts(offered, private=private, memory=memory)
-        return Snapshot(
+        return PromptSnapshot(
             system="\n\n".join(part.text for part in parts),
             tools=offered,
             parts=tuple((part.name, len(part.text)) for part in parts),
         )
 
 
-def flavour(profile: ModelProfile, role: Role, *, private: bool, scope: str = OWNER) -> str:
+def prompt_variant(profile: ModelProfile, role: Role, *, private: bool, scope: str = OWNER) -> str:
     """What shapes a prompt besides the workspace: a session's is renewed when this changes."""
     if profile.short_prompt:
         return "short"
@@ -74,7 +77,7 @@ def flavour(profile: ModelProfile, role: Role, *, private: bool, scope: str = OW
     return kind if scope == OWNER else f"{kind}+{scope}"
 
 
-def digest(snapshot: Snapshot) -> str:
+def digest(snapshot: PromptSnapshot) -> str:
     """The name of a snapshot: the hash of its bytes."""
     return hashlib.sha256(msgspec.json.encode(snapshot)).hexdigest()
 
@@ -173,14 +176,14 @@ with your file tools, in the place of the form. If they would rather not, write 
 and do not ask again."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class PromptPart(msgspec.Struct, frozen=True):
     """One part of a system prompt: what it is called, and its text."""
 
     name: str
     text: str
 
 
-class Briefing:
+class PromptParts:
     """Makes the parts of the prompts of one workspace."""
 
     def __init__(
@@ -204,22 +207,22 @@ class Briefing:
         return f"You are {self._name}, a helpful AI assistant."
 
     def parts(
-        self, tools: Sequence[ToolSpec], *, private: bool, memory: Part | None = None
-    ) -> list[Part]:
+        self, tools: Sequence[ToolSpec], *, private: bool, memory: PromptPart | None = None
+    ) -> list[PromptPart]:
         """The parts in their order. `private`: an owner speaks, and nobody else reads along.
         `memory`: what is known of whoever else the conversation belongs to."""
         offered = {spec.name for spec in tools}
         found = [
-            Part("identity", self._identity(offered)),
-            Part("principles", _principles(offered)),
-            Part("persona", f"# How you talk\n\n{self._text_of_persona()}"),
+            PromptPart("identity", self._identity(offered)),
+            PromptPart("principles", _principles(offered)),
+            PromptPart("persona", f"# How you talk\n\n{self._text_of_persona()}"),
         ]
         names = (*COMMON_FILES, *(TOOL_FILES if offered else ()))
         found += self._files((*names, *(PRIVATE_FILES if private else ())))
         if memory is not None:
-            found.append(Part(memory.name, f"{_KNOWN}\n\n{memory.text}"))
+            found.append(PromptPart(memory.name, f"{_KNOWN}\n\n{memory.text}"))
         if private and "write_file" in offered and self._is_unmet():
-            found.append(Part("introduction", _MEETING))
+            found.append(PromptPart("introduction", _MEETING))
         if offered:
             found += _skill_parts(self._skills.all(), listed="skill" in offered)
         return [part for part in found if part.text]
@@ -238,10 +241,10 @@ class Briefing:
     def _text_of_persona(self) -> str:
         return personas.text(self._persona, self._workspace)
 
-    def _files(self, names: Sequence[str]) -> list[Part]:
+    def _files(self, names: Sequence[str]) -> list[PromptPart]:
         limits = ((name, self._limits.get(name, FILE_LIMIT)) for name in names)
         texts = ((name, clipped(self._workspace, name, most)) for name, most in limits)
-        return [Part(name, f"# {name}\n\n{text}") for name, text in texts if text]
+        return [PromptPart(name, f"# {name}\n\n{text}") for name, text in texts if text]
 
     def _is_unmet(self) -> bool:
         form = clipped(assets.workspace_template(), "USER.md", FILE_LIMIT)
@@ -257,11 +260,11 @@ def _principles(offered: set[str]) -> str:
     return "\n\n".join([*parts, _SAFETY])
 
 
-def _skill_parts(skills: Sequence[Skill], *, listed: bool) -> list[Part]:
+def _skill_parts(skills: Sequence[Skill], *, listed: bool) -> list[PromptPart]:
     """Those that are always open in full, then a line for each of the others."""
     usable = [skill for skill in skills if not skill.wrong]
     parts = [
-        Part(f"skill {skill.name}", f"# Skill: {skill.name}\n\n{_cut(skill.body)}")
+        PromptPart(f"skill {skill.name}", f"# Skill: {skill.name}\n\n{_cut(skill.body)}")
         for skill in usable
         if skill.always and not skill.lacking
     ]
@@ -279,7 +282,7 @@ def _skill_parts(skills: Sequence[Skill], *, listed: bool) -> list[Part]:
             shown.append(f"- ... and {len(lines) - len(shown) + 1} more that are not listed")
             break
         shown.append(line)
-    return [*parts, Part("skills", "\n".join(shown))]
+    return [*parts, PromptPart("skills", "\n".join(shown))]
 
 
 def _summary(skill: Skill) -> str:

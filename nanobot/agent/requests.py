@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
-from nanobot.agent.worker import Lanes
+from nanobot.agent.worker import Worker
 from nanobot.bus.core import Bus, Subscription
 from nanobot.errors import NanobotError, RunConflict, UsageError
 from nanobot.messages import (
@@ -19,13 +19,13 @@ from nanobot.messages import (
     Origin,
     Role,
     RunEvent,
-    RunTerms,
+    RunOptions,
     Sender,
 )
 from nanobot.ports import Clock, Ids
 from nanobot.session.inbox import Admission
 from nanobot.session.journal import Journal
-from nanobot.session.runs import Ending, Outcome, RunUsage
+from nanobot.session.runs import Ending, RunOutcome, RunUsage
 from nanobot.session.states import RunKind, RunState
 from nanobot.text import MAX_TEXT, clean, without_controls
 
@@ -35,13 +35,13 @@ _LOOK_SECONDS = 1.0
 ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
 
 
-class Errands:
+class RunClient:
     """Asks for runs in the lanes of an agent, by messages that bring the run's id with them.
 
     `attends` says whether the asker has to drive the lane itself, because nobody else serves.
     """
 
-    def __init__(self, bus: Bus, lanes: Lanes, clock: Clock, attends: Callable[[], bool]) -> None:
+    def __init__(self, bus: Bus, lanes: Worker, clock: Clock, attends: Callable[[], bool]) -> None:
         self._bus = bus
         self._lanes = lanes
         self._clock = clock
@@ -73,7 +73,7 @@ class Errands:
         finally:
             self._bus.unsubscribe(watching)
 
-    async def outcome(self, address: Address, run_id: str) -> Outcome | None:
+    async def outcome(self, address: Address, run_id: str) -> RunOutcome | None:
         """How far a run has come that was asked for from there."""
         return await self._bus.journal.outcome(address, run_id)
 
@@ -119,7 +119,7 @@ class Errands:
                 await self._clock.sleep(_LOOK_SECONDS)
 
 
-def end_of(known: Outcome, at: float) -> RunEvent:
+def end_of(known: RunOutcome, at: float) -> RunEvent:
     """The last event of a run, from what is recorded."""
     return RunEvent(
         run_id=known.run_id,
@@ -144,7 +144,7 @@ async def _of_run(watching: Subscription, run_id: str) -> AsyncIterator[RunEvent
                 return
 
 
-class Spoken:
+class StreamedText:
     """The text of a run's model calls as it streams. A watcher may lose events; what is missing
     of a call is made up for at its end."""
 
@@ -233,10 +233,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     usage: RunUsage = RunUsage()
 
 
-class Programs:
+class RunService:
     """Runs for programs, in the lanes of one agent."""
 
-    def __init__(self, errands: Errands, journal: Journal, clock: Clock, ids: Ids) -> None:
+    def __init__(self, errands: RunClient, journal: Journal, clock: Clock, ids: Ids) -> None:
         self._errands = errands
         self._journal = journal
         self._clock = clock
@@ -280,7 +280,7 @@ class Programs:
         run_id = asked.run_id or self._ids.run_id()
         session_key = asked.session_key or f"api:{run_id}"
         *past, question = asked.messages
-        terms = RunTerms(
+        terms = RunOptions(
             run_id=run_id,
             digest=_digest(asked),
             direct=True,

@@ -11,10 +11,10 @@ from typing import TypeAlias
 import msgspec
 
 from nanobot.agent import step
-from nanobot.agent.active_run import Turn
-from nanobot.agent.model_calls import Asker
+from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.summaries import UNDONE, latest
-from nanobot.agent.tool_calls import Caller
+from nanobot.agent.tool_calls import ToolExecutor
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
@@ -27,23 +27,23 @@ from nanobot.session.tasks import NO_TYPES, RunTypes
 
 MAX_UNCLEAN_ENDS = 3
 
-Before: TypeAlias = Callable[[Turn], Awaitable[None]]
+Before: TypeAlias = Callable[[ActiveRun], Awaitable[None]]
 """What precedes acting, also in a run that resumes. What it adds for the model is in the log when
 it returns; a reply it leaves in `unrecorded` is the answer. Raises StoreError only."""
 
 
-async def _at_once(_: Turn) -> None:
+async def _at_once(_: ActiveRun) -> None:
     pass
 
 
-class Driver:
+class Runner:
     """Drives runs. It holds no state of any run between calls: that is all in the Turn."""
 
     def __init__(
         self,
         bus: Bus,
-        asker: Asker,
-        caller: Caller,
+        asker: ModelCaller,
+        caller: ToolExecutor,
         clock: Clock,
         types: RunTypes = NO_TYPES,
         before: Before = _at_once,
@@ -57,11 +57,11 @@ class Driver:
         self._types = types
         self._before = before
 
-    def begin(self, claim: Claim) -> Turn:
+    def begin(self, claim: Claim) -> ActiveRun:
         """Take a claim in hand."""
-        return Turn(claim, self._bus, self._clock)
+        return ActiveRun(claim, self._bus, self._clock)
 
-    async def drive(self, turn: Turn) -> bool:
+    async def drive(self, turn: ActiveRun) -> bool:
         """Drive a run to its end. True: more waits in its lane. Raises StoreError when the store
         fails or the lane is lost; then nothing more may be done for this run here."""
         turn.emit(
@@ -87,7 +87,7 @@ class Driver:
         turn.unrecorded.clear()
         return await self._fail(turn, "internal", _internal(turn, caught.error))
 
-    async def _act_or_say_why(self, turn: Turn) -> bool:
+    async def _act_or_say_why(self, turn: ActiveRun) -> bool:
         try:
             return await self._act(turn)
         except (ModelError, ConfigError) as error:
@@ -97,7 +97,7 @@ class Driver:
         except ToolError as error:  # of a run type: those of tool calls go to the model
             return await self._fail(turn, type(error).__name__, str(error))
 
-    async def _act(self, turn: Turn) -> bool:
+    async def _act(self, turn: ActiveRun) -> bool:
         if _order(turn) == "/compact":
             return await self._compact(turn)
         if turn.terms.type and len(turn.asked()) == 1:
@@ -125,7 +125,7 @@ class Driver:
 
     # Ends
 
-    async def _answer(self, turn: Turn, end: step.Finish) -> bool:
+    async def _answer(self, turn: ActiveRun, end: step.Finish) -> bool:
         text = end.text.strip() or "(The model gave an empty answer. Please ask again.)"
         if end.warning:
             text += f"\n\n({end.warning})"
@@ -133,32 +133,32 @@ class Driver:
             text += "\n\n(This also takes in what you wrote while I was working.)"
         return await self._end(turn, RunState.COMPLETED, text, OutboundKind.REPLY)
 
-    async def _stop(self, turn: Turn, end: step.Stop) -> bool:
+    async def _stop(self, turn: ActiveRun, end: step.Stop) -> bool:
         if end.reason == "cancelled":
             return await self._end(turn, RunState.ABORTED, "", OutboundKind.NOTICE)
         line = f"({_LIMIT_LINES[end.reason].format(limits=turn.limits(self.settings.limits))})"
         text = f"{end.text}\n\n{line}" if end.text else line
         return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, end.reason)
 
-    async def _over(self, turn: Turn, error: OverBudget) -> bool:
+    async def _over(self, turn: ActiveRun, error: OverBudget) -> bool:
         """With what there is (reports as they came, if they are all), and the limit's name."""
         told = [m.text for m in turn.asked() if m.origin is Origin.RUN and m.inbound_id]
         said = step.said(turn.bodies) or "\n\n".join(told)
         text = f"{said}\n\n(I stopped here: {error}.)" if said else f"I cannot answer now: {error}."
         return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, error.reason)
 
-    async def _fail(self, turn: Turn, error: str, text: str) -> bool:
+    async def _fail(self, turn: ActiveRun, error: str, text: str) -> bool:
         turn.emit(EventKind.ERROR, error=error, text=text)
         turn.unrecorded.append(NoteEntry(what="error", text=text, retries=turn.retries))
         return await self._end(turn, RunState.FAILED, text, OutboundKind.NOTICE, error)
 
-    async def _start_afresh(self, turn: Turn) -> bool:
+    async def _start_afresh(self, turn: ActiveRun) -> bool:
         """/new: the log goes on, the model sees none of what came before."""
         turn.unrecorded.append(NoteEntry(what="new", text="a new conversation"))
         text = "New conversation. I no longer see what we said before (it is kept in the log)."
         return await self._end(turn, RunState.COMPLETED, text, OutboundKind.NOTICE, window=0)
 
-    async def _compact(self, turn: Turn) -> bool:
+    async def _compact(self, turn: ActiveRun) -> bool:
         """/compact: what was said before is summed up now; `/compact undo` shows it again."""
         text, window = "There is nothing to sum up, or this model cannot.", None
         if turn.asked()[0].text.split()[1:] in (["undo"], ["undo=yes"]):
@@ -180,7 +180,7 @@ class Driver:
 
     async def _end(
         self,
-        turn: Turn,
+        turn: ActiveRun,
         state: RunState,
         text: str,
         kind: OutboundKind,
@@ -214,7 +214,7 @@ _LIMIT_LINES = {
 }
 
 
-def _order(turn: Turn) -> str:
+def _order(turn: ActiveRun) -> str:
     """The command that the run is about; empty for ordinary messages."""
     asked = turn.asked()
     return order(asked[0].text) if asked else ""
@@ -232,7 +232,7 @@ def _gave_up() -> tuple[str, str]:
     )
 
 
-def _internal(turn: Turn, error: Exception | None) -> str:
+def _internal(turn: ActiveRun, error: Exception | None) -> str:
     return (
         f"Something went wrong inside me ({type(error).__name__}). "
         f"It is in the gateway's log as run {turn.run.id}; please ask again."

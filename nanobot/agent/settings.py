@@ -13,7 +13,7 @@ from nanobot.providers.base import LLMProvider, ModelProfile
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How runs are made: the limits, and what every model call is given."""
 
-    limits: step.Limits = step.Limits()
+    limits: step.StepLimits = step.StepLimits()
     temperature: float = 0.7
     max_tokens: int = 4096
     max_history: int = 200

@@ -43,7 +43,7 @@ REPEATED = (
 ANOTHER_CALL = "not executed: what was approved is not this call"
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class StepLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How far a run may go. Seconds are the sum of recorded steps; waiting is free."""
 
     max_iterations: int = 25
@@ -113,7 +113,7 @@ def own(run_id: str, entries: Sequence[Entry]) -> list[Body]:
     return [entry.body for entry in entries if entry.run_id == run_id and entry.body is not None]
 
 
-def next_step(run_id: str, entries: Sequence[Entry], limits: Limits) -> Step:
+def next_step(run_id: str, entries: Sequence[Entry], limits: StepLimits) -> Step:
     """What the run does next, from its log alone.
 
     Unfinished calls come first, then the limits, then an answer that is there, else the model.
@@ -135,7 +135,7 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: Limits) -> Step:
     return _next_call(bodies, limits)
 
 
-def _next_call(bodies: Sequence[Body], limits: Limits) -> CallModel | Stop:
+def _next_call(bodies: Sequence[Body], limits: StepLimits) -> CallModel | Stop:
     if elapsed_ms(bodies) >= limits.max_run_seconds * 1000:
         return Stop("limit_seconds", said(bodies))
     calls = sum(1 for body in bodies if isinstance(body, ModelCallEntry))

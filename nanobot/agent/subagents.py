@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nanobot.agent.tasks.builtin import agent_type
-from nanobot.agent.tasks.starting import Starter
-from nanobot.agent.tasks.types import Types
+from nanobot.agent.tasks.starting import StoredTaskStarter
+from nanobot.agent.tasks.types import RunTypeRegistry
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, Role
 from nanobot.ports import Ids
-from nanobot.session.tasks import AGENT, Parent, TaskRecords, Wanted
+from nanobot.session.tasks import AGENT, Parent, TaskRecords, TaskRequest
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.registry import ToolRegistry
 
@@ -18,8 +18,8 @@ class SubagentManager:
     work where the bus is served, and report into the session that they were started from."""
 
     def __init__(self, bus: Bus, records: TaskRecords, ids: Ids | None = None) -> None:
-        types = Types([agent_type()], ToolRegistry(), SystemClock())
-        self.starter = Starter(types, records, bus)
+        types = RunTypeRegistry([agent_type()], ToolRegistry(), SystemClock())
+        self.starter = StoredTaskStarter(types, records, bus)
         self._ids = ids or RandomIds()
 
     async def spawn(
@@ -41,5 +41,5 @@ class SubagentManager:
         )
         title = label.strip() or " ".join(task.split())[:60]
         key = f"library:{self._ids.run_id()}"
-        asked = Wanted(type=AGENT, title=title, input={"task": task}, key=key, parent=parent)
+        asked = TaskRequest(type=AGENT, title=title, input={"task": task}, key=key, parent=parent)
         return await self.starter.start(asked)

@@ -51,14 +51,14 @@ such as passwords or keys, no guesses, nothing that only a tool result says."""
 _SAID = re.compile(r'\{\s*"summary"\s*:\s*("(?:[^"\\]|\\.)*)', re.DOTALL)
 
 
-class Summed(msgspec.Struct, frozen=True):
+class SummaryResult(msgspec.Struct, frozen=True):
     """What came of it."""
 
     summary: Annotated[str, msgspec.Meta(min_length=1)]
     facts: tuple[str, ...] = ()
 
 
-_decoder = msgspec.json.Decoder(Summed)
+_decoder = msgspec.json.Decoder(SummaryResult)
 
 
 def latest(entries: Sequence[Entry]) -> SummaryEntry | None:
@@ -85,7 +85,7 @@ def summing(said: str, profile: ModelProfile, *, facts: bool) -> ModelRequest:
     )
 
 
-def summed(text: str) -> Summed:
+def summed(text: str) -> SummaryResult:
     """What the model gave, the summary empty if that is nothing: of a JSON object, whatever stands
     around it, its two fields; of one that was cut off, what there is of the summary; else the text
     itself."""
@@ -94,10 +94,10 @@ def summed(text: str) -> Summed:
     try:
         found = _decoder.decode(text[first : last + 1] if 0 <= first < last else "")
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return Summed(_broken(text))
+        return SummaryResult(_broken(text))
     facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)
     fitting = [fact for fact in facts if 0 < len(fact) <= FACT_CHARS]
-    return Summed(found.summary.strip(), tuple(fitting[:MAX_FACTS]))
+    return SummaryResult(found.summary.strip(), tuple(fitting[:MAX_FACTS]))
 
 
 def _broken(text: str) -> str:

@@ -9,16 +9,16 @@ from typing import TypeAlias
 import msgspec
 
 from nanobot.agent import step
-from nanobot.agent.active_run import Turn
+from nanobot.agent.active_run import ActiveRun
 from nanobot.boundary import boundary
 from nanobot.errors import ToolError
 from nanobot.messages import EventKind, OutboundMessage
-from nanobot.ports import Clock, Write
+from nanobot.ports import Clock, StoreWrite
 from nanobot.session.entries import ToolResultEntry, ToolStartedEntry
 from nanobot.session.journal import Journal
-from nanobot.tools.approval_request import Place, approval, nobody
-from nanobot.tools.base import CallContext, Effect, Queued
-from nanobot.tools.policy import Judgement, Verdict
+from nanobot.tools.approval_request import CallSite, approval, nobody_to_ask
+from nanobot.tools.base import CallContext, Effect, ToolOutput
+from nanobot.tools.policy import PolicyDecision, Verdict
 from nanobot.tools.registry import ToolRegistry
 
 Receipt: TypeAlias = Callable[[OutboundMessage], Awaitable[str]]
@@ -26,9 +26,9 @@ Receipt: TypeAlias = Callable[[OutboundMessage], Awaitable[str]]
 not arrive."""
 
 _AT_ONCE = 8
-_DECIDED = Judgement(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
+_DECIDED = PolicyDecision(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
 
-_EACH = Judgement(
+_EACH = PolicyDecision(
     verdict=Verdict.ASK, rule="terms of the run", why="the program wants to agree to every call"
 )
 
@@ -41,13 +41,13 @@ class Retries(msgspec.Struct, frozen=True, kw_only=True):
     delay: float = 1.0
 
 
-class _Done:
+class _Batch:
     """What calls gave and the log does not have yet. The sum of the laps is the time they took,
     also when they were made side by side."""
 
     def __init__(self, clock: Clock) -> None:
         self.results: list[ToolResultEntry] = []
-        self.effects: tuple[OutboundMessage | Write, ...] = ()
+        self.effects: tuple[OutboundMessage | StoreWrite, ...] = ()
         self._clock = clock
         self.begin()
 
@@ -60,14 +60,14 @@ class _Done:
         began, self._since = self._since, self._clock.monotonic()
         return max(int((self._since - began) * 1000), 0)
 
-    def taken(self) -> tuple[list[ToolResultEntry], tuple[OutboundMessage | Write, ...]]:
+    def taken(self) -> tuple[list[ToolResultEntry], tuple[OutboundMessage | StoreWrite, ...]]:
         """All of it, for the log."""
         taken = self.results, self.effects
         self.results, self.effects = [], ()
         return taken
 
 
-class Caller:
+class ToolExecutor:
     """Makes the tool calls of runs, at most until `max_run_seconds` of a run are spent. Where there
     is a `receipt`, a call that sends something has it as its result."""
 
@@ -87,7 +87,7 @@ class Caller:
         self._retries = retries
         self._receipt = receipt
 
-    async def call(self, turn: Turn, calls: tuple[step.PendingCall, ...]) -> None:
+    async def call(self, turn: ActiveRun, calls: tuple[step.PendingCall, ...]) -> None:
         """Record the reply that asks, then make its calls in order and record what they gave.
 
         Calls without effect that stand together are made side by side. At the first one that needs
@@ -97,7 +97,7 @@ class Caller:
             turn.recorded(await self._journal.record_reply(turn.lane, turn.run, reply))
             turn.unrecorded.clear()
             turn.partial = ""
-        done = _Done(self._clock)
+        done = _Batch(self._clock)
         beside: list[step.PendingCall] = []
         for asked in calls:
             pending = _within_terms(turn, asked, len(done.results) + len(beside))
@@ -121,7 +121,7 @@ class Caller:
         await self._side_by_side(turn, beside, done)
         await self._results(turn, done)
 
-    async def _judged(self, turn: Turn, pending: step.PendingCall) -> Judgement:
+    async def _judged(self, turn: ActiveRun, pending: step.PendingCall) -> PolicyDecision:
         if pending.refusal is not None or pending.approved:
             return _DECIDED
         call = pending.call
@@ -130,9 +130,11 @@ class Caller:
             return _EACH
         return judged
 
-    async def _park(self, turn: Turn, pending: step.PendingCall, judged: Judgement) -> str | None:
+    async def _park(
+        self, turn: ActiveRun, pending: step.PendingCall, judged: PolicyDecision
+    ) -> str | None:
         """Ask. None: how it goes on is in the log; else why there is nobody to ask."""
-        place = Place(
+        place = CallSite(
             run=turn.run,
             asked=turn.asked(),
             model_call=pending.model_call,
@@ -141,16 +143,16 @@ class Caller:
         )
         asked = approval(self._tools, place, pending.call, judged, self._clock.now())
         if asked is None:
-            return nobody(judged)
+            return nobody_to_ask(judged)
         parked = await self._journal.park(turn.lane, turn.run, asked)
         if not parked.entries:
-            return nobody(judged)
+            return nobody_to_ask(judged)
         turn.recorded(parked.entries)
         if parked.owes:
             turn.parked(parked, asked)
         return None
 
-    async def _one(self, turn: Turn, pending: step.PendingCall, done: _Done) -> None:
+    async def _one(self, turn: ActiveRun, pending: step.PendingCall, done: _Batch) -> None:
         touches_world = (
             pending.refusal is None and self._tools.effect(pending.call.name) is Effect.WORLD
         )
@@ -168,7 +170,9 @@ class Caller:
     def _harmless(self, pending: step.PendingCall) -> bool:
         return pending.refusal is None and self._tools.effect(pending.call.name) is Effect.NONE
 
-    async def _side_by_side(self, turn: Turn, beside: list[step.PendingCall], done: _Done) -> None:
+    async def _side_by_side(
+        self, turn: ActiveRun, beside: list[step.PendingCall], done: _Batch
+    ) -> None:
         """Make calls without effect at the same time; their results keep the order of the calls."""
         at_once = asyncio.Semaphore(min(turn.terms.max_parallel or _AT_ONCE, _AT_ONCE))
         place = len(done.results)
@@ -184,7 +188,7 @@ class Caller:
         beside.clear()
         done.results[place:] = sorted(done.results[place:], key=lambda result: result.index)
 
-    async def _results(self, turn: Turn, done: _Done) -> None:
+    async def _results(self, turn: ActiveRun, done: _Batch) -> None:
         if done.results:
             results, effects = done.taken()
             recorded = await self._journal.record_result(turn.lane, turn.run, results, effects)
@@ -195,12 +199,12 @@ class Caller:
                 else:
                     effect.written()
 
-    async def _make(self, turn: Turn, pending: step.PendingCall, done: _Done) -> None:
+    async def _make(self, turn: ActiveRun, pending: step.PendingCall, done: _Batch) -> None:
         """One call; every failure becomes a result that the model can work with."""
         name, key = pending.call.name, _key(turn, pending)
         turn.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=pending.call.arguments[:500])
         seconds = turn.terms.max_run_seconds or self._max_run_seconds
-        made, ok = Queued(pending.refusal or ""), False
+        made, ok = ToolOutput(pending.refusal or ""), False
         if pending.refusal is None:
             spent = sum(result.ms for result in done.results)
             left = seconds - (step.elapsed_ms(turn.bodies) + spent) / 1000
@@ -221,7 +225,9 @@ class Caller:
         done.results.append(result)
         done.effects += (*made.messages, *made.writes)
 
-    async def _sent(self, turn: Turn, made: Queued, receipt: Receipt) -> tuple[Queued, bool]:
+    async def _sent(
+        self, turn: ActiveRun, made: ToolOutput, receipt: Receipt
+    ) -> tuple[ToolOutput, bool]:
         """Commit what a call sends, and see what becomes of it. Its key is the call's, so a call
         that a crash cut off here is made again and sends nothing again."""
         messages, ok = made.messages, True
@@ -237,8 +243,8 @@ class Caller:
         return msgspec.structs.replace(made, text="\n".join(told), messages=()), ok
 
     async def _tried(
-        self, turn: Turn, pending: step.PendingCall, seconds: float
-    ) -> tuple[Queued, bool]:
+        self, turn: ActiveRun, pending: step.PendingCall, seconds: float
+    ) -> tuple[ToolOutput, bool]:
         """The call, made again as often as that is harmless and wanted; all within `seconds`."""
         name, tries = pending.call.name, 1
         if self._tools.effect(name) is Effect.NONE:
@@ -255,16 +261,16 @@ class Caller:
                             context = _context(turn, pending)
                             return await self._tools.perform(name, arguments, context), True
                         except ToolError as error:
-                            return Queued(f"error: {error}"), False
+                            return ToolOutput(f"error: {error}"), False
                     text = f"error: {name} failed inside ({type(caught.error).__name__})"
         except TimeoutError:
             if not limit.expired():
                 raise
             text = "error: cut off by the run's time limit; outcome unknown"
-        return Queued(text), False
+        return ToolOutput(text), False
 
 
-def _within_terms(turn: Turn, pending: step.PendingCall, unrecorded: int) -> step.PendingCall:
+def _within_terms(turn: ActiveRun, pending: step.PendingCall, unrecorded: int) -> step.PendingCall:
     """The call, refused if the terms of its run do not allow it."""
     most = turn.terms.max_tool_calls
     if pending.refusal is not None:
@@ -279,11 +285,11 @@ def _within_terms(turn: Turn, pending: step.PendingCall, unrecorded: int) -> ste
     return pending
 
 
-def _key(turn: Turn, pending: step.PendingCall) -> str:
+def _key(turn: ActiveRun, pending: step.PendingCall) -> str:
     return f"{turn.run.id}:{pending.model_call}:{pending.index}"
 
 
-def _context(turn: Turn, pending: step.PendingCall) -> CallContext:
+def _context(turn: ActiveRun, pending: step.PendingCall) -> CallContext:
     return CallContext(
         run_id=turn.run.id,
         session_key=turn.run.session_key,

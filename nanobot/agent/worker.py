@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager, suppress
 import msgspec
 from loguru import logger
 
-from nanobot.agent.active_run import Turn
-from nanobot.agent.runner import Driver
+from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.runner import Runner
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import Fenced, StoreError
@@ -41,7 +41,7 @@ def _slots(capacity: Capacity) -> dict[RunKind, asyncio.Semaphore]:
     }
 
 
-class Lanes:
+class Worker:
     """Runs of one session go in order, one at a time; sessions go side by side and take turns.
 
     `max_runs` chat runs at once, and apart from them `max_background` of their own accord, so that
@@ -53,7 +53,7 @@ class Lanes:
     def __init__(
         self,
         bus: Bus,
-        driver: Driver,
+        driver: Runner,
         clock: Clock,
         ids: Ids,
         capacity: Capacity,
@@ -68,7 +68,7 @@ class Lanes:
         self._shared = capacity.shared
         self._suspects: set[str] = set()
         self._one_suspect = asyncio.Lock()
-        self._driven: dict[str, tuple[Turn, asyncio.Timeout]] = {}
+        self._driven: dict[str, tuple[ActiveRun, asyncio.Timeout]] = {}
         self._serving = 0
         self._stopping = asyncio.Event()
         self._idle = asyncio.Event()
@@ -177,7 +177,7 @@ class Lanes:
             logger.warning("run {} resumes, attempt {}", claim.run.id, claim.run.attempts)
         return await self._drive(turn)
 
-    async def _drive(self, turn: Turn) -> bool:
+    async def _drive(self, turn: ActiveRun) -> bool:
         try:
             async with self._stoppable(turn):
                 return await self._driver.drive(turn)
@@ -197,7 +197,7 @@ class Lanes:
         return True
 
     @asynccontextmanager
-    async def _stoppable(self, turn: Turn) -> AsyncIterator[None]:
+    async def _stoppable(self, turn: ActiveRun) -> AsyncIterator[None]:
         """A scope that an order to stop ends: the run's rows are final by then, nothing is owed."""
         scope = asyncio.timeout(None)
         try:
@@ -216,7 +216,7 @@ class Lanes:
         if found is not None:
             found[1].reschedule(asyncio.get_running_loop().time())
 
-    async def _give_back(self, turn: Turn) -> None:
+    async def _give_back(self, turn: ActiveRun) -> None:
         """The store failed under a run: free its lane as soon as the store works again."""
         while True:
             await self._clock.sleep(_STORE_RETRY_SECONDS)

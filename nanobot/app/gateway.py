@@ -12,15 +12,15 @@ from functools import partial
 from loguru import logger
 
 from nanobot import __version__
-from nanobot.agent.budgets import Budgets, Spending
-from nanobot.agent.context_preview import Glimpse
-from nanobot.agent.model_calls import Asker
-from nanobot.agent.requests import Errands, Programs
-from nanobot.agent.runner import Driver
+from nanobot.agent.budgets import Budgets, UsageStore
+from nanobot.agent.context_preview import ContextPreview
+from nanobot.agent.model_calls import ModelCaller
+from nanobot.agent.requests import RunClient, RunService
+from nanobot.agent.runner import Runner
 from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tasks.types import installed
-from nanobot.agent.worker import Lanes
+from nanobot.agent.worker import Worker
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.parts import (
     caller_of,
@@ -39,7 +39,7 @@ from nanobot.app.triggers import hooks_of, seen_by, triggers_of
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate
 from nanobot.bus.pairing import Pairing
-from nanobot.channels.attachments import Fetcher
+from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting, all_settled
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import menu, open_channel
@@ -47,15 +47,15 @@ from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
 from nanobot.messages import NAME, Role
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Facts
 from nanobot.plugins import Plugins
 from nanobot.ports import Channel, Clock, Fetching, Ids
 from nanobot.providers.base import ModelProfile
-from nanobot.providers.registry import Roster
-from nanobot.providers.vision import Seeing
-from nanobot.server.control import Control
-from nanobot.server.http import Door
+from nanobot.providers.registry import ProviderRegistry
+from nanobot.providers.vision import VisionModels
+from nanobot.server.control import ControlServer
+from nanobot.server.http import HttpService
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
@@ -63,21 +63,21 @@ from nanobot.session.runs import Run
 from nanobot.session.tasks import TaskRecords, TaskStarter
 from nanobot.session.views import Records
 from nanobot.store.opening import Store, open_store
-from nanobot.store.repositories.background_commands import SqlBackground
-from nanobot.store.repositories.ledger import SqlLedger, SqlSpending
-from nanobot.store.repositories.pairings import SqlPairings
+from nanobot.store.repositories.background_commands import SqlBackgroundCommands
+from nanobot.store.repositories.ledger import SqlBudgetLedger, SqlUsageStore
+from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.system import RandomIds, SystemClock, local_zone
 from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.cron import cron_tool
-from nanobot.tools.mcp.servers import Servers
+from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.memory import memory_tools
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.shell.background import Background
+from nanobot.tools.shell.background import BackgroundCommands
 from nanobot.tools.shell.exec import exec_tool
 from nanobot.tools.shell.process import process_tool
 from nanobot.tools.skill import skill_tool
@@ -86,7 +86,7 @@ from nanobot.triggers.supervisor import supervise
 from nanobot.workspace import folder as workspace
 from nanobot.workspace import personas
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 
@@ -119,7 +119,7 @@ class Gateway:
         self.plugins = Plugins()
         self._broken: list[str] = []
         self.budgets = Budgets(config.budgets, local_zone(environ), config.agent.max_run_cost)
-        self.roster = Roster(
+        self.roster = ProviderRegistry(
             config.agent.model, config.providers, environ, config.home, self._clock
         )
         self.roster.plugins = self.plugins
@@ -173,7 +173,7 @@ class Gateway:
     # Life
 
     @asynccontextmanager
-    async def at_rest(self, command: str) -> AsyncIterator[Operations]:
+    async def at_rest(self, command: str) -> AsyncIterator[Dispatcher]:
         """The operations over the store alone: within, no run starts, no channel is served and
         nobody else can open a SQLite store. Raises StoreError."""
         async with AsyncExitStack() as stack:
@@ -237,8 +237,8 @@ class Gateway:
         config = self.config.agent
         busy = Busy(mode=config.when_busy, collect_seconds=config.collect_seconds)
         self.bus = Bus(store.journal, config.lane_limit, busy)
-        store.writer.ledger = SqlLedger(self.budgets, self._clock)
-        self.spending: Spending = SqlSpending(store.database)
+        store.writer.ledger = SqlBudgetLedger(self.budgets, self._clock)
+        self.spending: UsageStore = SqlUsageStore(store.database)
         zone = local_zone(self._environ)
         self._shared = store.shared
         self._cron = cron_of(store, self.bus, self.config.quiet, zone)
@@ -247,19 +247,19 @@ class Gateway:
             self.config, self._cron, zone, self.plugins, store, self.roster
         )
         made = partial(hooks_of, self.config, self._cron, zone, self._clock)
-        self.door = Door(self.config, self._clock, self._redact, made)
+        self.door = HttpService(self.config, self._clock, self._redact, made)
         self.blobs = Blobs(self.config.home / "blobs")
         self.records: Records = SqlRecords(store.database, store.writer, self.blobs)
-        self.pairing = Pairing(SqlPairings(store.database, store.writer), self._clock)
-        roots = Roots(self.config.workspace, hidden=(self.config.home, self.config.file))
+        self.pairing = Pairing(SqlPairingStore(store.database, store.writer), self._clock)
+        roots = ConfinedFiles(self.config.workspace, hidden=(self.config.home, self.config.file))
         self.received = Received(self.blobs, roots, self.roster.scribe(config.transcription_model))
         self.memory = memory_of(self.config, zone, store, roots, self.roster)
         self.tools = tools = self._tools(store, roots)
         settings = run_settings(config, self._environ)
         persona = persona_of(self.config, self.skills, self.memory)
-        seeing = Seeing(self.roster, self.blobs)
-        asker = Asker(self.bus, seeing, tools, persona, self._clock, settings)
-        self.glimpse = Glimpse(self.bus, asker, seeing, self.records, self._clock)
+        seeing = VisionModels(self.roster, self.blobs)
+        asker = ModelCaller(self.bus, seeing, tools, persona, self._clock, settings)
+        self.glimpse = ContextPreview(self.bus, asker, seeing, self.records, self._clock)
         caller = caller_of(config, store, tools, self.hosts)
         self.tasks: TaskRecords = SqlTasks(store.database, store.writer, settings.zone)
         kinds = builtin_types(store.journal, roots)
@@ -267,27 +267,27 @@ class Gateway:
         self._runs = BackgroundRuns(self.tasks, self.records, self.bus, self._clock, tools, kinds)
         self.starter: TaskStarter = self._runs.starter
         self._stages = mind_of(self.config, store, self.roster, self.starter, self.memory, tools)
-        self.loop = Lanes(
+        self.loop = Worker(
             self.bus,
-            Driver(self.bus, asker, caller, self._clock, self._runs.types, self._stages.mind),
+            Runner(self.bus, asker, caller, self._clock, self._runs.types, self._stages.mind),
             self._clock,
             self._ids,
             capacity(config, shared=store.shared),
         )
         folder, lifecycle = self.config.workspace, self.config.lifecycle
         self.lifecycle = Lifecycle(folder, lifecycle, self.loop, self.bus, self._clock)
-        self._operations = Operations(self)
-        errands = Errands(self.bus, self.loop, self._clock, lambda: False)
-        self.programs = Programs(errands, store.journal, self._clock, self._ids)
+        self._operations = Dispatcher(self)
+        errands = RunClient(self.bus, self.loop, self._clock, lambda: False)
+        self.programs = RunService(errands, store.journal, self._clock, self._ids)
 
-    def _tools(self, store: Store, roots: Roots) -> ToolRegistry:
+    def _tools(self, store: Store, roots: ConfinedFiles) -> ToolRegistry:
         """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
         from files and commands, even where the workspace contains it."""
         folder, settings = self.config.workspace, self.config.tools.exec
         tools = ToolRegistry(policy=Policy(self.config.policy), redact=self._redact)
         sandbox = sandbox_of(self.config, self._environ)
-        records = SqlBackground(store.database, store.writer)
-        self._background = Background(
+        records = SqlBackgroundCommands(store.database, store.writer)
+        self._background = BackgroundCommands(
             sandbox, folder, self.bus, records, self._clock, settings.background_timeout
         )
         chats = (NAME, *self.config.served)
@@ -303,14 +303,16 @@ class Gateway:
         ):
             tools.register(tool)
         register_installed(tools, self.plugins)
-        self.mcp = Servers(self.config.mcp, tools, self._clock, self._environ, folder)
+        self.mcp = McpServers(self.config.mcp, tools, self._clock, self._environ, folder)
         return tools
 
-    def _terminal(self) -> tuple[Control, Terminal]:
+    def _terminal(self) -> tuple[ControlServer, Terminal]:
         terminal = Terminal()
         intake = self._intake(NAME, Gate(("local",), ()), lambda: None)
         path = self.config.home / "control.sock"
-        control = Control(path, self.bus, terminal, intake, self._clock, lambda: self.roster.line)
+        control = ControlServer(
+            path, self.bus, terminal, intake, self._clock, lambda: self.roster.line
+        )
         return control, terminal
 
     def _intake(self, name: str, gate: Gate, alive: Callable[[], None]) -> ChannelIntake:
@@ -343,7 +345,9 @@ class Gateway:
             gate = gate_of(settings, channel.capabilities)
             if isinstance(channel, Fetching):
                 limit = settings.max_attachment_mb * 1_000_000
-                fetcher = Fetcher(name, channel, self.bus, self._clock, self.received, limit)
+                fetcher = AttachmentFetcher(
+                    name, channel, self.bus, self._clock, self.received, limit
+                )
                 hosting.append(tasks.create_task(fetcher.run(), name=f"files of {name}"))
             hosting.append(self._host(tasks, name, channel, gate, self._hosting(settings)))
         return hosting

@@ -12,12 +12,12 @@ from typing import Literal, TypeAlias
 
 from loguru import logger
 
-from nanobot.agent.requests import Errands
-from nanobot.agent.worker import Lanes
+from nanobot.agent.requests import RunClient
+from nanobot.agent.worker import Worker
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.config.settings.triggers import LifecycleSettings
-from nanobot.messages import Address, InboundMessage, Origin, Role, RunTerms, Sender
+from nanobot.messages import Address, InboundMessage, Origin, Role, RunOptions, Sender
 from nanobot.ports import Clock, Ids
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending
@@ -46,14 +46,14 @@ class Lifecycle:
     goes wrong with them keeps the gateway from starting or stopping."""
 
     def __init__(
-        self, workspace: Path, settings: LifecycleSettings, lanes: Lanes, bus: Bus, clock: Clock
+        self, workspace: Path, settings: LifecycleSettings, lanes: Worker, bus: Bus, clock: Clock
     ) -> None:
         self._workspace = workspace
         self._settings = settings
         self._bus = bus
         self._clock = clock
         self._stopping = False
-        self._errands = Errands(bus, lanes, clock, lambda: self._stopping)
+        self._errands = RunClient(bus, lanes, clock, lambda: self._stopping)
 
     async def tidy(self, ids: Ids) -> None:
         """Before anything runs: what an earlier stop left unfinished is no business of a start."""
@@ -123,7 +123,7 @@ class Lifecycle:
         return self._message(moment, f"{_SAID[moment]}\n\n{text}", run_id, seconds)
 
     def _message(self, moment: Moment, text: str, run_id: str, seconds: float) -> InboundMessage:
-        terms = RunTerms(run_id=run_id, direct=True, max_run_seconds=seconds or None, history=())
+        terms = RunOptions(run_id=run_id, direct=True, max_run_seconds=seconds or None, history=())
         return InboundMessage(
             address=Address("lifecycle", moment),
             message_id=run_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.step import Limits
+from nanobot.agent.step import StepLimits
 from nanobot.agent.worker import Capacity
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.system import local_zone
@@ -14,7 +14,7 @@ from nanobot.system import local_zone
 def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettings:
     """The limits of a run, and what every model call is given."""
     return RunSettings(
-        limits=Limits(
+        limits=StepLimits(
             max_iterations=config.max_iterations,
             max_tool_rounds=config.max_tool_rounds,
             max_run_seconds=config.max_run_seconds,

@@ -9,34 +9,34 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent.settings import Models
-from nanobot.agent.stages.helpers import Helpers
+from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.config.loader import Config
 from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import ConfigError
 from nanobot.messages import NAME as TERMINAL
-from nanobot.messages import Address, Origin, Role, RunTerms
+from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock
 from nanobot.store.opening import Store
-from nanobot.store.repositories.chats import SqlChats
-from nanobot.store.repositories.trigger_state import SqlKeeping
+from nanobot.store.repositories.chats import SqlChatHistory
+from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.triggers import heartbeat
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.hours import hours_of, zone_given
 from nanobot.triggers.cron.jobs import Plan
 from nanobot.triggers.cron.service import CronService
-from nanobot.triggers.events.ledger import Terms
+from nanobot.triggers.events.event_queue import EventOptions
 from nanobot.triggers.events.sensors import prompts_of, sensors_of
 from nanobot.triggers.events.trigger import Events
-from nanobot.triggers.heartbeat import Around, Heartbeat, Rhythm
+from nanobot.triggers.heartbeat import ChatSituation, Heartbeat, HeartbeatSchedule
 from nanobot.triggers.plugins import opened
-from nanobot.triggers.quiet import Quietness
+from nanobot.triggers.quiet import QuietHours
 from nanobot.triggers.webhooks.checks import wrong
-from nanobot.triggers.webhooks.webhook import Hook, Hooks
+from nanobot.triggers.webhooks.webhook import Webhook, Webhooks
 
 HOOKS_WAITING = 1_000
 """Deliveries of one hook that may wait to be acted upon."""
-_TERMS = RunTerms(direct=True, unattended=True, history=())
+_TERMS = RunOptions(direct=True, unattended=True, history=())
 
 
 def triggers_of(
@@ -67,10 +67,10 @@ def check(config: Config, zone: str) -> None:
         rhythm_of(config, zone)
     if config.events.enabled:
         _check_chat(config, "events.to", config.events.to)
-    Quietness(config.quiet, zone)
+    QuietHours(config.quiet, zone)
 
 
-def rhythm_of(config: Config, zone: str) -> Rhythm:
+def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
     """When there are heartbeats, as configured. Raises ConfigError naming the key."""
     settings, path = config.heartbeat, "heartbeat"
     channel, _, chat = settings.to.partition(":")
@@ -82,7 +82,7 @@ def rhythm_of(config: Config, zone: str) -> Rhythm:
             f"write CHANNEL:ID ({known}), or leave it out for the chat an owner spoke in last."
         )
     own = zone_given(settings.zone, zone, path)
-    return Rhythm(
+    return HeartbeatSchedule(
         interval=settings.interval_seconds,
         to=Address(channel, chat) if settings.to else None,
         hours=hours_of(settings.quiet_from, settings.quiet_until, own, path),
@@ -95,9 +95,9 @@ def rhythm_of(config: Config, zone: str) -> Rhythm:
 def _heartbeat(
     config: Config, cron: CronService, zone: str, store: Store, models: Models
 ) -> tuple[Trigger, Publisher]:
-    settings, rhythm, helpers = config.heartbeat, rhythm_of(config, zone), Helpers(models)
+    settings, rhythm, helpers = config.heartbeat, rhythm_of(config, zone), AuxiliaryModels(models)
     served = config.served
-    chats = SqlChats(store.database, store.writer, (served, (TERMINAL,)))
+    chats = SqlChatHistory(store.database, store.writer, (served, (TERMINAL,)))
     terms = msgspec.structs.replace(
         _TERMS,
         model=settings.model,
@@ -113,7 +113,7 @@ def _heartbeat(
         post=True,
     )
 
-    def into(address: Address, around: Around) -> Publisher:
+    def into(address: Address, around: ChatSituation) -> Publisher:
         there = msgspec.structs.replace(
             plan, address=address, session_key=around.session_key, tainted=around.tainted
         )
@@ -128,13 +128,13 @@ def _heartbeat(
     return beats, cron.publisher(plan)
 
 
-def hooks_of(config: Config, cron: CronService, zone: str, clock: Clock) -> Hooks:
+def hooks_of(config: Config, cron: CronService, zone: str, clock: Clock) -> Webhooks:
     """The webhooks that are switched on. Raises ConfigError."""
     for sentence in wrong(config):
         raise ConfigError(f"{config.file}: {sentence}. Correct it.")
-    return Hooks(
+    return Webhooks(
         {
-            name: Hook(name, one, cron.publisher(_hook_plan(name, one, zone)), clock)
+            name: Webhook(name, one, cron.publisher(_hook_plan(name, one, zone)), clock)
             for name, one in config.hooks.items()
             if one.enabled
         }
@@ -144,7 +144,7 @@ def hooks_of(config: Config, cron: CronService, zone: str, clock: Clock) -> Hook
 def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
     plan = plan_of(f"hook:{name}", hook.to, Origin.WEBHOOK, zone)
     own, tools = hook.session == "own", hook.tools or None
-    terms = RunTerms(
+    terms = RunOptions(
         direct=own,
         unattended=own,
         history=() if own else None,
@@ -180,7 +180,7 @@ def _events(config: Config, cron: CronService, zone: str, store: Store) -> tuple
     sensors, lacking = sensors_of(settings)
     for sentence in lacking:
         logger.warning("{}", sentence)
-    terms = Terms(
+    terms = EventOptions(
         host=socket.gethostname(),
         zone=zone,
         prompts=prompts_of(settings),
@@ -190,7 +190,7 @@ def _events(config: Config, cron: CronService, zone: str, store: Store) -> tuple
     plan = plan_of("events", settings.to, Origin.EVENT, zone)
     outside = plan_of("events:outside", settings.to, Origin.EVENT, zone)
     told = cron.publisher(msgspec.structs.replace(outside, tainted=True))
-    keeping = SqlKeeping(store.database, store.writer)
+    keeping = SqlTriggerState(store.database, store.writer)
     return Events(sensors, terms, keeping, store.writer.clock, told), cron.publisher(plan)
 
 

@@ -107,7 +107,7 @@ class Bus:
             admissions = [_with_files(one) for one in admissions]
         done = await self.journal.admit(channel, admissions, cursor, self._lane_limit, self.busy)
         for asked, one in zip(admissions, done, strict=True):
-            if asked.fetching:
+            if asked.awaiting_files:
                 self.files_came(channel).set()
             if one.stopped is not None:
                 self.stopped(one.stopped)
@@ -228,4 +228,4 @@ class Bus:
 
 def _with_files(one: Admission) -> Admission:
     coming = any(file.coming for file in one.message.attachments)
-    return msgspec.structs.replace(one, fetching=True) if coming else one
+    return msgspec.structs.replace(one, awaiting_files=True) if coming else one

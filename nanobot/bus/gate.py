@@ -21,7 +21,7 @@ _BEHIND = " \t\n,:;"
 """What may stand between the prefix and what is said."""
 
 
-class Groups(msgspec.Struct, frozen=True, kw_only=True):
+class GroupMode(msgspec.Struct, frozen=True, kw_only=True):
     """What is heard in groups: `usual`, unless `chats` says otherwise for one. `prefix`: how a
     message may begin that is meant for the assistant, instead of a mention."""
 
@@ -75,7 +75,7 @@ class Gate:
         owners: Collection[str],
         members: Collection[str],
         guests: Collection[str] = (),
-        groups: Groups = Groups(),  # noqa: B008 - frozen
+        groups: GroupMode = GroupMode(),  # noqa: B008 - frozen
         *,
         pairing: bool = True,
         able: Capabilities = Capabilities(),  # noqa: B008 - frozen

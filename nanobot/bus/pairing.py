@@ -44,7 +44,7 @@ class PairingView(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: str | None
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
+class PairingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A stranger's open request."""
 
     code: str
@@ -52,14 +52,14 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: float
 
 
-class Pairings(Protocol):
+class PairingStore(Protocol):
     """What the store keeps of pairing; each verb is one transaction."""
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
         """As what somebody was let in."""
         ...
 
-    async def ask(self, address: Address, sender: Sender) -> Ask | Role | None:
+    async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role | None:
         """The sender's open request, the one they have or a new one; their role, if they were let
         in meanwhile. None: MAX_OPEN others are open on that channel."""
         ...
@@ -86,7 +86,7 @@ class Pairing:
     five seconds.
     """
 
-    def __init__(self, store: Pairings, clock: Clock) -> None:
+    def __init__(self, store: PairingStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._known: dict[tuple[str, str], tuple[Role | None, float]] = {}
@@ -112,7 +112,7 @@ class Pairing:
         REPEAT_SECONDS, so it is owed once in that time. The role of somebody whom another process
         let in just now. None: too many are asking."""
         asked = await self._store.ask(address, sender)
-        if not isinstance(asked, Ask):
+        if not isinstance(asked, PairingRequest):
             self._forget()
             return asked
         now = self._clock.now()

@@ -16,7 +16,7 @@ from nanobot.ports import Clock
 _TOOL_LINE = 80
 
 
-class Working(msgspec.Struct, kw_only=True):
+class RunInProgress(msgspec.Struct, kw_only=True):
     """A run at work, since when by the monotonic clock. `reply_key` is the key that its answer will
     have, empty when its caller takes the answer; `tool` the call it is making, for people."""
 
@@ -27,7 +27,7 @@ class Working(msgspec.Struct, kw_only=True):
     tool: str = ""
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is over, with the messages it was to answer."""
 
     address: Address
@@ -35,17 +35,17 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     completed: bool
 
 
-class Work:
+class Activity:
     """What is worked on for one channel. Nothing may depend on it: events can be lost."""
 
     def __init__(self, channel: str, bus: Bus, clock: Clock) -> None:
-        self.runs: dict[str, Working] = {}
+        self.runs: dict[str, RunInProgress] = {}
         self._channel = channel
         self._bus = bus
         self._clock = clock
         self._some = asyncio.Event()
 
-    async def watch(self, on_end: Callable[[Ended], None]) -> None:
+    async def watch(self, on_end: Callable[[RunEnded], None]) -> None:
         """Follow the events until cancelled."""
         kinds = {EventKind.STATUS, EventKind.END, EventKind.TOOL_CALL, EventKind.TOOL_RESULT}
         watching = self._bus.subscribe(None, frozenset(kinds))
@@ -62,7 +62,7 @@ class Work:
             self._some.clear()
             await self._some.wait()
 
-    def _happened(self, event: RunEvent, on_end: Callable[[Ended], None]) -> None:
+    def _happened(self, event: RunEvent, on_end: Callable[[RunEnded], None]) -> None:
         told = event.payload
         run = self.runs.get(event.run_id)
         if event.kind is EventKind.STATUS:
@@ -76,14 +76,14 @@ class Work:
             del self.runs[event.run_id]
             ids = tuple(told.get("message_ids", ()))
             completed = told.get("state") == "completed"
-            on_end(Ended(address=run.address, message_ids=ids, completed=completed))
+            on_end(RunEnded(address=run.address, message_ids=ids, completed=completed))
         else:
             run.tool = _tool_line(told) if event.kind is EventKind.TOOL_CALL else ""
 
     def _began(self, event: RunEvent) -> None:
         address = msgspec.convert(event.payload["address"], Address)
         if address.channel == self._channel:
-            self.runs[event.run_id] = Working(
+            self.runs[event.run_id] = RunInProgress(
                 run_id=event.run_id,
                 address=address,
                 reply_key=event.payload["reply_key"],

@@ -37,7 +37,7 @@ class _GivenUp(Exception):
     """A file will not come; the text says why."""
 
 
-class Fetcher:
+class AttachmentFetcher:
     """The files of one channel's messages, each of at most `limit` bytes. Messages are served side
     by side, so that one slow file keeps only its own lane waiting."""
 

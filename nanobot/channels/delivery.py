@@ -15,8 +15,8 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.channels.rate_limit import Patience
-from nanobot.channels.sender import Sender
+from nanobot.channels.rate_limit import Backoff
+from nanobot.channels.sender import PartSender
 from nanobot.errors import (
     ChatGone,
     DeliveryError,
@@ -42,26 +42,26 @@ REPEAT_LINE = "(This may be a repeat: I could not tell whether it had arrived.)"
 
 
 class Delivery:
-    """The delivery of one channel. `handed_over` is asked before the message of a preview is sent:
-    it returns once nothing is done about the preview any more."""
+    """The delivery of one channel. `release_preview` is asked before the message of a preview is
+    sent: it returns once nothing is done about the preview any more."""
 
     def __init__(
         self,
         name: str,
-        sender: Sender,
+        sender: PartSender,
         bus: Bus,
         clock: Clock,
         rng: random.Random,
-        handed_over: Callable[[str], Awaitable[None]],
+        release_preview: Callable[[str], Awaitable[None]],
     ) -> None:
         self._name = name
         self._channel = sender.channel
         self._sender = sender
-        self._handed_over = handed_over
+        self._handed_over = release_preview
         self._bus = bus
         self._journal = bus.journal
         self._clock = clock
-        self._patience = Patience(rng)
+        self._patience = Backoff(rng)
         self._chats: dict[str, asyncio.Event] = {}
         self._parked: set[str] = set()
         self._quiet = asyncio.Event()
@@ -154,7 +154,7 @@ class Delivery:
         if row.preview is not None:
             await self._handed_over(row.message.key)
             now = await self._journal.next_outbound(address)
-            return now if now is None or now.preview is None else await self._unveil(now)
+            return now if now is None or now.preview is None else await self._replace_preview(now)
         unsure = next((part.idx for part in row.parts if part.state == "sending"), None)
         if unsure is not None:
             return await self._reconcile(row, unsure)
@@ -165,7 +165,7 @@ class Delivery:
         await self._journal.begin_send(row, fresh, sent, duplicate=False)
         return await self._parts(row, parts, sent)
 
-    async def _unveil(self, row: OutboundRow) -> OutboundRow | None:
+    async def _replace_preview(self, row: OutboundRow) -> OutboundRow | None:
         """A preview of this message was shown: the message takes its place. Where it is unknown
         whether the preview arrived, it is looked up, or the message says that it may be a repeat.
         """
@@ -216,7 +216,7 @@ class Delivery:
         address = row.message.address
         if isinstance(error, OutcomeUnknown):
             logger.warning("{}: it is unknown whether part {} arrived ({})", address, idx, error)
-            await self._clock.sleep(self._patience.in_doubt(row.repeats))
+            await self._clock.sleep(self._patience.in_doubt(row.duplicate_sends))
             return await self._journal.next_outbound(address)
         if isinstance(error, NobodyThere):
             await self._insist(lambda: self._journal.defer(row, idx, 0.0, str(error)))
@@ -253,7 +253,7 @@ class Delivery:
             await self._journal.begin_send(row, (), idx, duplicate=False)
             return await self._parts(row, parts, idx)
         await self._journal.begin_send(row, (), idx, duplicate=True)
-        row = msgspec.structs.replace(row, repeats=row.repeats + 1)
+        row = msgspec.structs.replace(row, duplicate_sends=row.duplicate_sends + 1)
         try:
             parts[idx] = await self._marked(row.message, parts, idx)
         except DeliveryError as error:

@@ -12,15 +12,15 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.channels.activity import Ended, Work
+from nanobot.channels.activity import Activity, RunEnded
 from nanobot.channels.delivery import Delivery
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.previews import Previews
-from nanobot.channels.reactions import Marks
-from nanobot.channels.sender import Sender
+from nanobot.channels.reactions import Reactions
+from nanobot.channels.sender import PartSender
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address
-from nanobot.ports import BlobReader, Channel, Clock, Command, Commanding, Editing, Reacting
+from nanobot.ports import BlobReader, Channel, Clock, Commanding, Editing, MenuCommand, Reacting
 
 TYPING_AFTER = 1.0
 """Seconds until typing is shown: an answer that comes at once should cost no call for it."""
@@ -48,7 +48,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     marks: bool = False
     said: Callable[[str], str | None] = lambda _run_id: None
     blobs: BlobReader | None = None
-    commands: tuple[Command, ...] = ()
+    commands: tuple[MenuCommand, ...] = ()
     shared: bool = False
 
 
@@ -76,17 +76,17 @@ class ChannelHost:
         self._rng = rng
         self._hosting = hosting
         self._bus = bus
-        self._work = Work(name, bus, clock)
-        self._sender = sender = Sender(channel, clock, hosting.blobs)
+        self._work = Activity(name, bus, clock)
+        self._sender = sender = PartSender(channel, clock, hosting.blobs)
         self._previews: Previews | None = None
         if hosting.preview and isinstance(channel, Editing):
             tools = hosting.show_tools
             self._previews = Previews(
                 sender, bus.journal, clock, self._work, hosting.said, show_tools=tools
             )
-        self._marks: Marks | None = None
+        self._marks: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
-            self._marks = Marks(name, channel)
+            self._marks = Reactions(name, channel)
         self._delivery = Delivery(name, sender, bus, clock, rng, self._handed_over)
         self._first_up = asyncio.Event()
         self._heard = 0.0
@@ -139,9 +139,9 @@ class ChannelHost:
 
     async def _handed_over(self, key: str) -> None:
         if self._previews is not None:
-            await self._previews.handed_over(key)
+            await self._previews.release_preview(key)
 
-    def _ended(self, ended: Ended) -> None:
+    def _ended(self, ended: RunEnded) -> None:
         if self._marks is not None:
             self._marks.ended(ended)
 

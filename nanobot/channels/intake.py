@@ -20,7 +20,7 @@ from nanobot.messages import (
     SessionPolicy,
     session_key,
 )
-from nanobot.operations.dispatcher import Asked, Operations, notice
+from nanobot.operations.dispatcher import Dispatcher, Invocation, notice
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.text import MAX_TEXT, without_controls
 
@@ -35,7 +35,7 @@ class ChannelIntake:
         name: str,
         gate: Gate,
         bus: Bus,
-        operations: Operations,
+        operations: Dispatcher,
         policy: SessionPolicy,
         alive_hook: Callable[[], None],
     ) -> None:
@@ -91,7 +91,7 @@ class ChannelIntake:
         role = await self._entry(message, key)
         if not isinstance(role, Role):
             return role
-        asked = Asked(message=message, session_key=key, role=role, argument="")
+        asked = Invocation(message=message, session_key=key, role=role, argument="")
         if len(text) > MAX_TEXT:
             return self._refusal(asked, _too_long(len(text)))
         if not text.strip() and not message.attachments:
@@ -106,7 +106,7 @@ class ChannelIntake:
             operation, msgspec.structs.replace(asked, argument=argument)
         )
 
-    def _refusal(self, asked: Asked, text: str) -> Admission:
+    def _refusal(self, asked: Invocation, text: str) -> Admission:
         return Admission(
             message=asked.message,
             session_key=asked.session_key,

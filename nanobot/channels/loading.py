@@ -8,17 +8,17 @@ from typing import Any
 from nanobot.config.loader import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.messages import Role
-from nanobot.operations.dispatcher import Operations
-from nanobot.plugins import CHANNELS, Found, Plugins
-from nanobot.ports import Capabilities, Channel, Command, Setup
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins import CHANNELS, LoadedPlugin, Plugins
+from nanobot.ports import Capabilities, Channel, MenuCommand, Setup
 
 _METHODS = ("run", "render", "send", "find", "typing", "close")
 
 
-def menu(operations: Operations, role: Role) -> tuple[Command, ...]:
+def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
     """What somebody in this role may write in a chat, for a platform's menu of commands."""
     return tuple(
-        Command(one.name, one.help, one.usage)
+        MenuCommand(one.name, one.help, one.usage)
         for one in operations.listed
         if one.may(role) and " " not in one.name
     )
@@ -39,7 +39,7 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
         )
     refused: list[ConfigError] = []
 
-    def use(found: Found[Any]) -> Channel | None:
+    def use(found: LoadedPlugin[Any]) -> Channel | None:
         try:
             return _whole(found.what(name, {**settings.settings, **_people(settings)}))
         except ConfigError as error:
@@ -67,7 +67,7 @@ def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
     """What has to be known before a channel of that type can be opened; one without questions for
     adapters that do not say. Raises PluginBroken, and KeyError for a type that is not there."""
 
-    def told(found: Found[Any]) -> Setup:
+    def told(found: LoadedPlugin[Any]) -> Setup:
         _opener(found)
         setup = getattr(sys.modules.get(found.what.__module__), "SETUP", None)
         if setup is not None and not isinstance(setup, Setup):
@@ -84,7 +84,7 @@ def survey(plugins: Plugins) -> None:
     plugins.each(CHANNELS, _opener, own=False)
 
 
-def _opener(found: Found[Any]) -> None:
+def _opener(found: LoadedPlugin[Any]) -> None:
     if not callable(found.what):
         kind = type(found.what).__name__
         raise PluginBroken(f"it gives a {kind}, not a function that opens a channel")

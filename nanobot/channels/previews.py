@@ -9,8 +9,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.activity import Work, Working
-from nanobot.channels.sender import Sender
+from nanobot.channels.activity import Activity, RunInProgress
+from nanobot.channels.sender import PartSender
 from nanobot.errors import DeliveryError, OutcomeUnknown, StoreError
 from nanobot.messages import OutboundMessage
 from nanobot.ports import Clock, OutboundPart
@@ -49,10 +49,10 @@ class Previews:
 
     def __init__(
         self,
-        sender: Sender,
+        sender: PartSender,
         journal: Journal,
         clock: Clock,
-        work: Work,
+        work: Activity,
         said: Callable[[str], str | None],
         *,
         show_tools: bool = False,
@@ -78,7 +78,7 @@ class Previews:
                         preview = self._previews[run.reply_key] = _Preview()
                         tasks.create_task(self._follow(run, preview), name=f"preview {run.run_id}")
 
-    async def handed_over(self, key: str) -> None:
+    async def release_preview(self, key: str) -> None:
         """The message of that key is to be delivered: returns once its preview is left alone."""
         before_a_question = key.rpartition(":")[0]
         preview = self._previews.get(key) or self._previews.get(before_a_question)
@@ -94,7 +94,7 @@ class Previews:
             async with preview.busy:
                 pass
 
-    async def _follow(self, run: Working, preview: _Preview) -> None:
+    async def _follow(self, run: RunInProgress, preview: _Preview) -> None:
         """Show one run until it ends or the platform says no."""
         interval = FIRST_INTERVAL
         try:
@@ -114,7 +114,7 @@ class Previews:
         finally:
             del self._previews[run.reply_key]
 
-    async def _look(self, run: Working, preview: _Preview) -> bool:
+    async def _look(self, run: RunInProgress, preview: _Preview) -> bool:
         """Show what is new, if anything is and the chat is calm. True: something was shown."""
         said = self._said(run.run_id)
         if said is None or preview.over or self._resting:
@@ -134,7 +134,7 @@ class Previews:
         preview.shown = part
         return True
 
-    async def _part(self, run: Working, said: str) -> OutboundPart:
+    async def _part(self, run: RunInProgress, said: str) -> OutboundPart:
         """What is to be seen, within one part; empty while there is nothing to see."""
         lines = [f"{said} {CURSOR}"] if said.strip() else []
         if self._show_tools and run.tool:
@@ -145,7 +145,7 @@ class Previews:
         rendered = await self._sender.render(message)
         return msgspec.structs.replace(rendered[0], key=f"{message.key}:p")
 
-    async def _show(self, run: Working, preview: _Preview, part: OutboundPart) -> bool:
+    async def _show(self, run: RunInProgress, preview: _Preview, part: OutboundPart) -> bool:
         """Make the preview that part. False: there is nothing to be shown for this run."""
         row = preview.row
         if row is None:
@@ -173,5 +173,5 @@ class Previews:
         return msgspec.structs.replace(row, parts=(first,))
 
 
-def _message(run: Working, text: str) -> OutboundMessage:
+def _message(run: RunInProgress, text: str) -> OutboundMessage:
     return OutboundMessage(address=run.address, text=text, key=run.reply_key)

@@ -17,7 +17,7 @@ _QUICK_REPEATS = 3
 _A_DAY = 24 * 3600.0
 
 
-class Patience:
+class Backoff:
     """Seconds until a send is tried again, where the platform does not say; somewhat at random, so
     that what failed together does not come again together."""
 
@@ -39,7 +39,7 @@ class Patience:
         return seconds * self._rng.uniform(0.8, 1.2)
 
 
-class _Line:
+class _Bucket:
     """What may be sent somewhere: nothing before `closed`, and at a rate until `slow`."""
 
     def __init__(self, rate: Rate | None) -> None:
@@ -63,7 +63,7 @@ class _Line:
         self._next = now + self._gap
 
 
-class Pacing:
+class RateLimiter:
     """When the chats of one channel may be sent something.
 
     A chat that the platform complained about waits as told, and keeps to `chat_rate` for a minute
@@ -74,8 +74,8 @@ class Pacing:
     def __init__(self, clock: Clock, chat_rate: Rate | None, bot_rate: Rate | None) -> None:
         self._clock = clock
         self._chat_rate = chat_rate
-        self._bot = _Line(bot_rate)
-        self._chats: dict[str, _Line] = {}
+        self._bot = _Bucket(bot_rate)
+        self._chats: dict[str, _Bucket] = {}
 
     async def turn(self, chat: str) -> None:
         """Wait until a reply may go to this chat; it counts as sent then."""
@@ -102,12 +102,12 @@ class Pacing:
             return
         if any(name != chat for name in self._chats):
             self._bot.complained(now, 0.0)
-        self._chats.setdefault(chat, _Line(self._chat_rate)).complained(now, error.retry_after)
+        self._chats.setdefault(chat, _Bucket(self._chat_rate)).complained(now, error.retry_after)
 
     def _wait(self, chat: str) -> float:
         now = self._clock.monotonic()
         return max(line.wait(now) for line in self._lines(chat))
 
-    def _lines(self, chat: str) -> Iterable[_Line]:
+    def _lines(self, chat: str) -> Iterable[_Bucket]:
         own = self._chats.get(chat)
         return (self._bot,) if own is None else (self._bot, own)

@@ -7,36 +7,38 @@ import asyncio
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.activity import Ended
+from nanobot.channels.activity import RunEnded
 from nanobot.errors import ChannelError
 from nanobot.messages import Address, InboundMessage
-from nanobot.ports import Mark, Reacting
+from nanobot.ports import Reacting, Reaction
 from nanobot.session.inbox import Admitted
 
 _WAITING = 200
 _SECONDS = 10.0
 
 
-class Marks:
+class Reactions:
     """The marks of one channel, put one after another and never waited for: when there are too many
     to put, or the platform does not take them, messages go without."""
 
     def __init__(self, name: str, channel: Reacting) -> None:
         self._name = name
         self._channel = channel
-        self._waiting: asyncio.Queue[tuple[Address, str, Mark]] = asyncio.Queue(_WAITING)
+        self._waiting: asyncio.Queue[tuple[Address, str, Reaction]] = asyncio.Queue(_WAITING)
 
     def received(self, message: InboundMessage, admitted: Admitted) -> None:
         """A message was let in. What was answered at once, or seen before, gets no mark."""
         if admitted.fresh and admitted.owes is None:
-            self._put(message.address, message.message_id, Mark.RECEIVED)
+            self._put(message.address, message.message_id, Reaction.RECEIVED)
 
-    def ended(self, ended: Ended) -> None:
+    def ended(self, ended: RunEnded) -> None:
         """The run of some messages is over."""
         for identity in ended.message_ids:
-            self._put(ended.address, identity, Mark.DONE if ended.completed else Mark.FAILED)
+            self._put(
+                ended.address, identity, Reaction.DONE if ended.completed else Reaction.FAILED
+            )
 
-    def _put(self, address: Address, message_id: str, mark: Mark) -> None:
+    def _put(self, address: Address, message_id: str, mark: Reaction) -> None:
         if not self._waiting.full():
             self._waiting.put_nowait((address, message_id, mark))
 

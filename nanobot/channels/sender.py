@@ -9,7 +9,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.rate_limit import Pacing
+from nanobot.channels.rate_limit import RateLimiter
 from nanobot.errors import DeliveryError, NanobotError, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import BlobReader, Channel, Clock, Editing, Filing, OutboundPart
@@ -17,7 +17,7 @@ from nanobot.ports import BlobReader, Channel, Clock, Editing, Filing, OutboundP
 _LONG = 4_000
 
 
-class Sender:
+class PartSender:
     """Renders messages for one channel, and sends their parts at the pace the platform allows.
 
     Whatever goes out here has been recorded as about to; what came of it is the caller's to record.
@@ -25,7 +25,7 @@ class Sender:
 
     def __init__(self, channel: Channel, clock: Clock, blobs: BlobReader | None = None) -> None:
         capabilities = channel.capabilities
-        self.pacing = Pacing(clock, capabilities.chat_rate, capabilities.bot_rate)
+        self.pacing = RateLimiter(clock, capabilities.chat_rate, capabilities.bot_rate)
         self.channel = self._channel = channel
         self._blobs = blobs
 

@@ -12,7 +12,7 @@ from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
 from nanobot.ports import Capabilities, Intake, OutboundPart
 
 
-class Shown(msgspec.Struct, frozen=True):
+class TerminalMessage(msgspec.Struct, frozen=True):
     """A message as an attached client gets it; it answers with the key."""
 
     key: str
@@ -21,10 +21,10 @@ class Shown(msgspec.Struct, frozen=True):
     choices: tuple[Choice, ...] = ()
 
 
-class Client(Protocol):
+class TerminalClient(Protocol):
     """Somebody attached."""
 
-    async def show(self, shown: Shown) -> bool:
+    async def show(self, shown: TerminalMessage) -> bool:
         """Show a message. False: the client left before it said that it had."""
         ...
 
@@ -35,13 +35,13 @@ class Terminal:
     capabilities = Capabilities(waits=True, buttons=True)
 
     def __init__(self) -> None:
-        self._clients: dict[str, list[Client]] = {}
+        self._clients: dict[str, list[TerminalClient]] = {}
 
-    def attach(self, chat_id: str, client: Client) -> None:
+    def attach(self, chat_id: str, client: TerminalClient) -> None:
         """From now on messages of the chat go to this client (the last one attached)."""
         self._clients.setdefault(chat_id, []).append(client)
 
-    def detach(self, chat_id: str, client: Client) -> None:
+    def detach(self, chat_id: str, client: TerminalClient) -> None:
         """The client left."""
         clients = self._clients.get(chat_id, [])
         if client in clients:
@@ -57,7 +57,7 @@ class Terminal:
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """One part, Markdown as it is; the client draws it."""
         text = message.text or "(empty message)"
-        shown = Shown(message.key, message.kind, text, message.choices)
+        shown = TerminalMessage(message.key, message.kind, text, message.choices)
         return [OutboundPart(text=shown.text, payload=msgspec.json.encode(shown))]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
@@ -65,9 +65,9 @@ class Terminal:
         clients = self._clients.get(address.chat_id)
         if not clients:
             raise NobodyThere(f"waits for `nanobot agent --session {address.chat_id}`")
-        shown = Shown(part.key, OutboundKind.NOTICE, part.text)
+        shown = TerminalMessage(part.key, OutboundKind.NOTICE, part.text)
         if part.payload and not plain:
-            shown = msgspec.json.decode(part.payload, type=Shown)
+            shown = msgspec.json.decode(part.payload, type=TerminalMessage)
         if not await clients[-1].show(shown):
             raise OutcomeUnknown("the terminal went away while it was being shown")
         return shown.key

@@ -120,9 +120,9 @@ def onboard(  # noqa: PLR0913 - each is an option
 
     Both are tried before they are written, with comments, into config.toml.
     """
-    from nanobot.cli.onboard.run import Wishes, run  # noqa: PLC0415
+    from nanobot.cli.onboard.run import OnboardOptions, run  # noqa: PLC0415
 
-    wishes = Wishes(
+    wishes = OnboardOptions(
         yes=yes,
         model=model,
         api_key_env=api_key_env,

@@ -21,7 +21,7 @@ from nanobot.config.loader import Config, load
 from nanobot.errors import NanobotError, StoreLocked
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text
-from nanobot.server.control import LINE_LIMIT, Answer, Call, Refusal, Result, line
+from nanobot.server.protocol import LINE_LIMIT, Answer, CallOperation, Refusal, Result, encode
 
 _PATIENCE_SECONDS = 5.0
 _ASK_SECONDS = 120.0
@@ -29,7 +29,7 @@ _ASK_SECONDS = 120.0
 _answers = msgspec.json.Decoder(Answer)
 
 
-class Refused(NanobotError):
+class OperationRefused(NanobotError):
     """What a running nanobot said no to, with the exit code it named."""
 
     def __init__(self, refusal: Refusal) -> None:
@@ -87,7 +87,7 @@ async def asked(path: Path, name: str, given: Mapping[str, Any]) -> bytes | None
         return None
     try:
         async with asyncio.timeout(_ASK_SECONDS):
-            writer.write(line(Call(name, dict(given))))
+            writer.write(encode(CallOperation(name, dict(given))))
             raw = await reader.readline()
     except ConnectionError:
         raw = b""
@@ -100,7 +100,7 @@ async def asked(path: Path, name: str, given: Mapping[str, Any]) -> bytes | None
     answer: Answer = _answers.decode(raw)
     if isinstance(answer, Result):
         return bytes(answer.result)
-    raise Refused(answer if isinstance(answer, Refusal) else Refusal("not understood"))
+    raise OperationRefused(answer if isinstance(answer, Refusal) else Refusal("not understood"))
 
 
 async def _alone(

@@ -54,14 +54,14 @@ def agent(
     json: Annotated[bool, typer.Option("--json", help="Print one event a line.")] = False,
 ) -> None:
     """Talk to the assistant: one message, standard input from a pipe, or a conversation."""
-    from nanobot.cli.chat.talk import Once, talk  # noqa: PLC0415 - loads the whole of nanobot
+    from nanobot.cli.chat.talk import OneMessage, talk  # noqa: PLC0415 - loads the whole of nanobot
 
     with errors():
         if message is None and not sys.stdin.isatty():
             message = sys.stdin.buffer.read().decode("utf-8", "replace")
         if message is None and image:
             raise UsageError("--image goes with -m TEXT; in a conversation write /image PATH")
-        once = None if message is None else Once(message, tuple(image or ()))
+        once = None if message is None else OneMessage(message, tuple(image or ()))
         code = talk(context.obj, once, session, json=json)
     raise typer.Exit(code)
 

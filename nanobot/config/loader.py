@@ -47,7 +47,7 @@ from nanobot.config.settings.triggers import (
     TriggerSettings,
     hook_trouble,
 )
-from nanobot.config.values import Text, home_of, parse, parse_bytes, quoted
+from nanobot.config.values import EnvironmentText, home_of, parse, parse_bytes, quoted
 from nanobot.errors import ConfigError
 
 __all__ = [
@@ -91,7 +91,7 @@ def load(environ: Mapping[str, str]) -> Config:
     """
     home = home_of(environ)
     file = home / "config.toml"
-    return _config(_Reader(home, file, environ), parse(file))
+    return _config(_ConfigReader(home, file, environ), parse(file))
 
 
 def survey(
@@ -104,12 +104,12 @@ def survey(
         home = home_of(environ)
         file = home / "config.toml"
         tree = parse(file) if text is None else parse_bytes(file, text)
-        return found, _config(_Reader(home, file, environ, found), tree)
+        return found, _config(_ConfigReader(home, file, environ, found), tree)
     except ConfigError as error:
         return [*found, str(error)], None
 
 
-def _config(reader: _Reader, tree: dict[str, Any]) -> Config:
+def _config(reader: _ConfigReader, tree: dict[str, Any]) -> Config:
     reader.overlay(tree)
     try:
         return reader.config(tree)
@@ -117,7 +117,7 @@ def _config(reader: _Reader, tree: dict[str, Any]) -> Config:
         raise ConfigError(f"{reader.file}: nested too deeply. No key needs that.") from None
 
 
-class _Reader(Reader):
+class _ConfigReader(Reader):
     """One load of the whole configuration."""
 
     tables = _TABLES
@@ -156,7 +156,7 @@ class _Reader(Reader):
         path = f"providers.{name}"
         items = self._items(found, path)
         client = dict(items).get("client", "auto")
-        named = client.text if isinstance(client, Text) else client
+        named = client.text if isinstance(client, EnvironmentText) else client
         if not isinstance(named, str) or named in CLIENTS:
             provider = self._table(ProviderSettings, found, path)
         else:

@@ -19,7 +19,16 @@ import msgspec
 from nanobot.config.settings import Top, every_key
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.config.settings.base import Settings
-from nanobot.config.values import Text, allowed, follow, from_text, ids, quoted, shown, spelled
+from nanobot.config.values import (
+    EnvironmentText,
+    allowed,
+    follow,
+    from_text,
+    ids,
+    quoted,
+    shown,
+    spelled,
+)
 from nanobot.errors import ConfigError
 
 T = TypeVar("T", bound=Settings)
@@ -82,11 +91,11 @@ class Reader:
                     3 if deep else self.depth.get(parts[0], 2 if len(parts) > 1 else 0)
                 ):
                     with self._noting():
-                        self._put(tree, parts, Text(text, variable))
+                        self._put(tree, parts, EnvironmentText(text, variable))
                 elif len(parts) > 1 or get_close_matches(parts[0], Top.__struct_fields__):
-                    self._unknown(".".join(parts), every_key(), Text("", variable))
+                    self._unknown(".".join(parts), every_key(), EnvironmentText("", variable))
 
-    def _put(self, tree: dict[str, Any], parts: list[str], text: Text) -> None:
+    def _put(self, tree: dict[str, Any], parts: list[str], text: EnvironmentText) -> None:
         node = tree
         for depth, part in enumerate(parts[:-1]):
             child = node.setdefault(spelled(node, part), {})
@@ -153,13 +162,13 @@ class Reader:
 
     def _resolved(self, found: Any, key: str) -> tuple[Any, bool]:
         """The value itself, and whether it is text without a type of its own."""
-        text = found.text if isinstance(found, Text) else found
+        text = found.text if isinstance(found, EnvironmentText) else found
         if not isinstance(text, str):
             return text, False
         value = follow(text, f"{self._place(found)}: {key}", self._home, self._environ)
         if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
             raise self._wrong(key, found, "text in UTF-8 without zero bytes")
-        return value, isinstance(found, Text) or value is not text
+        return value, isinstance(found, EnvironmentText) or value is not text
 
     def _adapter(self, found: Any, key: str) -> Any:
         if isinstance(found, dict):
@@ -180,7 +189,7 @@ class Reader:
         )
 
     def _wrong(self, key: str, found: Any, wanted: str, *, default: Any = None) -> ConfigError:
-        value = found.text if isinstance(found, Text) else found
+        value = found.text if isinstance(found, EnvironmentText) else found
         remedy = "Correct it"
         if isinstance(default, str | int | float) and default != "":
             remedy += f", or leave it out for the default {shown(key, default)}"
@@ -190,7 +199,7 @@ class Reader:
         )
 
     def _place(self, found: Any) -> str:
-        if isinstance(found, Text):
+        if isinstance(found, EnvironmentText):
             return f"environment variable {found.variable}"
         if isinstance(found, dict) and found:
             # A table that only variables made is theirs; else it is the file's.

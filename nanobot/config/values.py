@@ -28,7 +28,7 @@ _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
 
-class Text(msgspec.Struct, frozen=True):
+class EnvironmentText(msgspec.Struct, frozen=True):
     """A value from the environment: text that takes the type of its key."""
 
     text: str

@@ -20,17 +20,25 @@ from nanobot.memory import files as places
 from nanobot.memory.embed import Embedder
 from nanobot.memory.files import MemoryFiles, Stamp
 from nanobot.memory.items import digest_of, extended, items, normal, without
-from nanobot.memory.port import MAX_TEXT, Found, Kind, MemoryView, Provenance, Saved, State
-from nanobot.memory.records import Draft, Line, Memories, Writing
+from nanobot.memory.port import (
+    MAX_TEXT,
+    Kind,
+    MemoryHit,
+    MemoryView,
+    Provenance,
+    SavedMemory,
+    State,
+)
+from nanobot.memory.records import Draft, MemoryLine, MemoryStore, MemoryWrite
 from nanobot.memory.search import Search
 from nanobot.memory.terms import terms_of
-from nanobot.memory.vectors import Vectorising
-from nanobot.ports import Clock, Write
+from nanobot.memory.vectors import Vectorizer
+from nanobot.ports import Clock, StoreWrite
 
 _AGAIN_SECONDS = (30.0, 120.0, 600.0)
 
 
-class MemoryTerms(msgspec.Struct, frozen=True, kw_only=True):
+class MemoryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`max_file_chars`: how long a MEMORY.md may grow, and how much of it a prompt holds; facts
     beyond go to the day's notes. `zone` says when a day begins."""
 
@@ -44,26 +52,26 @@ class Memory:
     def __init__(
         self,
         files: MemoryFiles,
-        store: Memories,
+        store: MemoryStore,
         clock: Clock,
         embedder: Embedder | None = None,
-        terms: MemoryTerms = MemoryTerms(),  # noqa: B008 - frozen
+        terms: MemoryOptions = MemoryOptions(),  # noqa: B008 - frozen
     ) -> None:
         self._files = files
         self._store = store
         self._clock = clock
-        self._vectors = None if embedder is None else Vectorising(store, embedder)
+        self._vectors = None if embedder is None else Vectorizer(store, embedder)
         self._terms = terms
         self._search = Search(store, embedder)
         self._seen: dict[str, dict[str, Stamp]] = {}
-        self._lines: dict[str, tuple[Stamp, list[Line]]] = {}
+        self._lines: dict[str, tuple[Stamp, list[MemoryLine]]] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._wake = asyncio.Event()
         self._unfiled: set[str] = set()
 
     # For runs
 
-    async def search(self, scope: str, query: str, top_k: int = 5) -> list[Found]:
+    async def search(self, scope: str, query: str, top_k: int = 5) -> list[MemoryHit]:
         """The memories of a scope that fit best. Files that cannot be read count as they were."""
         try:
             async with self._locks[scope]:
@@ -80,7 +88,7 @@ class Memory:
         *,
         state: State = "active",
         kind: Kind = "note",
-    ) -> Saved:
+    ) -> SavedMemory:
         """Keep a text, once."""
         text = _checked(text)
         digest = digest_of(text)
@@ -99,7 +107,7 @@ class Memory:
 
     async def saving(
         self, scope: str, text: str, provenance: Provenance, *, state: State, kind: Kind
-    ) -> Write | None:
+    ) -> StoreWrite | None:
         """What keeps a text with somebody else's transaction; None if it is known there, whatever
         became of it. The files follow with `filed` or any later look at them, after a crash too.
         Raises NanobotError as `save`."""
@@ -113,7 +121,7 @@ class Memory:
 
     async def keeping(
         self, scope: str, text: str, provenance: Provenance, *, state: State, kind: Kind
-    ) -> tuple[Saved, Write | None]:
+    ) -> tuple[SavedMemory, StoreWrite | None]:
         """As `save` with somebody else's transaction: what that will come to, and what does it
         (None: it is known). The files follow as with `saving`. Raises NanobotError as `save`."""
         text = _checked(text)
@@ -128,9 +136,9 @@ class Memory:
         identity = await self._store.reserve() if known is None else known.id
         draft = msgspec.structs.replace(_draft(scope, text, provenance, state, kind), id=identity)
         write = self._writing(self._store.keeping(draft), scope)
-        return Saved(id=identity, state=state, fresh=known is None), write
+        return SavedMemory(id=identity, state=state, fresh=known is None), write
 
-    async def forgetting(self, identity: int, scope: str) -> tuple[MemoryView, Write]:
+    async def forgetting(self, identity: int, scope: str) -> tuple[MemoryView, StoreWrite]:
         """As `forget` with somebody else's transaction: what will be gone, and what does it. Its
         line goes as with `saving`, and with it the last trace. Raises NanobotError as `forget`."""
         view = await self.show(identity, scope)
@@ -139,8 +147,8 @@ class Memory:
             await asyncio.to_thread(self._files.check, file)
         return view, self._writing(self._store.forgetting(identity), scope)
 
-    def _writing(self, write: Callable[[Any], None], scope: str) -> Write:
-        return Writing(write, partial(self._unfiled.add, scope), self._wake.set)
+    def _writing(self, write: Callable[[Any], None], scope: str) -> StoreWrite:
+        return MemoryWrite(write, partial(self._unfiled.add, scope), self._wake.set)
 
     async def filed(self, scope: str) -> None:
         """Have what was committed by `saving` stand in the scope's files. Raises NanobotError."""
@@ -248,8 +256,8 @@ class Memory:
     def _holds(self, file: str, digest: bytes) -> bool:
         return any(item.digest == digest for item in items(self._files.read(file)))
 
-    def _read(self, stamps: dict[str, Stamp]) -> list[Line]:
-        found: list[Line] = []
+    def _read(self, stamps: dict[str, Stamp]) -> list[MemoryLine]:
+        found: list[MemoryLine] = []
         for file, stamp in stamps.items():
             held = self._lines.get(file)
             if held is None or held[0] != stamp:
@@ -258,10 +266,10 @@ class Memory:
             found += held[1]
         return found
 
-    def _parsed(self, file: str) -> list[Line]:
+    def _parsed(self, file: str) -> list[MemoryLine]:
         kind: Kind = "fact" if file.rpartition("/")[2] == places.CURATED else "note"
         return [
-            Line(item.text, item.digest, terms_of(item.text), file, kind)
+            MemoryLine(item.text, item.digest, terms_of(item.text), file, kind)
             for item in items(self._files.read(file))
         ]
 

@@ -11,13 +11,13 @@ from nanobot.errors import NanobotError, StoreError
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance, State, scope_of
 from nanobot.messages import Origin
-from nanobot.ports import Write
+from nanobot.ports import StoreWrite
 from nanobot.session.entries import UserEntry
 
 _PEOPLE = frozenset({Origin.USER, Origin.API, Origin.LIFECYCLE})
 
 
-class Lasting:
+class LastingFacts:
     """Keeps facts with the transactions of others, and shows a scope what it holds. `ask`: what is
     kept is only proposed."""
 
@@ -25,7 +25,9 @@ class Lasting:
         self._memory = memory
         self._ask = ask
 
-    async def keep(self, scope: str, facts: Sequence[str], origin: Provenance) -> tuple[Write, ...]:
+    async def keep(
+        self, scope: str, facts: Sequence[str], origin: Provenance
+    ) -> tuple[StoreWrite, ...]:
         """What writes those of the facts that are new there; a person's earlier no counts. What has
         a part of content from outside is proposed. Memory that fails keeps nothing. Raises
         StoreError."""

@@ -49,7 +49,7 @@ class MemoryView(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: float
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class MemoryHit(msgspec.Struct, frozen=True, kw_only=True):
     """What a search found. Scores compare within one search; `kind` and `created_at` are the
     memory's."""
 
@@ -61,7 +61,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     created_at: float = 0.0
 
 
-class Saved(msgspec.Struct, frozen=True, kw_only=True):
+class SavedMemory(msgspec.Struct, frozen=True, kw_only=True):
     """What a save came to. Not `fresh`: the same text was there, and `state` is its state."""
 
     id: int
@@ -72,7 +72,7 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
 class MemoryPort(Protocol):
     """What is remembered, by scope. No search ever finds what belongs to another scope."""
 
-    async def search(self, scope: str, query: str, top_k: int = 5) -> list[Found]:
+    async def search(self, scope: str, query: str, top_k: int = 5) -> list[MemoryHit]:
         """The active memories of a scope that fit best, the best first. A file that a person
         edited meanwhile counts as it is now. Nothing fits: an empty list."""
         ...
@@ -85,7 +85,7 @@ class MemoryPort(Protocol):
         *,
         state: State = "active",
         kind: Kind = "note",
-    ) -> Saved:
+    ) -> SavedMemory:
         """Keep a text, once: saved again it is the same memory, so a repeated call does no harm.
 
         `active` writes it into a file of the scope (facts into MEMORY.md, all else into the day's

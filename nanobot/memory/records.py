@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from nanobot.memory.port import Found, Kind, MemoryView, Provenance, Saved, State
+from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMemory, State
 
 
-class Line(msgspec.Struct, frozen=True):
+class MemoryLine(msgspec.Struct, frozen=True):
     """A memory as a file of its scope has it."""
 
     text: str
@@ -42,16 +42,16 @@ class Vectors(msgspec.Struct, frozen=True):
     vectors: tuple[bytes, ...]
 
 
-class Memories(Protocol):
+class MemoryStore(Protocol):
     """Each verb is one transaction."""
 
-    async def follow(self, scope: str, lines: Sequence[Line]) -> None:
+    async def follow(self, scope: str, lines: Sequence[MemoryLine]) -> None:
         """The active memories of a scope are these lines: new ones come, others but those that are
         `unfiled` go for good. One that was proposed or retracted and stands in a file now is
         active."""
         ...
 
-    async def save(self, draft: Draft) -> Saved:
+    async def save(self, draft: Draft) -> SavedMemory:
         """Keep a memory once: what a text says is its identity within its scope. One that was
         retracted stays so if it is proposed again."""
         ...
@@ -81,7 +81,7 @@ class Memories(Protocol):
         """The active memories of a scope that are to be written into a file yet, oldest first."""
         ...
 
-    async def known(self, scope: str, digest: bytes) -> Saved | None:
+    async def known(self, scope: str, digest: bytes) -> SavedMemory | None:
         """The memory of that text, if there is one."""
         ...
 
@@ -115,7 +115,7 @@ class Memories(Protocol):
         """The vectors of a scope; None if they are those of that stamp."""
         ...
 
-    async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[Found]:
+    async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[MemoryHit]:
         """Active memories by id, in that order, with their scores; those gone meanwhile are left
         out."""
         ...
@@ -129,7 +129,7 @@ class Memories(Protocol):
         ...
 
 
-class Writing:
+class MemoryWrite:
     """See tools.base.Write. `mark` notes that files have to follow, on whatever thread; `wake` has
     that done."""
 

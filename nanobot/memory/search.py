@@ -11,8 +11,8 @@ from loguru import logger
 
 from nanobot.errors import NanobotError
 from nanobot.memory.embed import MAX_CHARS, Embedder
-from nanobot.memory.port import Found
-from nanobot.memory.records import Memories, Vectors
+from nanobot.memory.port import MemoryHit
+from nanobot.memory.records import MemoryStore, Vectors
 from nanobot.memory.terms import query_terms
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ _SCOPES = 32
 class Search:
     """Finds memories. Without an embedder, or when it fails, by words alone."""
 
-    def __init__(self, store: Memories, embedder: Embedder | None) -> None:
+    def __init__(self, store: MemoryStore, embedder: Embedder | None) -> None:
         self._store = store
         self._embedder = embedder
         self._matrices: OrderedDict[str, tuple[Vectors, NDArray[np.float32]]] = OrderedDict()
 
-    async def search(self, scope: str, query: str, top_k: int) -> list[Found]:
+    async def search(self, scope: str, query: str, top_k: int) -> list[MemoryHit]:
         """The best, the best first."""
         query = query[:MAX_QUERY]
         rankings = [await self.by_words(scope, query), await self.by_meaning(scope, query)]

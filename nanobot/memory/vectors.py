@@ -6,16 +6,16 @@ from loguru import logger
 
 from nanobot.errors import NanobotError
 from nanobot.memory.embed import MAX_CHARS, Embedder
-from nanobot.memory.records import Memories
+from nanobot.memory.records import MemoryStore
 from nanobot.memory.search import packed
 
 _BATCH = 32
 
 
-class Vectorising:
+class Vectorizer:
     """Makes them. Texts that a model refuses by themselves are not tried again by this process."""
 
-    def __init__(self, store: Memories, embedder: Embedder) -> None:
+    def __init__(self, store: MemoryStore, embedder: Embedder) -> None:
         self._store = store
         self._embedder = embedder
         self._refused: set[int] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.dispatcher import Asked, Operations, notice
+from nanobot.operations.dispatcher import Dispatcher, Invocation, notice
 from nanobot.operations.operation import Engine, Facts, Operation
 
-__all__ = ["OPERATIONS", "Asked", "Engine", "Facts", "Operation", "Operations", "notice"]
+__all__ = ["OPERATIONS", "Dispatcher", "Engine", "Facts", "Invocation", "Operation", "notice"]

@@ -8,10 +8,24 @@ from msgspec import Meta
 
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Role
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Limit, Operation
-from nanobot.session.approvals import Answer, Approval, Person, RuleView, may_answer, outcome
+from nanobot.operations.operation import (
+    Arguments,
+    Caller,
+    First,
+    Limit,
+    Operation,
+    OperationContext,
+)
+from nanobot.session.approvals import (
+    Approval,
+    ApprovalAnswer,
+    Approver,
+    RuleView,
+    may_answer,
+    outcome,
+)
 from nanobot.session.states import RunKind
-from nanobot.tools.policy_explain import Asked, Explained, explain
+from nanobot.tools.policy_explain import PolicyExplanation, PolicyQuestion, explain
 
 
 class _ListApprovals(Arguments, frozen=True, kw_only=True):
@@ -53,35 +67,39 @@ class _Rule(Arguments, frozen=True, kw_only=True):
     id: Annotated[int, Meta(ge=1, description="The rule.")]
 
 
-async def _list(operations: Desk, caller: Caller, asked: _ListApprovals) -> list[Approval]:
+async def _list(
+    operations: OperationContext, caller: Caller, asked: _ListApprovals
+) -> list[Approval]:
     session = "" if caller.role is Role.OWNER else caller.session_key
     records = operations.engine.records
     return await records.approvals(session=session, state=asked.state, limit=asked.limit)
 
 
-async def _approve(operations: Desk, caller: Caller, asked: _Approve) -> Approval:
+async def _approve(operations: OperationContext, caller: Caller, asked: _Approve) -> Approval:
     if asked.always and caller.role is not Role.OWNER:
         raise UsageError("Only owners allow something for good.")
-    given = Answer(state="approved", by=_person(caller).shown, always=bool(asked.always))
+    given = ApprovalAnswer(state="approved", by=_person(caller).shown, always=bool(asked.always))
     return await _decide(operations, caller, asked.id, given)
 
 
-async def _deny(operations: Desk, caller: Caller, asked: _Deny) -> Approval:
-    given = Answer(state="denied", by=_person(caller).shown)
+async def _deny(operations: OperationContext, caller: Caller, asked: _Deny) -> Approval:
+    given = ApprovalAnswer(state="denied", by=_person(caller).shown)
     return await _decide(operations, caller, asked.id, given)
 
 
-async def _answer(operations: Desk, caller: Caller, asked: _Answer) -> Approval:
-    given = Answer(state="answered", by=_person(caller).shown, text=asked.text)
+async def _answer(operations: OperationContext, caller: Caller, asked: _Answer) -> Approval:
+    given = ApprovalAnswer(state="answered", by=_person(caller).shown, text=asked.text)
     return await _decide(operations, caller, asked.id, given)
 
 
-def _person(caller: Caller) -> Person:
+def _person(caller: Caller) -> Approver:
     channel = "" if caller.address is None else caller.address.channel
-    return Person(role=caller.role, channel=channel, id=caller.by, name=caller.name)
+    return Approver(role=caller.role, channel=channel, id=caller.by, name=caller.name)
 
 
-async def _decide(operations: Desk, caller: Caller, number: int, given: Answer) -> Approval:
+async def _decide(
+    operations: OperationContext, caller: Caller, number: int, given: ApprovalAnswer
+) -> Approval:
     engine = operations.engine
     known = await engine.records.approval(number)
     if known is None:
@@ -92,7 +110,9 @@ async def _decide(operations: Desk, caller: Caller, number: int, given: Answer) 
         right = f"/answer {number} TEXT" if known.question else f"/approve {number}"
         raise UsageError(f"#{number} takes another answer: {right}")
     if given.text.isdecimal() and 1 <= int(given.text) <= len(known.choices):
-        given = Answer(state="answered", by=given.by, text=known.choices[int(given.text) - 1])
+        given = ApprovalAnswer(
+            state="answered", by=given.by, text=known.choices[int(given.text) - 1]
+        )
     decided = await engine.journal.answer(number, given)
     engine.bus.wake(known.session_key, RunKind.CHAT)
     if decided is None or not decided.fresh:
@@ -106,16 +126,16 @@ def _decided_text(approval: Approval, _: float) -> str:
     return f"{approval.state.capitalize()}: {what}"
 
 
-async def _explain(operations: Desk, _: Caller, asked: _Explain) -> Explained:
-    given = Asked(**{name: getattr(asked, name) for name in asked.__struct_fields__})
+async def _explain(operations: OperationContext, _: Caller, asked: _Explain) -> PolicyExplanation:
+    given = PolicyQuestion(**{name: getattr(asked, name) for name in asked.__struct_fields__})
     return await explain(operations.engine.tools, given)
 
 
-async def _rules(operations: Desk, _: Caller, __: Arguments) -> list[RuleView]:
+async def _rules(operations: OperationContext, _: Caller, __: Arguments) -> list[RuleView]:
     return await operations.engine.records.rules()
 
 
-async def _forget(operations: Desk, _: Caller, asked: _Rule) -> str:
+async def _forget(operations: OperationContext, _: Caller, asked: _Rule) -> str:
     if not await operations.engine.records.forget_rule(asked.id):
         raise NanobotError(f"There is no rule {asked.id}; `policy rules` shows those there are.")
     return f"Rule {asked.id} is gone: it is asked about again."
@@ -165,7 +185,7 @@ APPROVING: tuple[Operation, ...] = (
         help="says whether a call would be made, and by which rule",
         run=_explain,
         arguments=_Explain,
-        returns=Explained,
+        returns=PolicyExplanation,
     ),
     Operation(
         name="policy rules",

@@ -5,7 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.agent.context_view import ContextView, context_text, counts_only
-from nanobot.operations.operation import Arguments, Caller, Desk, HereFirst, Nothing, Operation
+from nanobot.operations.operation import (
+    Arguments,
+    Caller,
+    HereFirst,
+    Nothing,
+    Operation,
+    OperationContext,
+)
 
 
 class _Show(Arguments, frozen=True, kw_only=True):
@@ -18,12 +25,12 @@ class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
 
 
-async def _show(operations: Desk, caller: Caller, asked: _Show) -> ContextView:
+async def _show(operations: OperationContext, caller: Caller, asked: _Show) -> ContextView:
     found = await operations.engine.glimpse.at(asked.session)
     return found if caller.address is None else counts_only(found)
 
 
-async def _reload(operations: Desk, _: Caller, __: Nothing) -> Reloaded:
+async def _reload(operations: OperationContext, _: Caller, __: Nothing) -> Reloaded:
     return Reloaded(sessions=await operations.engine.records.forget_prompts())
 
 

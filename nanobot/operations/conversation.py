@@ -18,7 +18,7 @@ from nanobot.messages import (
     Role,
     Sender,
 )
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Here, Operation
+from nanobot.operations.operation import Arguments, Caller, First, Here, Operation, OperationContext
 from nanobot.operations.tasks import cancel_children
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.runs import Ending
@@ -26,7 +26,7 @@ from nanobot.session.states import RunState
 from nanobot.text import MAX_TEXT, without_controls
 
 
-class Command(msgspec.Struct, frozen=True):
+class CommandHelp(msgspec.Struct, frozen=True):
     """An operation as help lists it."""
 
     usage: str
@@ -37,18 +37,18 @@ class _Help(Arguments, frozen=True, kw_only=True):
     topic: Annotated[First, Meta(description="A command to be told all about; empty: all.")] = ""
 
 
-async def _help(operations: Desk, caller: Caller, asked: _Help) -> list[Command]:
+async def _help(operations: OperationContext, caller: Caller, asked: _Help) -> list[CommandHelp]:
     topic = asked.topic.removeprefix("/").lower()
-    found = [Command(o.usage, o.help) for o in operations.listed if o.may(caller.role)]
+    found = [CommandHelp(o.usage, o.help) for o in operations.listed if o.may(caller.role)]
     about = [one for one in found if not topic or one.usage.split()[0] == f"/{topic}"]
     if not about:
         raise UsageError(f"there is no command /{topic}; /help lists them")
     return about
 
 
-def _help_text(listed: list[Command], _: float) -> str:
+def _help_text(listed: list[CommandHelp], _: float) -> str:
     """One line for each family of commands; all their words when there is but one."""
-    families: dict[str, list[Command]] = {}
+    families: dict[str, list[CommandHelp]] = {}
     for one in listed:
         families.setdefault(one.usage.split()[0], []).append(one)
     if len(families) == 1:
@@ -63,7 +63,7 @@ def _help_text(listed: list[Command], _: float) -> str:
     return "Write to me as you would to a person. Besides that:\n\n" + "\n".join(lines)
 
 
-def _has_word(one: Command) -> bool:
+def _has_word(one: CommandHelp) -> bool:
     """Whether a command is of two words: `/runs list`."""
     words = one.usage.split()
     return len(words) > 1 and words[1].isalpha() and words[1].islower()
@@ -73,7 +73,7 @@ class _InSession(Arguments, frozen=True, kw_only=True):
     session: Here = ""
 
 
-class Sent(msgspec.Struct, frozen=True, kw_only=True):
+class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message that is on disk. `fresh` False: it was there already, by its key."""
 
     session_key: str
@@ -88,17 +88,21 @@ class _Send(Arguments, frozen=True, kw_only=True):
     key: Annotated[str, Meta(description="Taken only once with the same key.")] = ""
 
 
-async def _send(operations: Desk, caller: Caller, asked: _Send) -> Sent:
+async def _send(operations: OperationContext, caller: Caller, asked: _Send) -> SentMessage:
     text = without_controls(asked.text)
     if not text.strip() or len(text) > MAX_TEXT:
         raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
     key = asked.key or caller.key or os.urandom(12).hex()
     admission = _said(operations, caller, asked.session, text, key)
     taken = await _admitted(operations, admission)
-    return Sent(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=taken.fresh)
+    return SentMessage(
+        session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=taken.fresh
+    )
 
 
-def _said(operations: Desk, caller: Caller, session: str, text: str, key: str) -> Admission:
+def _said(
+    operations: OperationContext, caller: Caller, session: str, text: str, key: str
+) -> Admission:
     """A message of the caller's. Asked by a call, its answer goes to the terminal's chat."""
     chat = session.removeprefix(f"{TERMINAL}:")
     message = InboundMessage(
@@ -112,7 +116,7 @@ def _said(operations: Desk, caller: Caller, session: str, text: str, key: str) -
     return Admission(message=message, session_key=session, role=caller.role)
 
 
-async def _admitted(operations: Desk, admission: Admission) -> Admitted:
+async def _admitted(operations: OperationContext, admission: Admission) -> Admitted:
     bus = operations.engine.bus
     (taken,) = await bus.admit(admission.message.address.channel, [admission])
     if taken.refused:
@@ -124,21 +128,21 @@ class _Compact(_InSession, frozen=True, kw_only=True):
     undo: Annotated[bool, Meta(description="Show again what the last summary covers.")] = False
 
 
-async def _compact(operations: Desk, caller: Caller, asked: _Compact) -> Sent:
+async def _compact(operations: OperationContext, caller: Caller, asked: _Compact) -> SentMessage:
     key = os.urandom(12).hex()
     text = "/compact undo" if asked.undo else "/compact"
     taken = await _admitted(operations, _said(operations, caller, asked.session, text, key))
-    return Sent(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=True)
+    return SentMessage(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=True)
 
 
-async def _new(operations: Desk, caller: Caller, asked: _InSession) -> Sent:
+async def _new(operations: OperationContext, caller: Caller, asked: _InSession) -> SentMessage:
     key = os.urandom(12).hex()
     admission = _said(operations, caller, asked.session, "/new", key)
     taken = await _admitted(operations, admission)
-    return Sent(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=True)
+    return SentMessage(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=True)
 
 
-class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+class StopResult(msgspec.Struct, frozen=True, kw_only=True):
     """What an order to stop ended; `run` is None when nothing ran."""
 
     session_key: str
@@ -152,14 +156,14 @@ class _Stop(_InSession, frozen=True, kw_only=True):
     ] = ""
 
 
-async def _stop(operations: Desk, caller: Caller, asked: _Stop) -> Stopped:
+async def _stop(operations: OperationContext, caller: Caller, asked: _Stop) -> StopResult:
     """By a call; in a chat the message itself is the order (Operations.admission)."""
     engine = operations.engine
     row = await engine.journal.session(asked.session)
     if row is None:
         raise UsageError(f"there is no session {asked.session}")
     live, partial = row.run, engine.partial(asked.session)
-    word = () if live is None else (told(live.id, live.address, "Stopped."),)
+    word = () if live is None else (told(live.id, live.address, "StopResult."),)
     ending = Ending(
         state=RunState.ABORTED,
         bodies=() if partial is None else (partial,),
@@ -175,7 +179,7 @@ async def _stop(operations: Desk, caller: Caller, asked: _Stop) -> Stopped:
     if live is not None:
         engine.bus.owed(live.address)
     stopped = taken.stopped
-    return Stopped(session_key=asked.session, run=None if stopped is None else stopped.id)
+    return StopResult(session_key=asked.session, run=None if stopped is None else stopped.id)
 
 
 def told(run_id: str, address: Address, text: str) -> OutboundMessage:
@@ -190,7 +194,7 @@ TALKING: tuple[Operation, ...] = (
         help="shows this list",
         run=_help,
         arguments=_Help,
-        returns=list[Command],
+        returns=list[CommandHelp],
         text=_help_text,
         role=Role.GUEST,
     ),
@@ -199,7 +203,7 @@ TALKING: tuple[Operation, ...] = (
         help="starts a new conversation",
         run=_new,
         arguments=_InSession,
-        returns=Sent,
+        returns=SentMessage,
         role=Role.GUEST,
         command="sessions new",
         in_lane=True,
@@ -209,7 +213,7 @@ TALKING: tuple[Operation, ...] = (
         help="sums up what was said so far, to go on with less (`/compact undo` takes it back)",
         run=_compact,
         arguments=_Compact,
-        returns=Sent,
+        returns=SentMessage,
         command="sessions compact",
         in_lane=True,
     ),
@@ -218,7 +222,7 @@ TALKING: tuple[Operation, ...] = (
         help="stops what I am doing for you and drops what you have waiting",
         run=_stop,
         arguments=_Stop,
-        returns=Stopped,
+        returns=StopResult,
         role=Role.GUEST,
         command="sessions stop",
     ),
@@ -227,6 +231,6 @@ TALKING: tuple[Operation, ...] = (
         help="puts a message into a session and does not wait for the answer",
         run=_send,
         arguments=_Send,
-        returns=Sent,
+        returns=SentMessage,
     ),
 )

@@ -9,8 +9,15 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.messages import TERMINAL, Address
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Limit, Operation
-from nanobot.triggers.cron.editing import MOST_PREVIEWED, Asker, Wish, in_text
+from nanobot.operations.operation import (
+    Arguments,
+    Caller,
+    First,
+    Limit,
+    Operation,
+    OperationContext,
+)
+from nanobot.triggers.cron.editing import MOST_PREVIEWED, JobRequest, Requester, in_text
 from nanobot.triggers.cron.jobs import Job, JobView, OccurrenceView, viewed
 from nanobot.triggers.cron.schedule import zone_of
 
@@ -23,7 +30,7 @@ class _List(Arguments, frozen=True, kw_only=True):
     limit: Limit = 50
 
 
-class _Terms(Arguments, frozen=True, kw_only=True):
+class _JobArguments(Arguments, frozen=True, kw_only=True):
     schedule: Annotated[
         str, Meta(description="The schedule, if the text does not begin with it.")
     ] = ""
@@ -64,18 +71,18 @@ class _Terms(Arguments, frozen=True, kw_only=True):
     expires: Annotated[str, Meta(description="Its end, as a time or +30d.")] = ""
 
 
-class _Add(_Terms, frozen=True, kw_only=True):
+class _Add(_JobArguments, frozen=True, kw_only=True):
     text: Annotated[
         First, Meta(description="The schedule, and then what is to be done or said.")
     ] = ""
 
 
-class _Edit(_Terms, frozen=True, kw_only=True):
+class _Edit(_JobArguments, frozen=True, kw_only=True):
     job: Annotated[First, Meta(description="Its number, or its name.")]
     text: Annotated[First, Meta(description="What is to be done or said instead.")] = ""
 
 
-class _Which(Arguments, frozen=True, kw_only=True):
+class _JobArgument(Arguments, frozen=True, kw_only=True):
     text: Annotated[First, Meta(description="Its number, or its name.")]
 
 
@@ -100,8 +107,8 @@ class DueView(msgspec.Struct, frozen=True, kw_only=True):
     time: str
 
 
-def _asker(caller: Caller) -> Asker:
-    return Asker(
+def _asker(caller: Caller) -> Requester:
+    return Requester(
         role=caller.role,
         sender_id=caller.by,
         address=caller.address or Address(TERMINAL, "direct"),
@@ -110,8 +117,8 @@ def _asker(caller: Caller) -> Asker:
     )
 
 
-def _wish(asked: _Terms, schedule: str, text: str) -> Wish:
-    return Wish(
+def _wish(asked: _JobArguments, schedule: str, text: str) -> JobRequest:
+    return JobRequest(
         schedule=schedule or None,
         text=text or None,
         zone=asked.zone or None,
@@ -131,14 +138,14 @@ def _wish(asked: _Terms, schedule: str, text: str) -> Wish:
     )
 
 
-async def _list(operations: Desk, caller: Caller, asked: _List) -> list[JobView]:
+async def _list(operations: OperationContext, caller: Caller, asked: _List) -> list[JobView]:
     found = await operations.engine.book.listed(
         _asker(caller), state=asked.state, limit=asked.limit
     )
     return [viewed(job) for job in found]
 
 
-async def _add(operations: Desk, caller: Caller, asked: _Add) -> JobView:
+async def _add(operations: OperationContext, caller: Caller, asked: _Add) -> JobView:
     schedule, text = asked.schedule, asked.text
     if not schedule:
         schedule, text = in_text(text)
@@ -146,32 +153,34 @@ async def _add(operations: Desk, caller: Caller, asked: _Add) -> JobView:
     return viewed(await operations.engine.book.add(_asker(caller), wish))
 
 
-async def _edit(operations: Desk, caller: Caller, asked: _Edit) -> JobView:
+async def _edit(operations: OperationContext, caller: Caller, asked: _Edit) -> JobView:
     wish = _wish(asked, asked.schedule, asked.text)
     return viewed(await operations.engine.book.edit(_asker(caller), asked.job, wish))
 
 
-async def _run(operations: Desk, caller: Caller, asked: _Which) -> JobView:
+async def _run(operations: OperationContext, caller: Caller, asked: _JobArgument) -> JobView:
     return viewed(await operations.engine.book.trigger(_asker(caller), asked.text))
 
 
-async def _pause(operations: Desk, caller: Caller, asked: _Which) -> JobView:
+async def _pause(operations: OperationContext, caller: Caller, asked: _JobArgument) -> JobView:
     return viewed(await operations.engine.book.pause(_asker(caller), asked.text))
 
 
-async def _resume(operations: Desk, caller: Caller, asked: _Which) -> JobView:
+async def _resume(operations: OperationContext, caller: Caller, asked: _JobArgument) -> JobView:
     return viewed(await operations.engine.book.resume(_asker(caller), asked.text))
 
 
-async def _remove(operations: Desk, caller: Caller, asked: _Which) -> JobView:
+async def _remove(operations: OperationContext, caller: Caller, asked: _JobArgument) -> JobView:
     return viewed(await operations.engine.book.remove(_asker(caller), asked.text))
 
 
-async def _history(operations: Desk, _: Caller, asked: _History) -> list[OccurrenceView]:
+async def _history(
+    operations: OperationContext, _: Caller, asked: _History
+) -> list[OccurrenceView]:
     return await operations.engine.book.history(asked.job, asked.limit)
 
 
-async def _preview(operations: Desk, _: Caller, asked: _Preview) -> list[DueView]:
+async def _preview(operations: OperationContext, _: Caller, asked: _Preview) -> list[DueView]:
     book = operations.engine.book
     zone = zone_of(asked.zone or book.zone)
     found = book.preview(asked.text, zone.key, asked.begin, asked.count)
@@ -225,7 +234,7 @@ JOBS: tuple[Operation, ...] = (
         name="cron run",
         help="does a job now, besides its schedule",
         run=_run,
-        arguments=_Which,
+        arguments=_JobArgument,
         returns=JobView,
         text=lambda job, _: f"Job #{job.id} ({job.name}) is being done now.",
     ),
@@ -233,7 +242,7 @@ JOBS: tuple[Operation, ...] = (
         name="cron pause",
         help="does nothing of a job until it is resumed",
         run=_pause,
-        arguments=_Which,
+        arguments=_JobArgument,
         returns=JobView,
         text=_told,
     ),
@@ -241,7 +250,7 @@ JOBS: tuple[Operation, ...] = (
         name="cron resume",
         help="goes on with a job",
         run=_resume,
-        arguments=_Which,
+        arguments=_JobArgument,
         returns=JobView,
         text=_told,
     ),
@@ -249,7 +258,7 @@ JOBS: tuple[Operation, ...] = (
         name="cron remove",
         help="forgets a job",
         run=_remove,
-        arguments=_Which,
+        arguments=_JobArgument,
         returns=JobView,
         text=_told,
     ),

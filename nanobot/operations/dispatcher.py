@@ -25,7 +25,7 @@ _NOTHING_RUNS = {
 }
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     """An operation as somebody asked for it in a chat."""
 
     message: InboundMessage
@@ -34,7 +34,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     argument: str
 
 
-class Operations:
+class Dispatcher:
     """All operations over one gateway."""
 
     def __init__(self, engine: Engine, listed: Sequence[Operation] = OPERATIONS) -> None:
@@ -64,7 +64,7 @@ class Operations:
         found = found or self._by_name.get(f"{name} list")
         return None if found is None else (found, argument)
 
-    async def admission(self, operation: Operation, asked: Asked) -> Admission:
+    async def admission(self, operation: Operation, asked: Invocation) -> Admission:
         """The message with its answer, to be committed as one."""
         message = asked.message
         if not operation.may(asked.role):
@@ -97,7 +97,7 @@ class Operations:
             text = str(error)
         return self._answered(asked, text)
 
-    def _answered(self, asked: Asked, text: str) -> Admission:
+    def _answered(self, asked: Invocation, text: str) -> Admission:
         return Admission(
             message=asked.message,
             session_key=asked.session_key,
@@ -105,7 +105,7 @@ class Operations:
             answer=notice(asked.message, text),
         )
 
-    async def _stop(self, asked: Asked) -> Admission:
+    async def _stop(self, asked: Invocation) -> Admission:
         """/stop reaches the sender's own run and messages, an owner's all of the session; `all` the
         background runs too. Should this end before the order is kept, the chat brings it again."""
         partial = self.engine.partial(asked.session_key)

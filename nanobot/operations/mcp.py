@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nanobot.operations.operation import Caller, Desk, Nothing, Operation
+from nanobot.operations.operation import Caller, Nothing, Operation, OperationContext
 from nanobot.tools.mcp.views import ServerView
 
 
-async def _servers(operations: Desk, _: Caller, __: Nothing) -> list[ServerView]:
+async def _servers(operations: OperationContext, _: Caller, __: Nothing) -> list[ServerView]:
     return operations.engine.mcp.views()
 
 

@@ -8,9 +8,16 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from nanobot.errors import UsageError
-from nanobot.memory.port import OWNER, Found, MemoryView, scope_of
+from nanobot.memory.port import OWNER, MemoryHit, MemoryView, scope_of
 from nanobot.messages import Role
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Limit, Operation
+from nanobot.operations.operation import (
+    Arguments,
+    Caller,
+    First,
+    Limit,
+    Operation,
+    OperationContext,
+)
 
 _Scope = Annotated[str, Meta(description="Whose: a folder below memory/, or owner.")]
 
@@ -53,31 +60,31 @@ def _named(caller: Caller, scope: str) -> str | None:
     return scope or own
 
 
-async def _list(operations: Desk, caller: Caller, asked: _List) -> list[MemoryView]:
+async def _list(operations: OperationContext, caller: Caller, asked: _List) -> list[MemoryView]:
     scope = _named(caller, asked.scope)
     return await operations.engine.memory.listed(
         scopes=None if scope is None else [scope], state=asked.state, limit=asked.limit
     )
 
 
-async def _search(operations: Desk, caller: Caller, asked: _Search) -> list[Found]:
+async def _search(operations: OperationContext, caller: Caller, asked: _Search) -> list[MemoryHit]:
     scope = _named(caller, asked.scope) or OWNER
     return await operations.engine.memory.search(scope, asked.text, asked.limit)
 
 
-async def _show(operations: Desk, caller: Caller, asked: _One) -> MemoryView:
+async def _show(operations: OperationContext, caller: Caller, asked: _One) -> MemoryView:
     return await operations.engine.memory.show(asked.id, _own(caller))
 
 
-async def _accept(operations: Desk, caller: Caller, asked: _One) -> MemoryView:
+async def _accept(operations: OperationContext, caller: Caller, asked: _One) -> MemoryView:
     return await operations.engine.memory.accept(asked.id, _own(caller))
 
 
-async def _reject(operations: Desk, caller: Caller, asked: _One) -> MemoryView:
+async def _reject(operations: OperationContext, caller: Caller, asked: _One) -> MemoryView:
     return await operations.engine.memory.reject(asked.id, _own(caller))
 
 
-async def _forget(operations: Desk, caller: Caller, asked: _One) -> MemoryView:
+async def _forget(operations: OperationContext, caller: Caller, asked: _One) -> MemoryView:
     return await operations.engine.memory.forget(asked.id, _own(caller))
 
 
@@ -99,7 +106,7 @@ MEMORY: tuple[Operation, ...] = (
         help="searches what is remembered",
         run=_search,
         arguments=_Search,
-        returns=list[Found],
+        returns=list[MemoryHit],
         role=Role.MEMBER,
     ),
     Operation(

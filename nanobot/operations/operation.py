@@ -18,8 +18,8 @@ from nanobot.messages import Address, Role
 from nanobot.operations.rendering import as_text
 
 if TYPE_CHECKING:
-    from nanobot.agent.budgets import Budgets, Spending
-    from nanobot.agent.context_preview import Glimpse
+    from nanobot.agent.budgets import Budgets, UsageStore
+    from nanobot.agent.context_preview import ContextPreview
     from nanobot.bus.core import Bus
     from nanobot.bus.pairing import Pairing
     from nanobot.memory.port import MemoryPort
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from nanobot.session.runs import Run
     from nanobot.session.tasks import TaskRecords, TaskStarter
     from nanobot.session.views import Records
-    from nanobot.tools.mcp.servers import Servers
+    from nanobot.tools.mcp.servers import McpServers
     from nanobot.tools.registry import ToolRegistry
-    from nanobot.triggers.cron.editing import Book
-    from nanobot.triggers.webhooks.views import HookDesk
+    from nanobot.triggers.cron.editing import JobEditor
+    from nanobot.triggers.webhooks.views import WebhookAdmin
     from nanobot.workspace.skills import Skills
 
 
@@ -132,7 +132,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def spending(self) -> Spending:
+    def spending(self) -> UsageStore:
         """What was spent."""
         ...
 
@@ -142,7 +142,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def book(self) -> Book:
+    def book(self) -> JobEditor:
         """What is done by the clock."""
         ...
 
@@ -152,7 +152,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def glimpse(self) -> Glimpse:
+    def glimpse(self) -> ContextPreview:
         """What models would be shown."""
         ...
 
@@ -162,12 +162,12 @@ class Engine(Protocol):
         ...
 
     @property
-    def mcp(self) -> Servers:
+    def mcp(self) -> McpServers:
         """The MCP servers."""
         ...
 
     @property
-    def door(self) -> HookDesk:
+    def door(self) -> WebhookAdmin:
         """The webhooks."""
         ...
 
@@ -196,7 +196,7 @@ class Engine(Protocol):
         ...
 
 
-class Desk(Protocol):
+class OperationContext(Protocol):
     """What a handler is given: the engine, and the list that it stands in."""
 
     engine: Engine
@@ -231,7 +231,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     help: str
-    run: Callable[[Desk, Caller, Any], Awaitable[Any]]
+    run: Callable[[OperationContext, Caller, Any], Awaitable[Any]]
     returns: Any
     arguments: type[Arguments] = Nothing
     text: Callable[[Any, float], str] = as_text

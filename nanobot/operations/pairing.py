@@ -8,7 +8,14 @@ from msgspec import Meta
 
 from nanobot.bus.pairing import PairingView
 from nanobot.messages import Role
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Limit, Operation
+from nanobot.operations.operation import (
+    Arguments,
+    Caller,
+    First,
+    Limit,
+    Operation,
+    OperationContext,
+)
 
 
 class _List(Arguments, frozen=True, kw_only=True):
@@ -31,18 +38,18 @@ class _Revoke(Arguments, frozen=True, kw_only=True):
     who: Annotated[First, Meta(description="Their id, or CHANNEL:ID.")]
 
 
-async def _pairings(operations: Desk, _: Caller, asked: _List) -> list[PairingView]:
+async def _pairings(operations: OperationContext, _: Caller, asked: _List) -> list[PairingView]:
     return await operations.engine.pairing.listed(state=asked.state, limit=asked.limit)
 
 
-async def _approve(operations: Desk, caller: Caller, asked: _Approve) -> PairingView:
+async def _approve(operations: OperationContext, caller: Caller, asked: _Approve) -> PairingView:
     engine = operations.engine
     found, chat = await engine.pairing.approve(asked.code, Role(asked.role), caller.by)
     engine.bus.owed(chat)
     return found
 
 
-async def _revoke(operations: Desk, caller: Caller, asked: _Revoke) -> PairingView:
+async def _revoke(operations: OperationContext, caller: Caller, asked: _Revoke) -> PairingView:
     return await operations.engine.pairing.revoke(asked.who, caller.by)
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from nanobot.bus.pairing import PairingView
-from nanobot.memory.port import Found, MemoryView
+from nanobot.memory.port import MemoryHit, MemoryView
 from nanobot.session.approvals import Approval
 from nanobot.session.states import RunState, as_people_see
 from nanobot.session.views import OutboxView, RunView, SessionView, ToolCallView
 from nanobot.triggers.cron.jobs import JobView, OccurrenceView
-from nanobot.triggers.webhooks.views import HookView
+from nanobot.triggers.webhooks.views import WebhookView
 from nanobot.workspace.skills import SkillView
 
 # What a list shows of each row; everything else is in its `show` and in JSON.
@@ -26,10 +26,10 @@ _SHOWN: dict[type, tuple[str, ...]] = {
     PairingView: ("who", "name", "state", "role", "code", "asked_at"),
     SkillView: ("name", "state", "source", "always", "description", "why"),
     JobView: ("id", "name", "state", "schedule", "zone", "next_at", "to", "text"),
-    HookView: ("name", "enabled", "style", "to", "url"),
+    WebhookView: ("name", "enabled", "style", "to", "url"),
     OccurrenceView: ("scheduled_at", "name", "status", "ended_at", "run_id", "error"),
     MemoryView: ("id", "text", "state", "kind", "scope", "updated_at"),
-    Found: ("id", "text", "created_at"),
+    MemoryHit: ("id", "text", "created_at"),
     ToolCallView: ("at", "name", "ok", "arguments", "text"),
 }
 _HEADINGS = {

@@ -10,7 +10,15 @@ from msgspec import Meta
 from nanobot.errors import NanobotError
 from nanobot.messages import Role
 from nanobot.operations.conversation import told
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Limit, Nothing, Operation
+from nanobot.operations.operation import (
+    Arguments,
+    Caller,
+    First,
+    Limit,
+    Nothing,
+    Operation,
+    OperationContext,
+)
 from nanobot.operations.sessions import page_text
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
@@ -58,26 +66,26 @@ class _Run(Arguments, frozen=True, kw_only=True):
     id: Annotated[First, Meta(description="The run.")]
 
 
-async def _runs(operations: Desk, _: Caller, asked: _ListRuns) -> list[RunView]:
+async def _runs(operations: OperationContext, _: Caller, asked: _ListRuns) -> list[RunView]:
     records, state = operations.engine.records, _BY_WORD.get(asked.state, asked.state)
     return await records.runs(
         session=asked.session, state=state, limit=asked.limit, kind=asked.kind
     )
 
 
-async def _run_of(operations: Desk, run_id: str) -> RunView:
+async def _run_of(operations: OperationContext, run_id: str) -> RunView:
     found = await operations.engine.records.run(run_id)
     if found is None:
         raise NanobotError(f"There is no run {run_id}; `runs list` shows those there are.")
     return found
 
 
-async def _show_run(operations: Desk, _: Caller, asked: _Run) -> RunPage:
+async def _show_run(operations: OperationContext, _: Caller, asked: _Run) -> RunPage:
     found = await _run_of(operations, asked.id)
     return RunPage(run=found, entries=await operations.engine.records.run_entries(asked.id))
 
 
-async def _cancel(operations: Desk, caller: Caller, asked: _Run) -> RunView:
+async def _cancel(operations: OperationContext, caller: Caller, asked: _Run) -> RunView:
     engine = operations.engine
     found = await _run_of(operations, asked.id)
     row = await engine.journal.session(found.session_key)
@@ -129,18 +137,18 @@ class _Owed(Arguments, frozen=True, kw_only=True):
     id: Annotated[int, Meta(ge=1, description="The message.")]
 
 
-async def _outbox(operations: Desk, _: Caller, asked: _ListOutbox) -> list[OutboxView]:
+async def _outbox(operations: OperationContext, _: Caller, asked: _ListOutbox) -> list[OutboxView]:
     return await operations.engine.records.outbox(state=asked.state, limit=asked.limit)
 
 
-async def _owed(operations: Desk, number: int) -> OutboxView:
+async def _owed(operations: OperationContext, number: int) -> OutboxView:
     found = await operations.engine.records.owed(number)
     if found is None:
         raise NanobotError(f"There is no message {number}; `outbox list` shows those there are.")
     return found
 
 
-async def _retry(operations: Desk, _: Caller, asked: _Owed) -> OutboxView:
+async def _retry(operations: OperationContext, _: Caller, asked: _Owed) -> OutboxView:
     engine = operations.engine
     address = await engine.records.retry(asked.id)
     found = await _owed(operations, asked.id)
@@ -150,7 +158,7 @@ async def _retry(operations: Desk, _: Caller, asked: _Owed) -> OutboxView:
     return found
 
 
-async def _drop(operations: Desk, _: Caller, asked: _Owed) -> OutboxView:
+async def _drop(operations: OperationContext, _: Caller, asked: _Owed) -> OutboxView:
     dropped = await operations.engine.records.drop(asked.id)
     found = await _owed(operations, asked.id)
     if not dropped:
@@ -173,7 +181,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any]
 
 
-async def _tools(operations: Desk, _: Caller, __: Nothing) -> list[ToolView]:
+async def _tools(operations: OperationContext, _: Caller, __: Nothing) -> list[ToolView]:
     return [
         ToolView(
             name=spec.name,
@@ -193,7 +201,7 @@ class _History(Arguments, frozen=True, kw_only=True):
     limit: Limit = 20
 
 
-async def _history(operations: Desk, _: Caller, asked: _History) -> list[ToolCallView]:
+async def _history(operations: OperationContext, _: Caller, asked: _History) -> list[ToolCallView]:
     calls = operations.engine.records.tool_calls
     return await calls(session=asked.session, name=asked.tool, limit=asked.limit)
 
@@ -203,7 +211,7 @@ class _Audit(Arguments, frozen=True, kw_only=True):
     head: Annotated[str, Meta(description="A head noted earlier: some log must contain it.")] = ""
 
 
-async def _audit(operations: Desk, _: Caller, asked: _Audit) -> list[AuditView]:
+async def _audit(operations: OperationContext, _: Caller, asked: _Audit) -> list[AuditView]:
     return await operations.engine.records.audit(asked.session, asked.head)
 
 

@@ -8,7 +8,15 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import NanobotError
-from nanobot.operations.operation import Arguments, Caller, Desk, First, HereFirst, Limit, Operation
+from nanobot.operations.operation import (
+    Arguments,
+    Caller,
+    First,
+    HereFirst,
+    Limit,
+    Operation,
+    OperationContext,
+)
 from nanobot.operations.rendering import as_text, cell
 from nanobot.session.views import EntryView, RunPage, SessionPage, SessionView
 
@@ -37,32 +45,36 @@ class _ExportSession(_Session, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=100_000, description="How many entries at most.")] = 100_000
 
 
-class Deleted(msgspec.Struct, frozen=True, kw_only=True):
+class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session that is gone, with how many entries it had."""
 
     key: str
     entries: int
 
 
-async def _sessions(operations: Desk, _: Caller, asked: _ListSessions) -> list[SessionView]:
+async def _sessions(
+    operations: OperationContext, _: Caller, asked: _ListSessions
+) -> list[SessionView]:
     return await operations.engine.records.sessions(limit=asked.limit, unread=asked.unread)
 
 
-async def _session_of(operations: Desk, key: str) -> SessionView:
+async def _session_of(operations: OperationContext, key: str) -> SessionView:
     found = await operations.engine.records.session(key)
     if found is None:
         raise NanobotError(f"There is no session {key}; `sessions list` shows those there are.")
     return found
 
 
-async def _show_session(operations: Desk, _: Caller, asked: _ShowSession) -> SessionPage:
+async def _show_session(
+    operations: OperationContext, _: Caller, asked: _ShowSession
+) -> SessionPage:
     found = await _session_of(operations, asked.key)
     after = max(found.entries - asked.limit, 0)
     entries = await operations.engine.records.entries(asked.key, after=after, limit=asked.limit)
     return SessionPage(session=found, entries=entries)
 
 
-async def _export(operations: Desk, _: Caller, asked: _ExportSession) -> SessionPage:
+async def _export(operations: OperationContext, _: Caller, asked: _ExportSession) -> SessionPage:
     found = await _session_of(operations, asked.key)
     read = operations.engine.records.entries
     return SessionPage(
@@ -70,15 +82,15 @@ async def _export(operations: Desk, _: Caller, asked: _ExportSession) -> Session
     )
 
 
-async def _read(operations: Desk, _: Caller, asked: _Session) -> SessionView:
+async def _read(operations: OperationContext, _: Caller, asked: _Session) -> SessionView:
     await operations.engine.records.mark_read(asked.key)
     return await _session_of(operations, asked.key)
 
 
-async def _delete(operations: Desk, _: Caller, asked: _DeleteSession) -> Deleted:
+async def _delete(operations: OperationContext, _: Caller, asked: _DeleteSession) -> DeletedSession:
     await _session_of(operations, asked.key)
     count = await operations.engine.records.delete(asked.key)
-    return Deleted(key=asked.key, entries=count)
+    return DeletedSession(key=asked.key, entries=count)
 
 
 def page_text(page: SessionPage | RunPage, now: float) -> str:
@@ -133,7 +145,7 @@ SESSIONS: tuple[Operation, ...] = (
         help="removes a conversation for good",
         run=_delete,
         arguments=_DeleteSession,
-        returns=Deleted,
+        returns=DeletedSession,
         confirm="This removes the conversation with its whole log. Go on?",
     ),
     Operation(

@@ -8,7 +8,14 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.messages import Role
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Nothing, Operation
+from nanobot.operations.operation import (
+    Arguments,
+    Caller,
+    First,
+    Nothing,
+    Operation,
+    OperationContext,
+)
 from nanobot.operations.rendering import as_text
 from nanobot.workspace.skills import SkillView
 
@@ -22,17 +29,17 @@ class _Add(Arguments, frozen=True, kw_only=True):
     replace: Annotated[bool, Meta(description="Put it in the place of one of its name.")] = False
 
 
-async def _skills(operations: Desk, _: Caller, __: Nothing) -> list[SkillView]:
+async def _skills(operations: OperationContext, _: Caller, __: Nothing) -> list[SkillView]:
     skills = operations.engine.skills
     return [skills.view(one) for one in skills.all()]
 
 
-async def _show(operations: Desk, _: Caller, asked: _Show) -> SkillView:
+async def _show(operations: OperationContext, _: Caller, asked: _Show) -> SkillView:
     skills = operations.engine.skills
     return skills.view(skills.named(asked.name), page=True)
 
 
-async def _add(operations: Desk, _: Caller, asked: _Add) -> SkillView:
+async def _add(operations: OperationContext, _: Caller, asked: _Add) -> SkillView:
     skills = operations.engine.skills
     return skills.view(skills.add(asked.path, replace=asked.replace))
 

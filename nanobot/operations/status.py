@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Role
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Here, Operation
+from nanobot.operations.operation import Arguments, Caller, First, Here, Operation, OperationContext
 from nanobot.session.states import RunState, as_people_see
 
 
@@ -40,7 +40,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     dead: int
 
 
-async def _status(operations: Desk, caller: Caller, asked: _InSession) -> Status:
+async def _status(operations: OperationContext, caller: Caller, asked: _InSession) -> Status:
     engine = operations.engine
     row = await engine.journal.session(asked.session)
     facts, counts = engine.facts(), await engine.records.counts()
@@ -98,7 +98,7 @@ def _status_text(status: Status, _: float) -> str:
     return "\n".join(lines)
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True):
+class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The model that answers in a session; `changed` by this call."""
 
     session_key: str
@@ -111,21 +111,21 @@ class _ChangeModel(Arguments, frozen=True, kw_only=True):
     session: Here = ""
 
 
-async def _model(operations: Desk, caller: Caller, asked: _ChangeModel) -> Model:
+async def _model(operations: OperationContext, caller: Caller, asked: _ChangeModel) -> ModelStatus:
     engine = operations.engine
     row = await engine.journal.session(asked.session)
     if not asked.name:
         profile = await engine.describe_model(row.model if row else None)
-        return Model(session_key=asked.session, model=profile.label, changed=False)
+        return ModelStatus(session_key=asked.session, model=profile.label, changed=False)
     if caller.role is not Role.OWNER:
         raise UsageError("Only owners change the model.")
     label = None if asked.name == "default" else asked.name
     profile = await engine.describe_model(label)
     await engine.journal.set_model(asked.session, label)
-    return Model(session_key=asked.session, model=profile.label, changed=True)
+    return ModelStatus(session_key=asked.session, model=profile.label, changed=True)
 
 
-def _model_text(model: Model, _: float) -> str:
+def _model_text(model: ModelStatus, _: float) -> str:
     if model.changed:
         return f"From the next model call on, {model.model} answers in this session."
     return (
@@ -149,7 +149,7 @@ STANDING: tuple[Operation, ...] = (
         help="shows or changes the model",
         run=_model,
         arguments=_ChangeModel,
-        returns=Model,
+        returns=ModelStatus,
         text=_model_text,
         role=Role.MEMBER,
         command="sessions model",

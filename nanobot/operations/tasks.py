@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import NanobotError
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Operation
+from nanobot.operations.operation import Arguments, Caller, First, Operation, OperationContext
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.session.views import RunView
@@ -19,7 +19,9 @@ class _Run(Arguments, frozen=True, kw_only=True):
     id: Annotated[First, Meta(description="The run.")]
 
 
-async def cancel_children(operations: Desk, session: str, sender_id: str | None, by: str) -> int:
+async def cancel_children(
+    operations: OperationContext, session: str, sender_id: str | None, by: str
+) -> int:
     """End the background runs that a session (or one person there) started; returns how many."""
     engine, count = operations.engine, 0
     for run_id in await engine.tasks.children(session, sender_id):
@@ -33,7 +35,7 @@ async def cancel_children(operations: Desk, session: str, sender_id: str | None,
     return count
 
 
-async def _again(operations: Desk, caller: Caller, asked: _Run) -> RunView:
+async def _again(operations: OperationContext, caller: Caller, asked: _Run) -> RunView:
     engine = operations.engine
     found = await engine.records.run(asked.id)
     if found is None:

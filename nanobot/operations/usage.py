@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from nanobot.agent.budgets import Left, Level, Spender, money, shown
+from nanobot.agent.budgets import Account, Level, LimitStatus, money, shown
 from nanobot.errors import NanobotError
 from nanobot.messages import Role
-from nanobot.operations.operation import Arguments, Caller, Desk, Operation
-from nanobot.session.usage import Row
+from nanobot.operations.operation import Arguments, Caller, Operation, OperationContext
+from nanobot.session.usage import UsageRow
 
 _SHOWN = 50
 
@@ -24,18 +24,18 @@ class _Usage(Arguments, frozen=True, kw_only=True):
     days: Annotated[int, Meta(ge=1, le=3660, description="How many days, with this one.")] = 1
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was spent since a day, and how the limits of this day stand until it ends. `who`: only
     theirs; empty: everybody's."""
 
     since: str
     until: str
     who: str
-    rows: list[Row]
-    limits: list[Left]
+    rows: list[UsageRow]
+    limits: list[LimitStatus]
 
 
-async def _usage(operations: Desk, caller: Caller, asked: _Usage) -> Report:
+async def _usage(operations: OperationContext, caller: Caller, asked: _Usage) -> UsageReport:
     engine = operations.engine
     budgets, now = engine.budgets, engine.now()
     period, since = budgets.period(now), budgets.since(now, asked.days)
@@ -44,10 +44,10 @@ async def _usage(operations: Desk, caller: Caller, asked: _Usage) -> Report:
     chat = "" if address is None else f"{address.channel}:{address.chat_id}"
     who: dict[Level, str] = {} if caller.role is Role.OWNER else {"person": person}
     model = await _model(operations, caller) if budgets.daily else ""
-    account = Spender(person=person, chat=chat, job="", model=model)
+    account = Account(person=person, chat=chat, job="", model=model)
     used = await engine.spending.standing(period.day, account)
     limits = [
-        Left(
+        LimitStatus(
             level=limit.level,
             name=limit.name,
             measure=limit.measure,
@@ -59,12 +59,12 @@ async def _usage(operations: Desk, caller: Caller, asked: _Usage) -> Report:
     ]
     by = "day" if who else asked.by
     rows = await engine.spending.rows(by, since, who)
-    return Report(
+    return UsageReport(
         since=since, until=period.until, who=who.get("person", ""), rows=rows, limits=limits
     )
 
 
-async def _model(operations: Desk, caller: Caller) -> str:
+async def _model(operations: OperationContext, caller: Caller) -> str:
     """Whom the caller talks to, as far as that can be told."""
     engine = operations.engine
     row = await engine.journal.session(caller.session_key)
@@ -74,14 +74,14 @@ async def _model(operations: Desk, caller: Caller) -> str:
         return ""
 
 
-def line(row: Row) -> str:
+def line(row: UsageRow) -> str:
     """What was used, in a line."""
     requests = shown("requests", row.requests)
     tokens = f"{row.tokens_in:,} tokens in, {row.tokens_out:,} out"
     return f"{requests}, {tokens}, {_cost(row)}"
 
 
-def _cost(row: Row) -> str:
+def _cost(row: UsageRow) -> str:
     if row.unpriced == 0:
         return money(row.cost)
     if row.unpriced >= row.requests or not row.cost:
@@ -89,7 +89,7 @@ def _cost(row: Row) -> str:
     return f"{money(row.cost)} and {shown('requests', row.unpriced)} at an unknown price"
 
 
-def _text(report: Report, _: float) -> str:
+def _text(report: UsageReport, _: float) -> str:
     whose = "You used" if report.who else "Used"
     lines = [f"{whose} since {report.since}:"]
     lines += [f"- {row.name or 'all'}: {line(row)}" for row in report.rows[:_SHOWN]] or [
@@ -103,7 +103,7 @@ def _text(report: Report, _: float) -> str:
     return "\n".join(lines)
 
 
-def _left(one: Left) -> str:
+def _left(one: LimitStatus) -> str:
     whose = {"all": "for all together", "person": "for you", "chat": "for this chat"}
     named = whose.get(one.level, f"for {one.name}")
     left, limit = f"{one.left:,.0f}", shown(one.measure, one.limit)
@@ -118,7 +118,7 @@ SPENDING: tuple[Operation, ...] = (
         help="shows what was used, and what is left",
         run=_usage,
         arguments=_Usage,
-        returns=Report,
+        returns=UsageReport,
         text=_text,
         role=Role.MEMBER,
     ),

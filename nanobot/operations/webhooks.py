@@ -7,8 +7,15 @@ from typing import Annotated
 from msgspec import Meta
 
 from nanobot.errors import NanobotError
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Nothing, Operation
-from nanobot.triggers.webhooks.views import HookTried, HookView
+from nanobot.operations.operation import (
+    Arguments,
+    Caller,
+    First,
+    Nothing,
+    Operation,
+    OperationContext,
+)
+from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 
 class _Test(Arguments, frozen=True, kw_only=True):
@@ -17,18 +24,18 @@ class _Test(Arguments, frozen=True, kw_only=True):
     event: Annotated[str, Meta(description="The kind of event, as in issues.opened.")] = ""
 
 
-async def _list(operations: Desk, _: Caller, __: Nothing) -> list[HookView]:
+async def _list(operations: OperationContext, _: Caller, __: Nothing) -> list[WebhookView]:
     return operations.engine.door.views()
 
 
-async def _test(operations: Desk, _: Caller, asked: _Test) -> HookTried:
+async def _test(operations: OperationContext, _: Caller, asked: _Test) -> WebhookTest:
     tried = await operations.engine.door.deliver(asked.name, asked.text, asked.event)
     if tried.status >= 300:
         raise NanobotError(f"{tried.url} answered {tried.status}: {tried.answer[:500]}")
     return tried
 
 
-def _told(tried: HookTried, _: float) -> str:
+def _told(tried: WebhookTest, _: float) -> str:
     return f"{tried.url} answered {tried.status}: {tried.answer}"
 
 
@@ -37,14 +44,14 @@ HOOKS: tuple[Operation, ...] = (
         name="hooks list",
         help="lists the webhooks, and where their senders deliver",
         run=_list,
-        returns=list[HookView],
+        returns=list[WebhookView],
     ),
     Operation(
         name="hooks test",
         help="delivers a signed example to a webhook, which acts upon it",
         run=_test,
         arguments=_Test,
-        returns=HookTried,
+        returns=WebhookTest,
         text=_told,
     ),
 )

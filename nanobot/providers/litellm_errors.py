@@ -18,7 +18,7 @@ import msgspec
 
 from nanobot.errors import ModelMissing
 from nanobot.providers.openai_errors import (
-    Failure,
+    ProviderFailure,
     Speaker,
     failure_in_stream,
     failure_of_connection,
@@ -42,7 +42,7 @@ _UNREADABLE = frozenset({"JSONDecodeError", "ValidationError", "TypeError", "Key
 _SILENT = frozenset({"TimeoutException", "APITimeoutError", "TimeoutError"})
 
 
-def failure_of(speaker: Speaker, problem: BaseException, now: float) -> Failure:
+def failure_of(speaker: Speaker, problem: BaseException, now: float) -> ProviderFailure:
     """What an exception out of a call means. `now` is unix seconds, for dates in headers."""
     chain = list(_chain(problem))
     kinds = {kind.__name__ for link in chain for kind in type(link).__mro__}
@@ -59,7 +59,7 @@ def failure_of(speaker: Speaker, problem: BaseException, now: float) -> Failure:
 
 def _unanswered(
     speaker: Speaker, chain: list[BaseException], kinds: set[str], text: str
-) -> Failure:
+) -> ProviderFailure:
     """No HTTP status refused the call: the connection, or what came over it."""
     if kinds & _CONNECTION:
         return failure_of_connection(speaker, _plain(str(chain[-1])) or "the connection broke")
@@ -133,7 +133,7 @@ def _plain(text: str) -> str:
     return text
 
 
-def _missing(speaker: Speaker, problem: ImportError) -> Failure:
+def _missing(speaker: Speaker, problem: ImportError) -> ProviderFailure:
     words: Any = speaker.clean(str(problem))
     message = f"{speaker.provider} needs another Python package: {words}"
-    return Failure(ModelMissing(message), again=False, why="a package is missing")
+    return ProviderFailure(ModelMissing(message), again=False, why="a package is missing")

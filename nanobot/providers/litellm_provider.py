@@ -34,7 +34,7 @@ from nanobot.providers.capabilities import profile_for
 from nanobot.providers.litellm_errors import failure_of
 from nanobot.providers.litellm_names import litellm_name
 from nanobot.providers.openai_errors import (
-    Failure,
+    ProviderFailure,
     Speaker,
     failure_of_connection,
     failure_of_protocol,
@@ -105,7 +105,7 @@ class LiteLLMProvider(LLMProvider):
         def attempt() -> AsyncGenerator[Delta]:
             return self._attempt(provider, request)
 
-        def learn(failure: Failure) -> bool:
+        def learn(failure: ProviderFailure) -> bool:
             return self._learn(request, failure)
 
         return with_retries(attempt, self._policy, self._clock, learn)
@@ -253,7 +253,7 @@ class LiteLLMProvider(LLMProvider):
     def _quirks_of(self, model: str) -> Quirks:
         return self._quirks.get(model, Quirks())
 
-    def _learn(self, request: ModelRequest, failure: Failure) -> bool:
+    def _learn(self, request: ModelRequest, failure: ProviderFailure) -> bool:
         quirks = self._quirks_of(request.model)
         found = learned(quirks, failure.status, str(failure.error), tools=bool(request.tools))
         self._quirks[request.model] = found

@@ -87,7 +87,7 @@ _LOCAL: tuple[tuple[str, str], ...] = (
 _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ModelChoice(msgspec.Struct, frozen=True):
     """The model that answers. `why` is one line for the person; `client` is how it is reached:
     lean, litellm, embedded, or a provider of another package."""
 
@@ -108,7 +108,7 @@ async def choose(
     providers: Mapping[str, ProviderSettings],
     environ: Mapping[str, str],
     probe: Probe | None = None,
-) -> Choice:
+) -> ModelChoice:
     """The model to use for `agent.model`.
 
     "provider/model" and "embedded" are taken literally. "auto" is the first of: a provider of
@@ -175,7 +175,7 @@ class _Listing(msgspec.Struct):
 
 def _explicit(
     name: str, model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
-) -> Choice:
+) -> ModelChoice:
     settings = providers.get(name)
     if settings is None:
         if name not in KNOWN_PROVIDERS and name not in REACHED:
@@ -187,15 +187,15 @@ def _explicit(
 
 def _reach(
     name: str, model: str, settings: ProviderSettings, environ: Mapping[str, str], why: str
-) -> Choice:
+) -> ModelChoice:
     known = KNOWN_PROVIDERS.get(name)
     api_key = settings.api_key or (_key_of(known, environ)[1] if known else "")
     if settings.client == "litellm" or (settings.client == "auto" and _foreign(name, settings)):
         # Keys, regions and addresses that are not configured litellm finds in the environment.
-        return Choice(name, model, settings.api_base, api_key, why, "litellm")
+        return ModelChoice(name, model, settings.api_base, api_key, why, "litellm")
     api_base = settings.api_base or (known.api_base if known else "")
     if settings.client not in CLIENTS:
-        return Choice(name, model, api_base, api_key, why, settings.client)
+        return ModelChoice(name, model, api_base, api_key, why, settings.client)
     if not api_base:
         raise ConfigError(
             f"providers.{name}.api_base is missing: set it to the address of an "
@@ -207,7 +207,7 @@ def _reach(
         raise ConfigError(
             f"{name} needs a key: set providers.{name}.api_key, or export {variable}."
         )
-    return Choice(name, model, api_base, api_key, why)
+    return ModelChoice(name, model, api_base, api_key, why)
 
 
 def _foreign(name: str, settings: ProviderSettings) -> bool:
@@ -217,7 +217,7 @@ def _foreign(name: str, settings: ProviderSettings) -> bool:
 
 def _bare(
     model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
-) -> Choice:
+) -> ModelChoice:
     """A model without its provider: clear only if one provider is configured."""
     if len(providers) == 1:
         return _explicit(next(iter(providers)), model, providers, environ)
@@ -233,7 +233,7 @@ def _bare(
 
 async def _configured(
     providers: Mapping[str, ProviderSettings], environ: Mapping[str, str], probe: Probe
-) -> Choice | None:
+) -> ModelChoice | None:
     nameless = ""
     for name, settings in providers.items():
         known = KNOWN_PROVIDERS.get(name)
@@ -258,7 +258,7 @@ async def _configured(
 
 def _from_environment(
     providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
-) -> Choice | None:
+) -> ModelChoice | None:
     for name, known in KNOWN_PROVIDERS.items():
         variable, key = _key_of(known, environ)
         if key:
@@ -269,13 +269,13 @@ def _from_environment(
     return None
 
 
-async def _local(probe: Probe) -> Choice | None:
+async def _local(probe: Probe) -> ModelChoice | None:
     async with asyncio.TaskGroup() as group:
         asked = [(name, group.create_task(probe(url))) for name, url in _LOCAL]
     for name, task in asked:
         if model := _for_chat(task.result()):
             why = f"{name}/{model} answers (found running here); {_TO_CHANGE}"
-            return Choice(name, model, KNOWN_PROVIDERS[name].api_base, "", why)
+            return ModelChoice(name, model, KNOWN_PROVIDERS[name].api_base, "", why)
     return None
 
 
@@ -287,12 +287,12 @@ def _for_chat(names: tuple[str, ...] | None) -> str:
     return ""
 
 
-def _embedded(model: str, because: str) -> Choice:
+def _embedded(model: str, because: str) -> ModelChoice:
     why = (
         f"the embedded model {model} answers ({because}): it is small, it only chats; "
         'for more set OPENAI_API_KEY or another key, or agent.model = "provider/model"'
     )
-    return Choice(EMBEDDED, model, "", "", why, "embedded")
+    return ModelChoice(EMBEDDED, model, "", "", why, "embedded")
 
 
 _TO_CHANGE = 'to change it set agent.model = "provider/model"'

@@ -47,7 +47,7 @@ def bundled_table() -> Path | None:
     return None
 
 
-class Catalogue:
+class ModelTable:
     """The table, once `load` is through; until then, and without it, only the configuration."""
 
     def __init__(

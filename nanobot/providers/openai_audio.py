@@ -12,7 +12,7 @@ import msgspec
 
 from nanobot.ports import Clock
 from nanobot.providers.openai_errors import Speaker
-from nanobot.providers.openai_once import Once, ask_once
+from nanobot.providers.openai_once import SingleRequest, ask_once
 from nanobot.providers.retrying import CallPolicy
 
 _MAX_BYTES = 4_000_000
@@ -51,7 +51,7 @@ async def transcribe(
     """What is said in it. Three attempts where another may help; raises the ModelError of the
     last."""
     boundary = secrets.token_hex(16)
-    call = Once(
+    call = SingleRequest(
         path="audio/transcriptions",
         headers=headers | {"content-type": f"multipart/form-data; boundary={boundary}"},
         body=form(recording, speaker.model, boundary),

@@ -25,14 +25,14 @@ from nanobot.providers.capabilities import profile_for
 from nanobot.providers.openai_audio import Recording, transcribe
 from nanobot.providers.openai_embeddings import embed
 from nanobot.providers.openai_errors import (
-    Failure,
+    ProviderFailure,
     Speaker,
     failure_in_stream,
     failure_of_connection,
     failure_of_protocol,
     failure_of_status,
 )
-from nanobot.providers.openai_http import Line, may_pass, words
+from nanobot.providers.openai_http import EndpointClient, may_pass, words
 from nanobot.providers.openai_request import Quirks, encode_request, learned
 from nanobot.providers.openai_stream import AnswerReader, StreamError
 from nanobot.providers.retrying import AttemptFailed, CallPolicy, with_retries
@@ -88,7 +88,7 @@ class OpenAICompatProvider(LLMProvider):
         def attempt() -> AsyncGenerator[Delta]:
             return self._attempt(request)
 
-        def learn(failure: Failure) -> bool:
+        def learn(failure: ProviderFailure) -> bool:
             return self._learn(request, failure)
 
         return with_retries(attempt, self._policy, self._clock, learn)
@@ -110,9 +110,9 @@ class OpenAICompatProvider(LLMProvider):
         """End every connection."""
         await self._line.close()
 
-    def _line_to(self, path: str) -> Line:
+    def _line_to(self, path: str) -> EndpointClient:
         headers = _headers(self.api_base, self._api_key)
-        return Line(f"{self.api_base}/{path}", headers, self._policy.connect_seconds)
+        return EndpointClient(f"{self.api_base}/{path}", headers, self._policy.connect_seconds)
 
     async def _attempt(self, request: ModelRequest) -> AsyncGenerator[Delta]:
         speaker = Speaker(self.name, request.model, self.api_base, self._api_key)
@@ -176,7 +176,9 @@ class OpenAICompatProvider(LLMProvider):
         async with asyncio.timeout(self._policy.first_byte_seconds):
             return await self._line.post(body)
 
-    async def _status_failure(self, speaker: Speaker, response: aiohttp.ClientResponse) -> Failure:
+    async def _status_failure(
+        self, speaker: Speaker, response: aiohttp.ClientResponse
+    ) -> ProviderFailure:
         body = b""
         with suppress(aiohttp.ClientError, OSError):  # the status speaks for itself
             async with asyncio.timeout(self._policy.stall_seconds):
@@ -189,7 +191,7 @@ class OpenAICompatProvider(LLMProvider):
     def _quirks_of(self, model: str) -> Quirks:
         return self._quirks.get(model, self._first_quirks)
 
-    def _learn(self, request: ModelRequest, failure: Failure) -> bool:
+    def _learn(self, request: ModelRequest, failure: ProviderFailure) -> bool:
         """Whether the endpoint named a parameter it refuses, for the first time."""
         quirks = self._quirks_of(request.model)
         found = learned(quirks, failure.status, str(failure.error), tools=bool(request.tools))
@@ -210,7 +212,7 @@ def _headers(api_base: str, api_key: str) -> dict[str, str]:
     return headers
 
 
-def _endless(speaker: Speaker, limit: int) -> Failure:
+def _endless(speaker: Speaker, limit: int) -> ProviderFailure:
     failure = failure_of_protocol(speaker, f"more than {limit} bytes and still no end")
     return msgspec.structs.replace(failure, again=False)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from nanobot.ports import Clock
 from nanobot.providers.openai_errors import Speaker, failure_of_protocol
-from nanobot.providers.openai_once import Once, ask_once
+from nanobot.providers.openai_once import SingleRequest, ask_once
 from nanobot.providers.retrying import CallPolicy
 
 _MAX_BYTES = 64_000_000
@@ -36,7 +36,7 @@ async def embed(
     """A vector for each text. Three attempts where another may help; raises the ModelError of the
     last."""
     asked = {"model": speaker.model, "input": list(texts), "encoding_format": "float"}
-    call = Once(
+    call = SingleRequest(
         path="embeddings",
         headers=headers,
         body=msgspec.json.encode(asked),

@@ -50,7 +50,7 @@ _STATUS_BY_WORD = (
 )
 
 
-class Failure(msgspec.Struct, frozen=True):
+class ProviderFailure(msgspec.Struct, frozen=True):
     """One failed attempt. `again`: asking again may help; `retry_after` is in seconds if said.
 
     `status` is the HTTP status, 0 if there was none.
@@ -81,7 +81,7 @@ class Speaker(msgspec.Struct, frozen=True):
 
 def failure_of_status(
     speaker: Speaker, status: int, headers: Mapping[str, str], body: bytes, now: float
-) -> Failure:
+) -> ProviderFailure:
     """What an HTTP answer other than 2xx means. `now` is unix seconds, for dates in headers."""
     text = body.decode("utf-8", "replace")
     wait = retry_after(headers, now)
@@ -90,35 +90,37 @@ def failure_of_status(
     return _judge(speaker, status, text, wait)
 
 
-def failure_in_stream(speaker: Speaker, error: Any) -> Failure:
+def failure_in_stream(speaker: Speaker, error: Any) -> ProviderFailure:
     """What an error object inside an answer that began with 200 means."""
     text = error if isinstance(error, str) else msgspec.json.encode(error).decode()
     return _judge(speaker, _status_in(error, text), text, None)
 
 
-def failure_of_protocol(speaker: Speaker, problem: str) -> Failure:
+def failure_of_protocol(speaker: Speaker, problem: str) -> ProviderFailure:
     """The answer was neither an answer nor an error."""
     message = (
         f"{speaker.provider} sent something that is not a chat completion: "
         f"{speaker.clean(problem)}. Check providers.{speaker.provider}.api_base "
         f"({speaker.api_base})."
     )
-    return Failure(ModelProtocolError(message), again=True, why="the answer could not be read")
+    return ProviderFailure(
+        ModelProtocolError(message), again=True, why="the answer could not be read"
+    )
 
 
-def failure_of_connection(speaker: Speaker, problem: str, *, again: bool = True) -> Failure:
+def failure_of_connection(speaker: Speaker, problem: str, *, again: bool = True) -> ProviderFailure:
     """No connection, a broken one, or silence for too long."""
     message = (
         f"{speaker.provider} did not answer at {speaker.api_base}: {speaker.clean(problem)}. "
         f"Check the network and providers.{speaker.provider}.api_base."
     )
-    return Failure(ModelUnreachable(message), again=again, why=speaker.clean(problem))
+    return ProviderFailure(ModelUnreachable(message), again=again, why=speaker.clean(problem))
 
 
-def failure_of_overflow(speaker: Speaker, said: str) -> Failure:
+def failure_of_overflow(speaker: Speaker, said: str) -> ProviderFailure:
     """The prompt is too long, in the endpoint's words."""
     message = f"The prompt does not fit {speaker.model}: {speaker.clean(own_words(said))}"
-    return Failure(ContextOverflow(message), again=False, why="the prompt is too long")
+    return ProviderFailure(ContextOverflow(message), again=False, why="the prompt is too long")
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
@@ -142,7 +144,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     return None
 
 
-def _judge(speaker: Speaker, status: int, text: str, wait: float | None) -> Failure:
+def _judge(speaker: Speaker, status: int, text: str, wait: float | None) -> ProviderFailure:
     said = _say(speaker, status, text)
     if _OVERFLOW.search(text) or status == 413:
         return failure_of_overflow(speaker, said)
@@ -152,14 +154,14 @@ def _judge(speaker: Speaker, status: int, text: str, wait: float | None) -> Fail
             status,
         )
     if status == 429:
-        return Failure(
+        return ProviderFailure(
             ModelRateLimited(f"{said} Wait, or set agent.model to another model.", wait),
             again=True,
             why=f"{speaker.provider} asks to slow down (429)",
             retry_after=wait,
         )
     if status in _TRANSIENT or (status >= 500 and status != 501):
-        return Failure(
+        return ProviderFailure(
             ModelUnreachable(f"{said} The trouble is on their side: try again later."),
             again=True,
             why=f"{speaker.provider} answered {status}",
@@ -168,8 +170,8 @@ def _judge(speaker: Speaker, status: int, text: str, wait: float | None) -> Fail
     return _refused(f"{said} {_remedy(speaker, status)}", status)
 
 
-def _refused(message: str, status: int) -> Failure:
-    return Failure(ModelRefused(message), again=False, why="refused", status=status)
+def _refused(message: str, status: int) -> ProviderFailure:
+    return ProviderFailure(ModelRefused(message), again=False, why="refused", status=status)
 
 
 def _say(speaker: Speaker, status: int, text: str) -> str:

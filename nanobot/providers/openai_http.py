@@ -19,7 +19,7 @@ _PIECE = 1_000_000
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
 
 
-class Line:
+class EndpointClient:
     """Requests to one address. Opened at the first of them, in the running loop.
 
     Redirects are not followed, so credentials go nowhere else; no cookie is kept. aiohttp repeats

@@ -11,13 +11,13 @@ import msgspec
 
 from nanobot.ports import Clock
 from nanobot.providers.openai_errors import (
-    Failure,
+    ProviderFailure,
     Speaker,
     failure_of_connection,
     failure_of_protocol,
     failure_of_status,
 )
-from nanobot.providers.openai_http import Line, may_pass, words
+from nanobot.providers.openai_http import EndpointClient, may_pass, words
 from nanobot.providers.retrying import CallPolicy
 
 _ATTEMPTS = 3
@@ -25,7 +25,7 @@ _ATTEMPTS = 3
 T = TypeVar("T")
 
 
-class Once(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+class SingleRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One call: where below the endpoint's address, with which headers and body, what its answer
     is, and how long that may be, in bytes."""
 
@@ -36,15 +36,15 @@ class Once(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     max_bytes: int
 
 
-async def ask_once(call: Once[T], speaker: Speaker, policy: CallPolicy, clock: Clock) -> T:
+async def ask_once(call: SingleRequest[T], speaker: Speaker, policy: CallPolicy, clock: Clock) -> T:
     """The answer. Three attempts where another may help; raises the ModelError of the last."""
     headers = call.headers | {"accept": "application/json"}
-    line = Line(f"{speaker.api_base}/{call.path}", headers, policy.connect_seconds)
+    line = EndpointClient(f"{speaker.api_base}/{call.path}", headers, policy.connect_seconds)
     try:
         failed = 0
         while True:
             answer = await _attempt(line, call, speaker, policy, clock)
-            if not isinstance(answer, Failure):
+            if not isinstance(answer, ProviderFailure):
                 return answer
             failed += 1
             if failed == _ATTEMPTS or not answer.again:
@@ -55,8 +55,8 @@ async def ask_once(call: Once[T], speaker: Speaker, policy: CallPolicy, clock: C
 
 
 async def _attempt(
-    line: Line, call: Once[T], speaker: Speaker, policy: CallPolicy, clock: Clock
-) -> T | Failure:
+    line: EndpointClient, call: SingleRequest[T], speaker: Speaker, policy: CallPolicy, clock: Clock
+) -> T | ProviderFailure:
     try:
         async with asyncio.timeout(policy.first_byte_seconds):
             response = await line.post(call.body)

@@ -14,7 +14,7 @@ from nanobot.errors import (
     ModelUnreachable,
     PluginBroken,
 )
-from nanobot.plugins import PROVIDERS, Found, Plugins
+from nanobot.plugins import PROVIDERS, LoadedPlugin, Plugins
 from nanobot.providers.base import (
     Completion,
     Delta,
@@ -25,12 +25,12 @@ from nanobot.providers.base import (
     Retrying,
     TextDelta,
 )
-from nanobot.providers.model_choice import Choice
+from nanobot.providers.model_choice import ModelChoice
 
 _METHODS = ("profile", "chat_stream", "chat", "close")
 
 
-def open_provider(choice: Choice, settings: ProviderSettings, plugins: Plugins) -> LLMProvider:
+def open_provider(choice: ModelChoice, settings: ProviderSettings, plugins: Plugins) -> LLMProvider:
     """The provider that a package gives for a choice whose `client` is none of ours: its entry
     point is called with the table's name and the table's keys, `api_key` and `api_base` as found.
 
@@ -43,7 +43,7 @@ def open_provider(choice: Choice, settings: ProviderSettings, plugins: Plugins) 
     keys = {"api_key": choice.api_key, "api_base": choice.api_base, **settings.settings}
     refused: list[ConfigError] = []
 
-    def use(found: Found[Any]) -> LLMProvider | None:
+    def use(found: LoadedPlugin[Any]) -> LLMProvider | None:
         try:
             return _whole(found.what(name, keys))
         except ConfigError as error:
@@ -68,7 +68,7 @@ def unknown(name: str, client: str, plugins: Plugins) -> str:
 def survey(plugins: Plugins) -> None:
     """Load every one of them, so that `plugins` knows which are broken; none is opened."""
 
-    def use(found: Found[Any]) -> None:
+    def use(found: LoadedPlugin[Any]) -> None:
         if not callable(found.what):
             kind = type(found.what).__name__
             raise PluginBroken(f"it gives a {kind}, not a function that opens a provider")

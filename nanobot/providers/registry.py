@@ -22,12 +22,12 @@ from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.model_choice import (
     EMBEDDED,
     KNOWN_PROVIDERS,
-    Choice,
+    ModelChoice,
     Probe,
     choose,
     is_loopback,
 )
-from nanobot.providers.model_table import Catalogue
+from nanobot.providers.model_table import ModelTable
 from nanobot.providers.plugins import open_provider
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _AT_HOME = frozenset({"ollama", "lmstudio", "llamacpp", "vllm"})
 """What serves models of one's own; nobody is paid for them."""
 
 
-class Roster:
+class ProviderRegistry:
     """Makes each provider once, at first need. See agent.asking.Models. `plugins` is what other
     packages bring."""
 
@@ -59,12 +59,12 @@ class Roster:
         self._probe = probe
         self.plugins = Plugins()
         self._providers: dict[str, LLMProvider] = {}
-        self._choices: dict[str, Choice] = {}
+        self._choices: dict[str, ModelChoice] = {}
         self._choosing = asyncio.Lock()
-        self._catalogue = Catalogue(providers)
+        self._catalogue = ModelTable(providers)
         self._prices: dict[str, Price | None] = {}
 
-    async def choice(self, label: str | None = None) -> Choice:
+    async def choice(self, label: str | None = None) -> ModelChoice:
         """Which model a label (None: the configuration) stands for; `why` is a line for people.
 
         Raises ConfigError naming the key and the remedy.
@@ -98,7 +98,7 @@ class Roster:
         profile = provider.profile(choice.model)
         return provider, replace(profile, price=profile.price if price is None else price)
 
-    def _make(self, choice: Choice) -> LLMProvider:
+    def _make(self, choice: ModelChoice) -> LLMProvider:
         if choice.client == "embedded" or choice.provider_name == EMBEDDED:
             return EmbeddedProvider(
                 self._home,
@@ -134,13 +134,13 @@ class Roster:
         Raises ConfigError."""
         return await self._price_of(await self.choice(label))
 
-    async def _price_of(self, choice: Choice) -> Price | None:
+    async def _price_of(self, choice: ModelChoice) -> Price | None:
         name = f"{choice.provider_name}/{choice.model}"
         if name not in self._prices:
             self._prices[name] = await self._find_price(choice)
         return self._prices[name]
 
-    async def _find_price(self, choice: Choice) -> Price | None:
+    async def _find_price(self, choice: ModelChoice) -> Price | None:
         provider, model = choice.provider_name, choice.model
         if choice.client == "embedded" or provider == EMBEDDED:
             return _FREE
@@ -184,9 +184,9 @@ class Roster:
             'name another, such as "openai/text-embedding-3-small", or "local"'
         )
 
-    def scribe(self, label: str) -> Scribe | None:
+    def scribe(self, label: str) -> ProviderTranscriber | None:
         """Who transcribes with the model of that label; nobody if it is empty."""
-        return Scribe(self, label) if label else None
+        return ProviderTranscriber(self, label) if label else None
 
     async def warm_up(self) -> None:
         """Choose the default model, and have ready what it needs; off anybody's path.
@@ -209,10 +209,10 @@ class Roster:
         self._providers.clear()
 
 
-class Scribe:
+class ProviderTranscriber:
     """Writes down what is said, with one model; see received.Transcriber."""
 
-    def __init__(self, roster: Roster, label: str) -> None:
+    def __init__(self, roster: ProviderRegistry, label: str) -> None:
         self._roster = roster
         self._label = label
 
@@ -221,10 +221,10 @@ class Scribe:
         return await self._roster.transcribe(self._label, audio, name)
 
 
-class Indexer:
+class ProviderEmbedder:
     """Makes vectors with one model; see memory.embed.Embedder."""
 
-    def __init__(self, roster: Roster, label: str) -> None:
+    def __init__(self, roster: ProviderRegistry, label: str) -> None:
         self.model = label
         self._roster = roster
 

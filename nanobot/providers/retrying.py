@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from nanobot.errors import ModelProtocolError, ModelRateLimited
 from nanobot.ports import Clock
 from nanobot.providers.base import Delta, Retrying
-from nanobot.providers.openai_errors import Failure
+from nanobot.providers.openai_errors import ProviderFailure
 
 _LONGEST_WAIT = 60.0
 
@@ -37,7 +37,7 @@ class CallPolicy:
     max_bytes: int = 8_000_000
     jitter: Callable[[], float] = random.random
 
-    def delay(self, failed: int, failure: Failure) -> float:
+    def delay(self, failed: int, failure: ProviderFailure) -> float:
         """Seconds to wait after the nth failure: doubling, or what the endpoint asks for.
 
         Raises ModelRateLimited when it asks for more than a minute."""
@@ -51,7 +51,7 @@ class CallPolicy:
 class AttemptFailed(Exception):
     """One attempt ended without its Completion."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: ProviderFailure) -> None:
         super().__init__(failure.why)
         self.failure = failure
 
@@ -60,7 +60,7 @@ async def with_retries(
     attempt: Callable[[], AsyncGenerator[Delta]],
     policy: CallPolicy,
     clock: Clock,
-    learn: Callable[[Failure], bool],
+    learn: Callable[[ProviderFailure], bool],
 ) -> AsyncGenerator[Delta]:
     """The deltas of the first attempt that succeeds, with a Retrying before each further one.
 

@@ -9,8 +9,8 @@ import aiohttp
 import msgspec
 
 from nanobot.errors import ModelRefused
-from nanobot.providers.openai_errors import Failure
-from nanobot.providers.openai_http import Line
+from nanobot.providers.openai_errors import ProviderFailure
+from nanobot.providers.openai_http import EndpointClient
 
 _PATIENCE_SECONDS = 3.0
 _MAX_BYTES = 4_000_000
@@ -25,7 +25,9 @@ class _Listing(msgspec.Struct):
     data: list[_Listed] = []
 
 
-async def with_nearest(failure: Failure, listing: Line, model: str) -> Failure:
+async def with_nearest(
+    failure: ProviderFailure, listing: EndpointClient, model: str
+) -> ProviderFailure:
     """The failure, its text with the names in the endpoint's listing that are most like `model`.
 
     Without a listing in three seconds the failure stays as it is. Closes `listing`.

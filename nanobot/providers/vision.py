@@ -34,7 +34,7 @@ class Models(Protocol):
         ...
 
 
-class Seeing:
+class VisionModels:
     """Models whose requests may name pictures by their blob; see agent.asking.Models."""
 
     def __init__(self, models: Models, blobs: BlobReader) -> None:
@@ -44,10 +44,10 @@ class Seeing:
     async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
         """The model of that label. Raises ModelError or ConfigError."""
         provider, profile = await self._models.pick(label)
-        return (_Eyes(provider, self._blobs) if profile.images else provider), profile
+        return (_WithImages(provider, self._blobs) if profile.images else provider), profile
 
 
-class _Eyes(LLMProvider):
+class _WithImages(LLMProvider):
     """A provider that is handed whole pictures."""
 
     def __init__(self, provider: LLMProvider, blobs: BlobReader) -> None:

@@ -9,22 +9,22 @@ from pathlib import Path
 import msgspec
 
 from nanobot.errors import Disconnected, NanobotError
-from nanobot.server.control import (
+from nanobot.server.protocol import (
     LINE_LIMIT,
     Answer,
     Attach,
+    Displayed,
     Hello,
     Refusal,
     Request,
     Say,
-    WasShown,
-    line,
+    encode,
 )
 
 _answers = msgspec.json.Decoder(Answer)
 
 
-class Client:
+class ControlClient:
     """One attached conversation."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -32,7 +32,7 @@ class Client:
         self._writer = writer
 
     @classmethod
-    async def connect(cls, path: Path) -> Client | None:
+    async def connect(cls, path: Path) -> ControlClient | None:
         """A connection, or None when nobody serves the socket."""
         try:
             reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT)
@@ -57,7 +57,7 @@ class Client:
 
     def was_shown(self, key: str) -> None:
         """The person has seen the message."""
-        self._send(WasShown(key))
+        self._send(Displayed(key))
 
     async def answers(self) -> AsyncIterator[Answer]:
         """What comes, until the other side ends; then Disconnected."""
@@ -69,7 +69,7 @@ class Client:
         self._writer.close()
 
     def _send(self, request: Request) -> None:
-        self._writer.write(line(request))
+        self._writer.write(encode(request))
 
     async def _next(self) -> Answer:
         try:

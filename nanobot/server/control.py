@@ -17,57 +17,35 @@ from pathlib import Path
 import msgspec
 from loguru import logger
 
-from nanobot.agent.requests import Programs, RunResult
+from nanobot.agent.requests import RunResult, RunService
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.terminal import Shown, Terminal
+from nanobot.channels.terminal import Terminal, TerminalMessage
 from nanobot.errors import NanobotError, StoreUnwritable, UsageError
-from nanobot.messages import NAME, Address, Attachment, InboundMessage, RunTerms, Sender
+from nanobot.messages import NAME, Address, Attachment, InboundMessage, RunOptions, Sender
 from nanobot.ports import Clock
 from nanobot.server.protocol import (
     LINE_LIMIT,
-    Abort,
     Aborted,
+    AbortRun,
     Answer,
     Answered,
-    Ask,
     Attach,
-    Call,
-    Event,
+    CallOperation,
+    Displayed,
+    EventLine,
     Hello,
-    Message,
     Refusal,
     Request,
     Result,
     Say,
+    ShowMessage,
+    StartRun,
     Taken,
-    WasShown,
-    line,
+    encode,
 )
 from nanobot.workspace.received import Received
-
-__all__ = [
-    "LINE_LIMIT",
-    "Abort",
-    "Aborted",
-    "Answer",
-    "Answered",
-    "Ask",
-    "Attach",
-    "Call",
-    "Control",
-    "Event",
-    "Hello",
-    "Message",
-    "Refusal",
-    "Request",
-    "Result",
-    "Say",
-    "Taken",
-    "WasShown",
-    "line",
-]
 
 _SHOW_SECONDS = 600.0
 _requests = msgspec.json.Decoder(Request)
@@ -84,7 +62,7 @@ class _Attached:
         self._gone = False
 
     def write(self, answer: Answer) -> None:
-        self.write_line(line(answer))
+        self.write_line(encode(answer))
 
     def write_line(self, data: bytes) -> None:
         if not self._writer.is_closing():
@@ -93,11 +71,11 @@ class _Attached:
     async def drain(self) -> None:
         await self._writer.drain()
 
-    async def show(self, shown: Shown) -> bool:
+    async def show(self, shown: TerminalMessage) -> bool:
         if self._gone:
             return False
         answer = self._waiting.setdefault(shown.key, asyncio.get_running_loop().create_future())
-        self.write(Message(shown.key, shown.kind, shown.text, shown.choices))
+        self.write(ShowMessage(shown.key, shown.kind, shown.text, shown.choices))
         try:
             async with asyncio.timeout(_SHOW_SECONDS):
                 return await asyncio.shield(answer)
@@ -118,7 +96,7 @@ class _Attached:
                 waiting.set_result(False)
 
 
-class Control:
+class ControlServer:
     """Serves the control socket."""
 
     def __init__(
@@ -136,12 +114,12 @@ class Control:
         self._intake = intake
         self._clock = clock
         self._describe = describe
-        self._programs: Programs | None = None
+        self._programs: RunService | None = None
         self._received: Received | None = None
 
     @asynccontextmanager
     async def serving(
-        self, programs: Programs | None = None, received: Received | None = None
+        self, programs: RunService | None = None, received: Received | None = None
     ) -> AsyncIterator[None]:
         """The socket is open within, also to `programs`, and to pictures if there is a place for
         them. Raises StoreUnwritable when it cannot be made."""
@@ -202,17 +180,17 @@ class Control:
             try:
                 wanted = _requests.decode(raw)
             except msgspec.DecodeError as error:
-                writer.write(line(Refusal(f"not a request: {error}")))
+                writer.write(encode(Refusal(f"not a request: {error}")))
                 return None
-            if isinstance(wanted, Call):
+            if isinstance(wanted, CallOperation):
                 writer.write(await self._call(wanted))
-            elif isinstance(wanted, Ask | Abort):
+            elif isinstance(wanted, StartRun | AbortRun):
                 await self._serve_program(wanted, writer)
             else:
                 break
             await writer.drain()
         if not isinstance(wanted, Attach) or not wanted.session:
-            writer.write(line(Refusal("attach to a session first")))
+            writer.write(encode(Refusal("attach to a session first")))
             return None
         session = wanted.session
         own = session.startswith(f"{NAME}:")
@@ -226,7 +204,7 @@ class Control:
         """A client that reads slowly loses old events (see Subscription) and takes no memory."""
         with suppress(ConnectionError):
             async for event in watching:
-                attached.write(Event(event))
+                attached.write(EventLine(event))
                 await attached.drain()
 
     async def _obey(self, raw: bytes, attached: _Attached) -> None:
@@ -236,16 +214,16 @@ class Control:
             attached.write(Refusal(f"not a request: {error}"))
             return
         match request:
-            case WasShown(key):
+            case Displayed(key):
                 attached.was_shown(key)
             case Say():
                 await self._say(request, attached)
-            case Call():
+            case CallOperation():
                 attached.write_line(await self._call(request))
-            case Attach() | Ask() | Abort():
+            case Attach() | StartRun() | AbortRun():
                 attached.write(Refusal("this connection is attached already"))
 
-    async def _call(self, asked: Call) -> bytes:
+    async def _call(self, asked: CallOperation) -> bytes:
         """The answer to a call as it goes over the socket."""
         answer: Result | Refusal
         with boundary(f"operation {asked.name}") as caught:
@@ -258,27 +236,29 @@ class Control:
                 answer = Refusal(str(error), asked.key, error.exit_code)
         if caught.error is not None:
             answer = Refusal(f"{asked.name} failed inside; the log says why", asked.key)
-        return line(answer)
+        return encode(answer)
 
-    async def _serve_program(self, asked: Ask | Abort, writer: asyncio.StreamWriter) -> None:
+    async def _serve_program(
+        self, asked: StartRun | AbortRun, writer: asyncio.StreamWriter
+    ) -> None:
         """Perform what a program asks for; while its run goes on, nothing else is read here."""
         programs = self._programs
         if programs is None:
-            writer.write(line(Refusal("this nanobot runs nothing for programs")))
+            writer.write(encode(Refusal("this nanobot runs nothing for programs")))
             return
         try:
-            if isinstance(asked, Abort):
+            if isinstance(asked, AbortRun):
                 ended = await programs.abort(asked.run_id)
-                writer.write(line(Aborted(asked.run_id, ended)))
+                writer.write(encode(Aborted(asked.run_id, ended)))
                 return
             async with aclosing(programs.stream(asked.input)) as items:
                 async for item in items:
-                    answer = Answered(item) if isinstance(item, RunResult) else Event(item)
-                    writer.write(line(answer))
+                    answer = Answered(item) if isinstance(item, RunResult) else EventLine(item)
+                    writer.write(encode(answer))
                     await writer.drain()
         except NanobotError as error:
             kind = type(error).__name__
-            writer.write(line(Refusal(str(error), code=error.exit_code, error=kind)))
+            writer.write(encode(Refusal(str(error), code=error.exit_code, error=kind)))
 
     async def _say(self, said: Say, attached: _Attached) -> None:
         message = InboundMessage(
@@ -288,7 +268,7 @@ class Control:
             sender=Sender("local", "you"),
             text=said.text,
             sent_at=self._clock.now(),
-            terms=None if said.attended else RunTerms(unattended=True),
+            terms=None if said.attended else RunOptions(unattended=True),
         )
         try:
             images = tuple([await self._image(path) for path in said.images])

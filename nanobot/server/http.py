@@ -16,8 +16,8 @@ from nanobot.ports import Clock
 from nanobot.server.token import token_of
 from nanobot.tools.redact import Redactor
 from nanobot.triggers.webhooks.signatures import sign
-from nanobot.triggers.webhooks.views import HookTried, HookView
-from nanobot.triggers.webhooks.webhook import Hooks
+from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
+from nanobot.triggers.webhooks.webhook import Webhooks
 
 if TYPE_CHECKING:
     from nanobot.server.web_server import Route, WebServer
@@ -29,12 +29,12 @@ _EXAMPLE = {
 }
 
 
-class Door:
+class HttpService:
     """What a gateway serves over HTTP: everything where `web.enabled`, else the hooks and health
     as soon as there is a hook, else nothing. `hooks` makes the hooks, and may raise ConfigError."""
 
     def __init__(
-        self, config: Config, clock: Clock, redact: Redactor, hooks: Callable[[], Hooks]
+        self, config: Config, clock: Clock, redact: Redactor, hooks: Callable[[], Webhooks]
     ) -> None:
         self.ready = False
         self._config = config
@@ -71,18 +71,18 @@ class Door:
         if self._server is not None:
             await self._server.drain()
 
-    def _routes(self, hooks: Hooks) -> list[Route]:
+    def _routes(self, hooks: Webhooks) -> list[Route]:
         """What there is. Whatever else is served comes in here."""
         from nanobot.server.routes import health, hooks_route  # noqa: PLC0415
 
         return [*health(lambda: self.ready), *(hooks_route(hooks) if hooks else ())]
 
-    # The hooks.view.HookDesk
+    # The hooks.view.WebhookAdmin
 
-    def views(self) -> list[HookView]:
+    def views(self) -> list[WebhookView]:
         """All hooks."""
         return [
-            HookView(
+            WebhookView(
                 name=name,
                 enabled=one.enabled,
                 url=f"{self.url}/hooks/{name}",
@@ -95,7 +95,7 @@ class Door:
             for name, one in self._config.hooks.items()
         ]
 
-    async def deliver(self, name: str, body: str, event: str) -> HookTried:
+    async def deliver(self, name: str, body: str, event: str) -> WebhookTest:
         """Send a signed delivery to the own door."""
         import aiohttp  # noqa: PLC0415 - see above
 
@@ -117,7 +117,7 @@ class Door:
                 session.post(f"{url}/hooks/{name}", data=content, headers=headers) as response,
             ):
                 text = await response.text(errors="replace")
-                return HookTried(
+                return WebhookTest(
                     name=name, url=str(response.url), status=response.status, answer=text
                 )
         except (aiohttp.ClientError, TimeoutError) as error:

@@ -32,13 +32,13 @@ class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
     images: tuple[str, ...] = ()
 
 
-class WasShown(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):
+class Displayed(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):
     """The message with this key was shown to the person."""
 
     key: str
 
 
-class Call(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
+class CallOperation(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
     """Perform an operation (see nanobot.operations). `key` comes back with what it gave."""
 
     name: str
@@ -46,13 +46,13 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
     key: str = ""
 
 
-class Ask(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
+class StartRun(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
     """Ask for a run as a program does (agent.requests): its events come, then `answered`."""
 
     input: RunInput
 
 
-class Abort(msgspec.Struct, frozen=True, tag="abort", tag_field="op"):
+class AbortRun(msgspec.Struct, frozen=True, tag="abort", tag_field="op"):
     """End a run that a program asked for."""
 
     run_id: str
@@ -75,13 +75,13 @@ class Taken(msgspec.Struct, frozen=True, tag="taken", tag_field="op"):
     stopped: bool
 
 
-class Event(msgspec.Struct, frozen=True, tag="event", tag_field="op"):
+class EventLine(msgspec.Struct, frozen=True, tag="event", tag_field="op"):
     """Something happened in the session's run."""
 
     event: RunEvent
 
 
-class Message(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
+class ShowMessage(msgspec.Struct, frozen=True, tag="message", tag_field="op"):
     """Something to show, and then to say so. `choices` are answers the person may give."""
 
     key: str
@@ -121,10 +121,10 @@ class Refusal(msgspec.Struct, frozen=True, tag="refused", tag_field="op"):
     error: str = ""
 
 
-Request: TypeAlias = Attach | Say | WasShown | Call | Ask | Abort
-Answer: TypeAlias = Hello | Taken | Event | Message | Result | Answered | Aborted | Refusal
+Request: TypeAlias = Attach | Say | Displayed | CallOperation | StartRun | AbortRun
+Answer: TypeAlias = Hello | Taken | EventLine | ShowMessage | Result | Answered | Aborted | Refusal
 
 
-def line(answer: Request | Answer) -> bytes:
+def encode(answer: Request | Answer) -> bytes:
     """One object as it goes over the socket."""
     return msgspec.json.encode(answer) + b"\n"

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from nanobot.server.web_server import Handler, Route
 from nanobot.server.wire import Problem, answer, body_of
-from nanobot.triggers.webhooks.webhook import Hooks
+from nanobot.triggers.webhooks.webhook import Webhooks
 
 _BODY_SECONDS = 30.0
 
@@ -30,14 +30,14 @@ def health(ready: Callable[[], bool]) -> list[Route]:
     ]
 
 
-def hooks_route(hooks: Hooks, body_seconds: float = _BODY_SECONDS) -> list[Route]:
+def hooks_route(hooks: Webhooks, body_seconds: float = _BODY_SECONDS) -> list[Route]:
     """/hooks/NAME, which is guarded by the hook's own secret. A body has to be there in time."""
     return [
         Route(method="POST", path="/hooks/{name}", handler=_taking(hooks, body_seconds), open=True)
     ]
 
 
-def _taking(hooks: Hooks, body_seconds: float) -> Handler:
+def _taking(hooks: Webhooks, body_seconds: float) -> Handler:
     async def take(request: web.BaseRequest, found: Mapping[str, str]) -> web.StreamResponse:
         name = found["name"]
         headers = {key.lower(): value for key, value in request.headers.items()}

@@ -75,7 +75,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     answer: str = ""
 
 
-class Person(msgspec.Struct, frozen=True, kw_only=True):
+class Approver(msgspec.Struct, frozen=True, kw_only=True):
     """Who answers. `channel` is empty for whoever holds the home itself."""
 
     role: Role
@@ -89,7 +89,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
         return self.name or self.id
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody decided. `always`: the same call is allowed in this chat from now on."""
 
     state: Literal["approved", "denied", "answered"]
@@ -98,14 +98,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     always: bool = False
 
 
-class Decided(msgspec.Struct, frozen=True):
+class AnswerOutcome(msgspec.Struct, frozen=True):
     """What became of an answer: `fresh` False means that somebody, or the clock, was first."""
 
     approval: Approval
     fresh: bool
 
 
-class Parked(msgspec.Struct, frozen=True, kw_only=True):
+class ParkResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of asking: without `entries`, nobody can be asked, and nothing was written. With
     `owes`, those chats are asked and the lane is free; `more` waits in it. Without, the call was
     allowed for good before."""
@@ -142,7 +142,7 @@ def subject(tool: str, arguments: str) -> str:
     return json.dumps(found, sort_keys=True, ensure_ascii=False)
 
 
-def may_approve(approvers: tuple[str, ...], person: Person) -> bool:
+def may_approve(approvers: tuple[str, ...], person: Approver) -> bool:
     """Owners may; so may members if `approvers` says "members", and whoever is named there as
     CHANNEL:ID."""
     if person.role is Role.OWNER:
@@ -151,7 +151,7 @@ def may_approve(approvers: tuple[str, ...], person: Person) -> bool:
     return named or f"{person.channel}:{person.id}" in approvers
 
 
-def may_answer(approval: Approval, person: Person) -> bool:
+def may_answer(approval: Approval, person: Approver) -> bool:
     """A call is approved by those who may; a question is answered by whom it was put to."""
     if not approval.question:
         return may_approve(approval.approvers, person)

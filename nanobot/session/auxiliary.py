@@ -12,11 +12,11 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.ports import Write
+from nanobot.ports import StoreWrite
 from nanobot.providers.base import ModelProfile, Usage
 
 
-class AsideCall(msgspec.Struct, frozen=True, kw_only=True):
+class AuxiliaryCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call about to be made: tokens of its prompt (an estimate), and of its answer at most.
     `apart`: it comes after its run, whose own limit of cost does not concern it."""
 
@@ -26,14 +26,14 @@ class AsideCall(msgspec.Struct, frozen=True, kw_only=True):
     apart: bool = False
 
 
-class Took(msgspec.Struct, frozen=True):
+class AuxiliaryUsage(msgspec.Struct, frozen=True):
     """What a call took in the end; of one that failed, its requests and no tokens."""
 
     usage: Usage
     requests: int = 1
 
 
-class Reserved(Protocol):
+class Reservation(Protocol):
     """A call that may be made."""
 
     @property
@@ -41,17 +41,17 @@ class Reserved(Protocol):
         """Tokens that its answer may have, so that it fits every budget."""
         ...
 
-    def settled(self, took: Took) -> Write:
+    def settled(self, took: AuxiliaryUsage) -> StoreWrite:
         """What settles it, once, in whatever transaction records what came of it."""
         ...
 
 
-class Free(msgspec.Struct, frozen=True):
+class NoReservation(msgspec.Struct, frozen=True):
     """See Reserved: where nobody keeps account."""
 
     max_tokens: int
 
-    def settled(self, took: Took) -> Write:
+    def settled(self, took: AuxiliaryUsage) -> StoreWrite:
         """Nothing is to be settled."""
         return self
 
@@ -62,5 +62,5 @@ class Free(msgspec.Struct, frozen=True):
         """See Write."""
 
 
-Reserve: TypeAlias = Callable[[AsideCall], Awaitable[Reserved]]
+Reserve: TypeAlias = Callable[[AuxiliaryCall], Awaitable[Reservation]]
 """Reserves a call; raises OverBudget."""

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from nanobot.errors import StoreCorrupt
-from nanobot.messages import Address, Attachment, Origin, Role, RunTerms
+from nanobot.messages import Address, Attachment, Origin, Role, RunOptions
 from nanobot.providers.base import FinishReason, ModelProfile, ToolCall, Usage
 
 
@@ -78,7 +78,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     steered: bool = False
     group: bool = False
     tainted: bool = False
-    terms: RunTerms | None = None
+    terms: RunOptions | None = None
 
 
 def order(text: str) -> str:
@@ -91,7 +91,7 @@ class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):
     """From here on, model calls use the snapshot with this digest (system prompt and tools)."""
 
     digest: str
-    flavour: str
+    prompt_variant: str
 
 
 class ModelCallEntry(
@@ -240,7 +240,7 @@ class Entry(msgspec.Struct, frozen=True):
     body: Body | None
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
+class ChainLink(msgspec.Struct, frozen=True, kw_only=True):
     """One row as the chain sees it."""
 
     session_key: str
@@ -278,6 +278,6 @@ def payload_digest(salt: bytes, payload: bytes) -> bytes:
     return hashlib.sha256(salt + payload).digest()
 
 
-def link_hash(previous: bytes, link: Link) -> bytes:
+def link_hash(previous: bytes, link: ChainLink) -> bytes:
     """The hash of a row: its header, its digest, and everything before it."""
     return hashlib.sha256(previous + msgspec.json.encode(link)).digest()

@@ -29,8 +29,8 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
 
     `everyone`: the order is an owner's and reaches runs and messages of others too; `children`: it
     ends the background runs that began there too. `said` is what
-    the session's run has said so far, kept in the log if this message interrupts it. `fetching`:
-    nobody takes it before its files are here, see Arrivals."""
+    the session's run has said so far, kept in the log if this message interrupts it.
+    `awaiting_files`: nobody takes it before its files are here, see Arrivals."""
 
     message: InboundMessage
     session_key: str
@@ -40,7 +40,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     everyone: bool = False
     children: bool = False
     said: ReplyEntry | None = None
-    fetching: bool = False
+    awaiting_files: bool = False
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):

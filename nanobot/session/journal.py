@@ -11,20 +11,29 @@ from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
 from nanobot.messages import Address, Attachment, OutboundMessage
-from nanobot.ports import OutboundPart, Write
-from nanobot.session.approvals import Answer, Approval, Decided, Parked
-from nanobot.session.auxiliary import AsideCall, Reserved
+from nanobot.ports import OutboundPart, StoreWrite
+from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
+from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
 from nanobot.session.inbox import Admission, Admitted, Busy, Consumed, Unfetched
 from nanobot.session.outbox import OutboundRow
-from nanobot.session.runs import Claim, Ending, Lane, Outcome, Ready, Run, SessionRow, Snapshot
+from nanobot.session.runs import (
+    Claim,
+    Ending,
+    Lane,
+    PromptSnapshot,
+    Ready,
+    Run,
+    RunOutcome,
+    SessionRow,
+)
 from nanobot.session.states import RunKind
 
 
 class Deciding(Protocol):
     """The verb of the Journal by which people decide."""
 
-    async def answer(self, identity: int, given: Answer) -> Decided | None:
+    async def answer(self, identity: int, given: ApprovalAnswer) -> AnswerOutcome | None:
         """A person's answer, of which the first counts; None: nothing of that id was asked. A
         parked run goes on with it. One that went on without it is followed by a message, whose run
         makes exactly that call first."""
@@ -95,7 +104,7 @@ class Outgoing(Protocol):
         ...
 
 
-Effects: TypeAlias = Sequence[OutboundMessage | Write]
+Effects: TypeAlias = Sequence[OutboundMessage | StoreWrite]
 
 
 class Journal(Arrivals, Deciding, Outgoing, Protocol):
@@ -142,12 +151,12 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         ...
 
     async def start_model(
-        self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: Snapshot | None
+        self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: PromptSnapshot | None
     ) -> tuple[Entry, ...]:
         """A model call is about to be made (its entry is the last of `bodies`)."""
         ...
 
-    async def start_aside(self, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+    async def start_auxiliary(self, lane: Lane, run: Run, call: AuxiliaryCall) -> Reservation:
         """A model is about to be asked beside the run's own calls. Raises OverBudget."""
         ...
 
@@ -165,7 +174,7 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         """What tool calls gave, with what they send (in the log of the other chat too) or keep."""
         ...
 
-    async def park(self, lane: Lane, run: Run, asked: Approval) -> Parked:
+    async def park(self, lane: Lane, run: Run, asked: Approval) -> ParkResult:
         """Ask a person and let go of the lane: the run is a row until an answer, a message in the
         lane, an order to stop or the time ends its waiting."""
         ...
@@ -191,7 +200,7 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         any run. Its lane is held until it is settled; whoever dies first gives it back."""
         ...
 
-    async def outcome(self, address: Address, run_id: str) -> Outcome | None:
+    async def outcome(self, address: Address, run_id: str) -> RunOutcome | None:
         """How far the run has come that a message from there brought terms for, by its id."""
         ...
 
@@ -207,7 +216,7 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         """What of a session's log the model sees at its next call."""
         ...
 
-    async def snapshot(self, digest: str) -> Snapshot:
+    async def snapshot(self, digest: str) -> PromptSnapshot:
         """A stored prompt."""
         ...
 

@@ -10,7 +10,7 @@ from nanobot.ports import OutboundPart
 
 class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
     """A message owed, with where its delivery stands. `parts` is empty until it was rendered.
-    `repeats` counts the sends after which it was unknown whether one before had arrived."""
+    `duplicate_sends` counts the sends after which it was unknown whether one before had arrived."""
 
     id: int
     session_key: str
@@ -20,7 +20,7 @@ class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     not_before: float
     maybe_duplicate: bool
-    repeats: int = 0
+    duplicate_sends: int = 0
     created_at: float
     error: str | None = None
     parts: tuple[PartRow, ...] = ()

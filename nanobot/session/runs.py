@@ -60,11 +60,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
     window_from: int
     prompt: str | None
-    flavour: str | None
+    prompt_variant: str | None
     model: str | None
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class PromptSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A system prompt (`parts`: their names and lengths) with its tools, stored by its digest."""
 
     system: str
@@ -121,7 +121,7 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     run: Run | None
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How far a message's run has come: queued while it waits. `text`: its answer, or why none."""
 
     run_id: str

@@ -8,8 +8,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.messages import Address, EventKind, Role, RunTerms
-from nanobot.ports import Write
+from nanobot.messages import Address, EventKind, Role, RunOptions
+from nanobot.ports import StoreWrite
 from nanobot.session.runs import Ending, Run
 
 AGENT = "agent"
@@ -39,7 +39,7 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True):
     again: bool = False
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class TaskRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A background run as it is asked for. `key` is the same whenever the same is asked for again,
     and then nothing is started twice. `input` is what its type takes. Without `parent` it is an
     owner's and ends in a conversation of its own. `report` None: as is usual for its type."""
@@ -55,9 +55,9 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     """A background run as it is kept: checked, with the first message of its log."""
 
-    wanted: Wanted
+    wanted: TaskRequest
     text: str
-    terms: RunTerms
+    terms: RunOptions
     report: Report
     delay: float = 0.0
     seconds: float | None = None
@@ -71,13 +71,13 @@ class TaskStarter(Protocol):
         """The names of their types."""
         ...
 
-    async def start(self, wanted: Wanted) -> str:
+    async def start(self, wanted: TaskRequest) -> str:
         """Start it in a transaction of its own; returns its id (the known one for a known key).
         Raises ToolError, in words for the model, for a type that is not allowed or not known, for
         input that does not fit, and when there are too many or too deep."""
         ...
 
-    async def prepare(self, wanted: Wanted) -> tuple[str, Write]:
+    async def prepare(self, wanted: TaskRequest) -> tuple[str, StoreWrite]:
         """As `start`, but the run begins to exist with the transaction that is given the Write.
         Whoever commits calls its `written`."""
         ...
@@ -114,7 +114,7 @@ class TaskRecords(Protocol):
         """Raises ToolError when no more may be started there."""
         ...
 
-    async def again(self, run_id: str) -> Wanted | None:
+    async def again(self, run_id: str) -> TaskRequest | None:
         """What an ended background run was asked for by; None if it is not one."""
         ...
 
@@ -127,7 +127,7 @@ class TaskRecords(Protocol):
         ...
 
 
-class Made(msgspec.Struct, frozen=True, kw_only=True):
+class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a run of some type came to: its result or, with `ask`, what the model is to be asked.
     `tainted`: there is content from outside in it."""
 
@@ -136,13 +136,13 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool = False
 
 
-class Job(Protocol):
+class TaskExecution(Protocol):
     """A run to be performed after its `terms`, as its driver has it."""
 
     run: Run
 
     @property
-    def terms(self) -> RunTerms:
+    def terms(self) -> RunOptions:
         """What was asked for."""
         ...
 
@@ -159,14 +159,14 @@ class Job(Protocol):
 class RunTypes(Protocol):
     """What runs do that are not the model's own work."""
 
-    async def perform(self, job: Job) -> Made:
+    async def perform(self, job: TaskExecution) -> TaskResult:
         """Do what `terms.type` says. It is done again from the start after a crash. Raises
         ToolError."""
         ...
 
 
 class _NoTypes:
-    async def perform(self, job: Job) -> Made:
+    async def perform(self, job: TaskExecution) -> TaskResult:
         raise ToolError(f"there is no run type {job.terms.type} here")
 
 

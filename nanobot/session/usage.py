@@ -23,26 +23,26 @@ from nanobot.session.runs import RunUsage
 _DEAD = frozenset({"fallback", "overflow", "error"})
 
 
-class Used(msgspec.Struct, frozen=True, kw_only=True):
+class UsageSum(msgspec.Struct, frozen=True, kw_only=True):
     """What was used of something. `cost` is in US dollars; calls of unknown price add nothing."""
 
     requests: int = 0
     tokens: int = 0
     cost: float = 0.0
 
-    def plus(self, other: Used) -> Used:
+    def plus(self, other: UsageSum) -> UsageSum:
         """Both together."""
-        return Used(
+        return UsageSum(
             requests=self.requests + other.requests,
             tokens=self.tokens + other.tokens,
             cost=self.cost + other.cost,
         )
 
 
-NOTHING = Used()
+NOTHING = UsageSum()
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """What a call is about to take: tokens of its prompt (an estimate) and of its answer at most,
     at a price (None: unknown, so only tokens and requests count)."""
 
@@ -51,9 +51,9 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None
 
     @property
-    def used(self) -> Used:
+    def used(self) -> UsageSum:
         """What is reserved for it."""
-        return Used(requests=1, tokens=self.tokens_in + self.tokens_out, cost=self.cost)
+        return UsageSum(requests=1, tokens=self.tokens_in + self.tokens_out, cost=self.cost)
 
     @property
     def cost(self) -> float:
@@ -63,7 +63,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         return self.tokens_in * self.price.prompt + self.tokens_out * self.price.completion
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody or something used. `unpriced`: calls whose price is unknown, so that their
     cost is missing."""
 
@@ -75,7 +75,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     unpriced: int = 0
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a reserved call. `state`: settled (by the provider's count), estimated,
     failed, or lost (in a crash: all that was reserved counts)."""
 
@@ -87,8 +87,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome(
-    call: int, reserved: Wanted, bodies: Sequence[Body], ended: str | None
-) -> Outcome | None:
+    call: int, reserved: CallEstimate, bodies: Sequence[Body], ended: str | None
+) -> CallOutcome | None:
     """What became of a call, by what is being recorded after it; None: it goes on.
 
     `ended`: the run ends with this error ("" for none)."""
@@ -97,27 +97,27 @@ def outcome(
             return _replied(reserved, body)
         if isinstance(body, NoteEntry) and body.what in _DEAD and ended != "unclean":
             tries = 1 + body.retries
-            return Outcome(state="failed", requests=tries, tokens_in=0, tokens_out=0)
+            return CallOutcome(state="failed", requests=tries, tokens_in=0, tokens_out=0)
     if ended is None:
         return None
     if ended == "unclean":
         return lost(reserved)
-    return Outcome(state="estimated", requests=1, tokens_in=reserved.tokens_in, tokens_out=0)
+    return CallOutcome(state="estimated", requests=1, tokens_in=reserved.tokens_in, tokens_out=0)
 
 
-def lost(reserved: Wanted) -> Outcome:
+def lost(reserved: CallEstimate) -> CallOutcome:
     """Of a call that nobody heard the end of, because its process is gone."""
     tokens_in, tokens_out = reserved.tokens_in, reserved.tokens_out
-    return Outcome(state="lost", requests=1, tokens_in=tokens_in, tokens_out=tokens_out)
+    return CallOutcome(state="lost", requests=1, tokens_in=tokens_in, tokens_out=tokens_out)
 
 
-def _replied(reserved: Wanted, reply: ReplyEntry) -> Outcome:
+def _replied(reserved: CallEstimate, reply: ReplyEntry) -> CallOutcome:
     usage, tries = reply.usage, 1 + reply.retries
     if usage is None:
         said = guess(reply)
         tokens_in = reserved.tokens_in
-        return Outcome(state="estimated", requests=tries, tokens_in=tokens_in, tokens_out=said)
-    return Outcome(
+        return CallOutcome(state="estimated", requests=tries, tokens_in=tokens_in, tokens_out=said)
+    return CallOutcome(
         state="settled",
         requests=tries,
         tokens_in=usage.prompt_tokens,

@@ -118,12 +118,12 @@ class AuditView(msgspec.Struct, frozen=True, kw_only=True):
     head: str
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class SessionPosition(msgspec.Struct, frozen=True, kw_only=True):
     """Where a session's view of its log begins, and the prompt it has, if it has one."""
 
     window_from: int
     prompt: str | None
-    flavour: str | None
+    prompt_variant: str | None
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +170,7 @@ class Records(Protocol):
         """
         ...
 
-    async def standing(self, key: str) -> Standing | None:
+    async def standing(self, key: str) -> SessionPosition | None:
         """What a session's next model call begins with."""
         ...
 

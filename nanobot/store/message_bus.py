@@ -16,11 +16,11 @@ from nanobot.session.outbox import OutboundRow
 from nanobot.session.states import RunKind
 from nanobot.session.tasks import TaskRecords
 from nanobot.store.opening import Store, in_memory
-from nanobot.store.repositories.jobs import SqlJobs
+from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
-from nanobot.triggers.cron.jobs import Jobs
+from nanobot.triggers.cron.jobs import JobStore
 
 _LOOK_SECONDS = 2.0
 
@@ -63,11 +63,11 @@ class MessageBus(Bus):
         return self._tasks
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> JobStore:
         """What the private store keeps of jobs, for a CronService. Raises UsageError as `tasks`."""
         _ = self.tasks  # without these no run of a job begins
         store = self._opened()
-        return SqlJobs(store.database, store.writer)
+        return SqlJobStore(store.database, store.writer)
 
     def _opened(self) -> Store:
         opened = self.journal, self._own

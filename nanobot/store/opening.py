@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from nanobot.errors import ConfigError, StoreCorrupt
 from nanobot.ports import Clock, Ids
 from nanobot.store.database import migrate
-from nanobot.store.database.crash import Crasher, CrashPoint
+from nanobot.store.database.errors import as_store_error
+from nanobot.store.database.failpoints import Failpoint, Failpoints
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import Database, SqliteDatabase
-from nanobot.store.database.trouble import as_store_error
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 LEASE_SECONDS = 30.0
 
@@ -25,7 +25,7 @@ LEASE_SECONDS = 30.0
 class Store:
     """An open store. `shared`: other processes may work on it too, so leases must be renewed."""
 
-    def __init__(self, database: Database, writer: Writer, lock: HomeLock | None) -> None:
+    def __init__(self, database: Database, writer: StoreContext, lock: HomeLock | None) -> None:
         self.journal = SqlJournal(database, writer)
         self.database = database
         self.writer = writer
@@ -43,11 +43,11 @@ class Store:
             self._lock.release()
 
 
-def in_memory(clock: Clock, ids: Ids, crasher: Crasher | None = None) -> Store:
+def in_memory(clock: Clock, ids: Ids, crasher: Failpoints | None = None) -> Store:
     """A private store that ends with the process, under the same code."""
     database = SqliteDatabase(None, crasher)
     database.run_now(migrate.prepare)
-    writer = Writer(clock, ids, ids.run_id())
+    writer = StoreContext(clock, ids, ids.run_id())
     return Store(database, writer, None)
 
 
@@ -56,7 +56,7 @@ def open_store(home: Path, url: str, clock: Clock, ids: Ids, *, command: str, cr
 
     `url` empty: SQLite in the home. `crash` is NANOBOT_CRASH_AT.
     """
-    crasher = Crasher(CrashPoint.parse(crash))
+    crasher = Failpoints(Failpoint.parse(crash))
     if url and not url.startswith("sqlite"):
         return _open_postgres(url, clock, ids, crasher)
     path = _sqlite_path(url) if url else home / "state.db"
@@ -79,7 +79,7 @@ def _sqlite_path(url: str) -> Path | None:
     return Path(database)
 
 
-def _open_sqlite(path: Path, lock: HomeLock, clock: Clock, ids: Ids, crasher: Crasher) -> Store:
+def _open_sqlite(path: Path, lock: HomeLock, clock: Clock, ids: Ids, crasher: Failpoints) -> Store:
     if lock.unclean and path.exists():
         check(path)
     database = SqliteDatabase(path, crasher)
@@ -88,12 +88,12 @@ def _open_sqlite(path: Path, lock: HomeLock, clock: Clock, ids: Ids, crasher: Cr
     except BaseException:
         database.shut()
         raise
-    writer = Writer(clock, ids, ids.run_id())
+    writer = StoreContext(clock, ids, ids.run_id())
     return Store(database, writer, lock)
 
 
 def bring_up_to_date(
-    database: SqliteDatabase, copy: Path, history: migrate.History = migrate.OURS
+    database: SqliteDatabase, copy: Path, history: migrate.Revisions = migrate.OURS
 ) -> None:
     """Create the tables, or keep a copy of the database and run the revisions it lacks."""
     if database.run_now(lambda connection: migrate.prepare(connection, history)):
@@ -101,7 +101,7 @@ def bring_up_to_date(
         database.run_now(lambda connection: migrate.upgrade(connection, history))
 
 
-def _open_postgres(url: str, clock: Clock, ids: Ids, crasher: Crasher) -> Store:
+def _open_postgres(url: str, clock: Clock, ids: Ids, crasher: Failpoints) -> Store:
     database = PostgresDatabase(url, crasher)
     try:
         if database.run_now(migrate.prepare):
@@ -109,7 +109,7 @@ def _open_postgres(url: str, clock: Clock, ids: Ids, crasher: Crasher) -> Store:
     except BaseException:
         database.shut()
         raise
-    writer = Writer(clock, ids, ids.run_id(), LEASE_SECONDS)
+    writer = StoreContext(clock, ids, ids.run_id(), LEASE_SECONDS)
     return Store(database, writer, None)
 
 

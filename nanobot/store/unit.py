@@ -9,20 +9,22 @@ import sqlalchemy as sa
 
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Ids
-from nanobot.session.auxiliary import AsideCall, Free, Reserved
+from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.tasks import TaskEnds
 
 
-class Ledger(Protocol):
+class BudgetLedger(Protocol):
     """Keeps account of model calls, in the transactions of the verbs, under the session's lock."""
 
     def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
         """The call as it may be made; its longest answer fits every budget. Raises OverBudget."""
         ...
 
-    def aside(self, connection: sa.Connection, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+    def aside(
+        self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
+    ) -> Reservation:
         """A call beside those of a run as it may be made. Raises OverBudget, Fenced."""
         ...
 
@@ -35,7 +37,7 @@ class Ledger(Protocol):
         ...
 
 
-class Quiet(Protocol):
+class NotificationLimiter(Protocol):
     """Holds back what is said unasked beyond its limits, in the transactions that say it."""
 
     def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
@@ -47,7 +49,7 @@ class Quiet(Protocol):
         ...
 
 
-class Writer:
+class StoreContext:
     """Who writes: one process (or one worker) with its clock and its source of ids.
 
     `lease` None means that the process lock is the lease: a lane of ours never expires, a lane of
@@ -61,17 +63,21 @@ class Writer:
         self.ids = ids
         self.owner = owner
         self.lease = lease
-        self.ledger: Ledger | None = None
+        self.ledger: BudgetLedger | None = None
         self.tasks: TaskEnds | None = None
-        self.quiet: Quiet | None = None
+        self.quiet: NotificationLimiter | None = None
 
-    def aside(self, connection: sa.Connection, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+    def aside(
+        self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
+    ) -> Reservation:
         """See Ledger.aside."""
         ledger = self.ledger
-        return ledger.aside(connection, lane, run, call) if ledger else Free(call.max_tokens)
+        return (
+            ledger.aside(connection, lane, run, call) if ledger else NoReservation(call.max_tokens)
+        )
 
 
-def store_now(connection: sa.Connection, writer: Writer) -> float:
+def store_now(connection: sa.Connection, writer: StoreContext) -> float:
     """The time that leases are measured by: PostgreSQL's own where several processes share it."""
     if writer.lease is None:
         return writer.clock.now()

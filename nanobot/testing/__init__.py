@@ -10,12 +10,13 @@ Nothing here opens a socket, starts a process, writes a file or waits for real t
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process, gateway
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.testing.model import Answer, Held, ScriptedProvider, asks_for, last_text
-from nanobot.testing.platform import MEMBER, OWNER, FakeChannel, FakePlatform, Sent
+from nanobot.testing.platform import MEMBER, OWNER, ArrivedMessage, FakeChannel, FakePlatform
 
 __all__ = [
     "MEMBER",
     "OWNER",
     "Answer",
+    "ArrivedMessage",
     "CountingIds",
     "FakeChannel",
     "FakeGateway",
@@ -26,7 +27,6 @@ __all__ = [
     "Options",
     "Process",
     "ScriptedProvider",
-    "Sent",
     "asks_for",
     "gateway",
     "last_text",

@@ -80,7 +80,7 @@ _TEXTS = (
 _CHOICES = (Choice("Yes", "/approve 1"), Choice("No", "/deny 1"))
 
 
-class Door:
+class RecordingIntake:
     """An intake that writes down what it is offered. It takes no message until `opened`, and the
     next offers end as `troubles` say."""
 
@@ -146,7 +146,7 @@ class _Receiving:
         self.over = False
         self.failed: NanobotError | None = None
 
-    async def run(self, channel: Channel, door: Door) -> None:
+    async def run(self, channel: Channel, door: RecordingIntake) -> None:
         """Receive, and write down how it ends."""
         try:
             await channel.run(door)
@@ -168,7 +168,7 @@ async def _opened(platform: Platform) -> AsyncIterator[Channel]:
 
 @asynccontextmanager
 async def _running(
-    platform: Platform, channel: Channel, door: Door, *said: str
+    platform: Platform, channel: Channel, door: RecordingIntake, *said: str
 ) -> AsyncIterator[_Receiving]:
     """A channel that receives within, while somebody says something."""
     receiving = _Receiving()
@@ -189,7 +189,7 @@ async def _running(
 
 async def brings_what_was_said(platform: Platform) -> None:
     """A message arrives as it was said, with who said it, where and when."""
-    door = Door()
+    door = RecordingIntake()
     async with _opened(platform) as channel, _running(platform, channel, door, "hello there"):
         await door.until(lambda: bool(door.taken), "what is said is admitted")
     (message,) = door.taken
@@ -205,7 +205,7 @@ async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
     """The platform hears that a message arrived after it was committed, and not before."""
     if platform.acknowledged() is None:
         return
-    door = Door()
+    door = RecordingIntake()
     door.opened.clear()
     async with _opened(platform) as channel, _running(platform, channel, door, "is it safe?"):
         await door.until(lambda: bool(door.offered), "what is said is admitted")
@@ -218,7 +218,7 @@ async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
 
 async def brings_again_what_was_not_taken(platform: Platform) -> None:
     """An intake that fails is not swallowed; the message comes again by the same key."""
-    door = Door()
+    door = RecordingIntake()
     async with _opened(platform) as channel, _running(platform, channel, door, "before"):
         await door.until(lambda: bool(door.taken), "what is said is admitted")
         door.troubles = [StoreUnwritable("the disk is full")]
@@ -239,7 +239,7 @@ async def brings_again_what_was_not_taken(platform: Platform) -> None:
 
 async def tells_messages_apart(platform: Platform) -> None:
     """Each message has a key of its own, be its text the same."""
-    door = Door()
+    door = RecordingIntake()
     async with _opened(platform) as channel, _running(platform, channel, door, "twice", "twice"):
         await door.until(lambda: len(door.taken) == 2, "both are admitted")
     one, two = door.taken
@@ -248,7 +248,7 @@ async def tells_messages_apart(platform: Platform) -> None:
 
 async def goes_on_after_what_it_cannot_read(platform: Platform) -> None:
     """Neither unknown nor broken updates stop it."""
-    door = Door()
+    door = RecordingIntake()
     async with _opened(platform) as channel, _running(platform, channel, door) as receiving:
         await platform.disturb()
         await platform.say("still there?")
@@ -281,7 +281,7 @@ async def renders_whole_texts(platform: Platform) -> None:
 
 async def sends_parts_in_order(platform: Platform) -> None:
     """Every part arrives, and has an id of its own."""
-    door = Door()
+    door = RecordingIntake()
     async with _opened(platform) as channel, _running(platform, channel, door, "tell me"):
         await door.until(lambda: bool(door.taken), "what is said is admitted")
         chat = door.taken[0].address
@@ -301,7 +301,7 @@ async def sends_parts_in_order(platform: Platform) -> None:
 
 async def fails_in_the_words_of_the_port(platform: Platform) -> None:
     """A send that fails raises a DeliveryError."""
-    door = Door()
+    door = RecordingIntake()
     async with _opened(platform) as channel, _running(platform, channel, door, "hello"):
         await door.until(lambda: bool(door.taken), "what is said is admitted")
         nowhere = platform.refuse(door.taken[0].address)
@@ -320,7 +320,7 @@ async def may_be_run_again(platform: Platform) -> None:
 
 
 async def _received(platform: Platform, channel: Channel, text: str) -> None:
-    door = Door()
+    door = RecordingIntake()
     async with _running(platform, channel, door, text) as receiving:
         await door.until(lambda: bool(door.taken) or receiving.over, "each run receives")
         _that(not receiving.over, f"run goes on until it is cancelled: {receiving.failed}")

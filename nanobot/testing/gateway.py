@@ -11,23 +11,23 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from nanobot.agent.budgets import Budgets, Spending
-from nanobot.agent.context_preview import Glimpse
-from nanobot.agent.model_calls import Asker
-from nanobot.agent.prompt import Persona
-from nanobot.agent.requests import Errands, Programs
-from nanobot.agent.runner import Before, Driver
+from nanobot.agent.budgets import Budgets, UsageStore
+from nanobot.agent.context_preview import ContextPreview
+from nanobot.agent.model_calls import ModelCaller
+from nanobot.agent.prompt import PromptBuilder
+from nanobot.agent.requests import RunClient, RunService
+from nanobot.agent.runner import Before, Runner
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.stages.stages import Mind
+from nanobot.agent.stages.stages import Stages
 from nanobot.agent.tasks.builtin import agent_type
-from nanobot.agent.tasks.starting import Starter
-from nanobot.agent.tasks.types import AnyRunType, Types
-from nanobot.agent.tool_calls import Caller
-from nanobot.agent.worker import Capacity, Lanes
+from nanobot.agent.tasks.starting import StoredTaskStarter
+from nanobot.agent.tasks.types import AnyRunType, RunTypeRegistry
+from nanobot.agent.tool_calls import ToolExecutor
+from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
-from nanobot.bus.gate import Gate, Groups
-from nanobot.bus.pairing import Pairing, Pairings
-from nanobot.channels.attachments import Fetcher
+from nanobot.bus.gate import Gate, GroupMode
+from nanobot.bus.pairing import Pairing, PairingStore
+from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.receipts import Receipts
@@ -35,14 +35,14 @@ from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.errors import StoreError
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
-from nanobot.memory.lasting import Lasting
+from nanobot.memory.lasting import LastingFacts
 from nanobot.memory.port import MemoryPort
 from nanobot.messages import SessionPolicy
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Facts
 from nanobot.ports import Clock, Fetching, Ids
 from nanobot.providers.base import ModelProfile
-from nanobot.providers.vision import Seeing
+from nanobot.providers.vision import VisionModels
 from nanobot.session.entries import Entry, ReplyEntry
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Run
@@ -52,23 +52,23 @@ from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.jobs import SqlJobs
-from nanobot.store.repositories.ledger import SqlLedger, SqlSpending
-from nanobot.store.repositories.memories import SqlMemories
-from nanobot.store.repositories.pairings import SqlPairings
+from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.ledger import SqlBudgetLedger, SqlUsageStore
+from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
-from nanobot.tools.mcp.servers import Servers
+from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
-from nanobot.triggers.cron.jobs import Jobs
+from nanobot.triggers.cron.jobs import JobStore
 from nanobot.triggers.cron.service import CronService
-from nanobot.triggers.webhooks.views import HookDesk, Shut
+from nanobot.triggers.webhooks.views import NoWebhooks, WebhookAdmin
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 
@@ -128,15 +128,15 @@ class Process:
         self.verbs: list[str] = []
         self.dead = False
         self._home = home
-        writer = Writer(home.clock, home.ids, home.ids.run_id())
+        writer = StoreContext(home.clock, home.ids, home.ids.run_id())
         self.journal: Journal = SqlJournal(self, writer)
         self.records: Records = SqlRecords(self, writer)
-        self.pairings: Pairings = SqlPairings(self, writer)
-        self.spending: Spending = SqlSpending(self)
+        self.pairings: PairingStore = SqlPairingStore(self, writer)
+        self.spending: UsageStore = SqlUsageStore(self)
         self.writer = writer
-        self.memories = SqlMemories(self, writer)
+        self.memories = SqlMemoryStore(self, writer)
         self.tasks: TaskRecords = SqlTasks(self, writer)
-        self.jobs: Jobs = SqlJobs(self, writer)
+        self.jobs: JobStore = SqlJobStore(self, writer)
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """Run `work`; see Database."""
@@ -170,14 +170,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     workspace, and prompts hold it; empty: neither."""
 
     settings: RunSettings = RunSettings()
-    persona: Persona = Persona(Path("/nonexistent"))
+    persona: PromptBuilder = PromptBuilder(Path("/nonexistent"))
     workspace: Path = Path("/nonexistent")
     accept: Literal["", "auto", "ask"] = ""
     owners: tuple[str, ...] = (OWNER,)
     members: tuple[str, ...] = (MEMBER,)
     guests: tuple[str, ...] = ()
     pairing: bool = True
-    groups: Groups = Groups()
+    groups: GroupMode = GroupMode()
     budgets: Budgets = Budgets(BudgetSettings())
     policy: SessionPolicy = "chat"
     lane_limit: int = 50
@@ -188,13 +188,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     types: tuple[AnyRunType, ...] = ()
     spawn: bool = False
     receipts: bool = True
-    before: Callable[[FakeGateway], Before] = lambda _: Mind()
+    before: Callable[[FakeGateway], Before] = lambda _: Stages()
 
 
 class FakeGateway:
     """Bus, agent and one hosted channel over one process; also the Engine of its operations."""
 
-    door: HookDesk = Shut()
+    door: WebhookAdmin = NoWebhooks()
 
     def __init__(
         self,
@@ -212,36 +212,38 @@ class FakeGateway:
         persona = self._remembering(options)
         self.skills = Skills(Path("/nonexistent"))
         self.budgets, self.spending = options.budgets, process.spending
-        process.writer.ledger = SqlLedger(self.budgets, home.clock)
+        process.writer.ledger = SqlBudgetLedger(self.budgets, home.clock)
         self.bus = Bus(self.journal, options.lane_limit)
         self.cron = CronService(process.jobs, self.bus, home.clock)
         self.book = self.cron.book(options.settings.zone)
         self.tools = registry = ToolRegistry()
         for tool in tools:
             registry.register(tool)
-        self.mcp = Servers({}, registry, home.clock, {}, Path())
+        self.mcp = McpServers({}, registry, home.clock, {}, Path())
         types = self._background(options, registry)
         settings, clock = options.settings, home.clock
         received = options.received
-        models = provider if received is None else Seeing(provider, received.blobs)
-        self.fetcher: Fetcher | None = None
+        models = provider if received is None else VisionModels(provider, received.blobs)
+        self.fetcher: AttachmentFetcher | None = None
         if received is not None and isinstance(channel, Fetching):
             limit = options.max_attachment
-            self.fetcher = Fetcher(channel.name, channel, self.bus, clock, received, limit)
-        asker = Asker(self.bus, models, registry, persona, clock, settings)
-        self.glimpse = Glimpse(self.bus, asker, models, self.records, clock)
+            self.fetcher = AttachmentFetcher(
+                channel.name, channel, self.bus, clock, received, limit
+            )
+        asker = ModelCaller(self.bus, models, registry, persona, clock, settings)
+        self.glimpse = ContextPreview(self.bus, asker, models, self.records, clock)
         seconds = settings.limits.max_run_seconds
         receipts = Receipts(self.journal, clock, lambda _: options.receipts)
-        caller = Caller(self.journal, registry, clock, seconds, receipt=receipts.of)
-        self.loop = Lanes(
+        caller = ToolExecutor(self.journal, registry, clock, seconds, receipt=receipts.of)
+        self.loop = Worker(
             self.bus,
-            Driver(self.bus, asker, caller, clock, types, options.before(self)),
+            Runner(self.bus, asker, caller, clock, types, options.before(self)),
             clock,
             home.ids,
             options.capacity,
         )
-        errands = Errands(self.bus, self.loop, clock, lambda: False)
-        self.programs = Programs(errands, self.journal, clock, home.ids)
+        errands = RunClient(self.bus, self.loop, clock, lambda: False)
+        self.programs = RunService(errands, self.journal, clock, home.ids)
         rng = random.Random(0)  # noqa: S311 - the same jitter every time
         hosting = msgspec.structs.replace(options.hosting, said=self.loop.said)
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
@@ -253,25 +255,25 @@ class FakeGateway:
             pairing=options.pairing,
         )
         self.intake = ChannelIntake(
-            channel.name, gate, self.bus, Operations(self), options.policy, self.host.alive
+            channel.name, gate, self.bus, Dispatcher(self), options.policy, self.host.alive
         )
         self._tasks: list[asyncio.Task[None]] = []
 
-    def _remembering(self, options: Options) -> Persona:
+    def _remembering(self, options: Options) -> PromptBuilder:
         """A memory, and who has it in mind."""
         files = MemoryFiles(options.workspace)
         memory = Memory(files, self.process.memories, self.home.clock)
         self.memory: MemoryPort = memory
         if not options.accept:
             return options.persona
-        lasting = Lasting(memory, ask=options.accept == "ask")
-        return Persona(options.workspace, lasting=lasting)
+        lasting = LastingFacts(memory, ask=options.accept == "ask")
+        return PromptBuilder(options.workspace, lasting=lasting)
 
-    def _background(self, options: Options, registry: ToolRegistry) -> Types:
+    def _background(self, options: Options, registry: ToolRegistry) -> RunTypeRegistry:
         """What background runs need; spawn only where a test asks for it."""
         self.tasks = self.process.tasks
-        types = Types((*options.types, agent_type()), registry, self.home.clock)
-        self.starter: TaskStarter = Starter(types, self.tasks, self.bus)
+        types = RunTypeRegistry((*options.types, agent_type()), registry, self.home.clock)
+        self.starter: TaskStarter = StoredTaskStarter(types, self.tasks, self.bus)
         if options.spawn:
             registry.register(spawn_tool(self.starter))
         return types

@@ -11,14 +11,14 @@ import msgspec
 
 from nanobot.errors import Refused
 from nanobot.messages import Address, Attachment, InboundMessage, Origin, OutboundMessage, Sender
-from nanobot.ports import Capabilities, Command, Intake, Mark, OutboundPart
+from nanobot.ports import Capabilities, Intake, MenuCommand, OutboundPart, Reaction
 from nanobot.testing.machine import PATIENCE
 
 OWNER, MEMBER = "1001", "1002"
 """Who may speak in a `gateway()` unless its Options say otherwise."""
 
 
-class Sent(msgspec.Struct, frozen=True):
+class ArrivedMessage(msgspec.Struct, frozen=True):
     """A message that arrived on the FakeChannel's platform."""
 
     address: Address
@@ -28,7 +28,7 @@ class Sent(msgspec.Struct, frozen=True):
     id: str
 
 
-class Failure(msgspec.Struct, frozen=True):
+class SendFailure(msgspec.Struct, frozen=True):
     """What a send fails with. `applied`: the message arrives all the same."""
 
     error: Exception
@@ -52,16 +52,16 @@ class FakeChannel:
     ) -> None:
         self.name = name
         self.capabilities = capabilities
-        self.sent: list[Sent] = []
+        self.sent: list[ArrivedMessage] = []
         self.typed: list[Address] = []
         self.downs: deque[Exception] = deque()
-        self.failures: dict[str, deque[Failure | None]] = {}
+        self.failures: dict[str, deque[SendFailure | None]] = {}
         self.attempts: list[tuple[Address, OutboundPart]] = []
         self.runs = 0
         self.closed = False
         self._limit = limit
         self._count = 0
-        self._unread: list[Sent] = []
+        self._unread: list[ArrivedMessage] = []
         self._changed = asyncio.Event()
         self._intake: Intake | None = None
 
@@ -94,7 +94,7 @@ class FakeChannel:
             raise failure.error
         self._count += 1
         text = part.text if plain or not part.payload else part.payload.decode()
-        arrived = Sent(address, text, part.key, plain, f"m{self._count}")
+        arrived = ArrivedMessage(address, text, part.key, plain, f"m{self._count}")
         self.sent.append(arrived)
         self._unread.append(arrived)
         self._change()
@@ -118,7 +118,7 @@ class FakeChannel:
     def fail(self, *errors: Exception, chat: str = "1", applied: bool = False) -> None:
         """The next sends to a chat fail with these, one after another."""
         failing = self.failures.setdefault(chat, deque())
-        failing.extend(Failure(error, applied) for error in errors)
+        failing.extend(SendFailure(error, applied) for error in errors)
 
     async def push(
         self,
@@ -150,7 +150,7 @@ class FakeChannel:
             await self._intake.admit([message], cursor=identity)
         return message
 
-    async def pop(self, chat: str = "") -> Sent:
+    async def pop(self, chat: str = "") -> ArrivedMessage:
         """The next message that arrived (in a chat), waiting for it."""
         await self.until(lambda: any(chat in ("", one.address.chat_id) for one in self._unread))
         found = next(one for one in self._unread if chat in ("", one.address.chat_id))
@@ -172,7 +172,7 @@ class FakeChannel:
         self._changed.set()
 
 
-class Filed(msgspec.Struct, frozen=True):
+class ArrivedFile(msgspec.Struct, frozen=True):
     """A file that arrived on a FakePlatform."""
 
     address: Address
@@ -196,11 +196,11 @@ class FakePlatform(FakeChannel):
         capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
     ) -> None:
         super().__init__(name, limit=limit, capabilities=capabilities)
-        self.edits: list[Sent] = []
+        self.edits: list[ArrivedMessage] = []
         self.edit_failures: deque[Exception] = deque()
-        self.files: list[Filed] = []
-        self.marks: list[tuple[str, Mark]] = []
-        self.menus: list[tuple[Command, ...]] = []
+        self.files: list[ArrivedFile] = []
+        self.marks: list[tuple[str, Reaction]] = []
+        self.menus: list[tuple[MenuCommand, ...]] = []
 
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
@@ -222,15 +222,17 @@ class FakePlatform(FakeChannel):
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
         """Arrive in `files`, or fail as `send` does."""
         receipt = await self.send(address, part)
-        self.files.append(Filed(address, part.file or Attachment(""), part.text, content, receipt))
+        self.files.append(
+            ArrivedFile(address, part.file or Attachment(""), part.text, content, receipt)
+        )
         return receipt
 
-    async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+    async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Written down in `marks`."""
         self.marks.append((message_id, mark))
         self._change()
 
-    async def register(self, commands: Sequence[Command]) -> None:
+    async def register(self, commands: Sequence[MenuCommand]) -> None:
         """Written down in `menus`."""
         self.menus.append(tuple(commands))
         self._change()

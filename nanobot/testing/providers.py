@@ -26,7 +26,7 @@ from nanobot.providers.base import (
 from nanobot.testing.promises import ends_when_cancelled, that
 
 
-class Model(Protocol):
+class ModelUnderTest(Protocol):
     """A model, or a server that says what one would say, and the provider that reaches it."""
 
     def provider(self) -> LLMProvider:
@@ -46,11 +46,11 @@ class Model(Protocol):
         ...
 
 
-Check: TypeAlias = Callable[[Model], Awaitable[None]]
+Check: TypeAlias = Callable[[ModelUnderTest], Awaitable[None]]
 
 
 @asynccontextmanager
-async def _opened(model: Model) -> AsyncIterator[LLMProvider]:
+async def _opened(model: ModelUnderTest) -> AsyncIterator[LLMProvider]:
     provider = model.provider()
     try:
         yield provider
@@ -58,7 +58,7 @@ async def _opened(model: Model) -> AsyncIterator[LLMProvider]:
         await provider.close()
 
 
-async def describes_its_models(model: Model) -> None:
+async def describes_its_models(model: ModelUnderTest) -> None:
     """A profile is data, for any name, at once."""
     async with _opened(model) as provider:
         for name in (model.ask().model, "never-heard-of"):
@@ -67,7 +67,7 @@ async def describes_its_models(model: Model) -> None:
             that(profile.provider and profile.context_tokens > 0, "it has a provider and a size")
 
 
-async def streams_and_ends_with_one_completion(model: Model) -> None:
+async def streams_and_ends_with_one_completion(model: ModelUnderTest) -> None:
     """Deltas come first and are the answer's text; exactly one Completion is last."""
     async with _opened(model) as provider:
         deltas: list[Delta] = [one async for one in provider.chat_stream(model.ask())]
@@ -80,7 +80,7 @@ async def streams_and_ends_with_one_completion(model: Model) -> None:
     that(ends[0].text.strip(), "it answers")
 
 
-async def answers_whole(model: Model) -> None:
+async def answers_whole(model: ModelUnderTest) -> None:
     """`chat` gives the whole answer of one call, and a provider may be asked again."""
     async with _opened(model) as provider:
         for _ in range(2):
@@ -92,7 +92,7 @@ async def answers_whole(model: Model) -> None:
             that(all(ids) and len(set(ids)) == len(ids), "every call has an id of its own")
 
 
-async def answers_side_by_side(model: Model) -> None:
+async def answers_side_by_side(model: ModelUnderTest) -> None:
     """Calls of several runs do not disturb each other."""
     async with _opened(model) as provider, asyncio.TaskGroup() as tasks:
         calls = [tasks.create_task(provider.chat(model.ask()), name="call") for _ in range(3)]
@@ -100,7 +100,7 @@ async def answers_side_by_side(model: Model) -> None:
         that(all(call.result().text for call in calls), "each call gets its answer")
 
 
-async def fails_in_the_words_of_the_port(model: Model) -> None:
+async def fails_in_the_words_of_the_port(model: ModelUnderTest) -> None:
     """A call that fails for good raises a ModelError that says why."""
     async with _opened(model) as provider:
         if not model.fail():
@@ -113,7 +113,7 @@ async def fails_in_the_words_of_the_port(model: Model) -> None:
     raise AssertionError("a call that failed raises a ModelError")
 
 
-async def obeys_cancellation(model: Model) -> None:
+async def obeys_cancellation(model: ModelUnderTest) -> None:
     """A call that is cancelled ends at once, wherever it is."""
     async with _opened(model) as provider:
         await ends_when_cancelled(provider.chat(model.ask()), "a call")
@@ -121,7 +121,7 @@ async def obeys_cancellation(model: Model) -> None:
             await ends_when_cancelled(provider.chat(model.ask()), "a call without an answer")
 
 
-async def may_be_left_early(model: Model) -> None:
+async def may_be_left_early(model: ModelUnderTest) -> None:
     """Whoever has read enough may close the stream, and ask again."""
     async with _opened(model) as provider:
         stream = cast("AsyncGenerator[Delta]", provider.chat_stream(model.ask()))
@@ -130,7 +130,7 @@ async def may_be_left_early(model: Model) -> None:
         that((await provider.chat(model.ask())).text.strip(), "the next call is answered")
 
 
-async def closes_unused(model: Model) -> None:
+async def closes_unused(model: ModelUnderTest) -> None:
     """A provider that was never asked is closed without a word, and twice."""
     provider = model.provider()
     await provider.close()

@@ -12,19 +12,19 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.agent.tasks.types import AnyRunType, Types, trouble
+from nanobot.agent.tasks.types import AnyRunType, RunTypeRegistry, trouble
 from nanobot.errors import ToolArgumentsError
-from nanobot.messages import Address, EventKind, Origin, Role, RunTerms
+from nanobot.messages import Address, EventKind, Origin, Role, RunOptions
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.tasks import Made
+from nanobot.session.tasks import TaskResult
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.promises import ends_when_cancelled, that
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class RunTypeCase(msgspec.Struct, frozen=True, kw_only=True):
     """A run type to be checked. `good` is input with which it succeeds, with `tools`."""
 
     kind: AnyRunType
@@ -32,7 +32,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     tools: Sequence[AnyTool] = ()
 
 
-Check: TypeAlias = Callable[[Case], Awaitable[None]]
+Check: TypeAlias = Callable[[RunTypeCase], Awaitable[None]]
 
 
 class _Job:
@@ -40,7 +40,7 @@ class _Job:
 
     tainted = False
 
-    def __init__(self, terms: RunTerms) -> None:
+    def __init__(self, terms: RunOptions) -> None:
         self.terms = terms
         self.run = Run(
             id="r1",
@@ -61,32 +61,32 @@ class _Job:
         """Nobody watches."""
 
 
-async def _performed(case: Case) -> Made:
+async def _performed(case: RunTypeCase) -> TaskResult:
     tools = ToolRegistry()
     for tool in case.tools:
         tools.register(tool)
     given = msgspec.json.encode(case.kind.parsed(dict(case.good))).decode()
-    job = _Job(RunTerms(type=case.kind.name, input=given))
-    return await Types([case.kind], tools, ManualClock()).perform(job)
+    job = _Job(RunOptions(type=case.kind.name, input=given))
+    return await RunTypeRegistry([case.kind], tools, ManualClock()).perform(job)
 
 
-async def is_written_down_whole(case: Case) -> None:
+async def is_written_down_whole(case: RunTypeCase) -> None:
     """Name, description, input and limits are what they have to be."""
     wrong = trouble(case.kind)
     that(not wrong, f"everything about it is as it has to be, but {wrong}")
 
 
-async def takes_its_input(case: Case) -> None:
+async def takes_its_input(case: RunTypeCase) -> None:
     """Good input is taken, and its log begins with a text that says what is to be done."""
     given = case.kind.parsed(dict(case.good))
     that(case.kind.text(given).strip(), "its text says what is to be done")
-    that(isinstance(case.kind.terms(given), RunTerms), "terms gives RunTerms")
+    that(isinstance(case.kind.terms(given), RunOptions), "terms gives RunOptions")
     that(case.kind.delay(given) >= 0, "delay gives seconds")
     again = msgspec.json.decode(msgspec.json.encode(given))
     that(case.kind.parsed(again) == given, "its input is the same after a restart")
 
 
-async def refuses_wrong_input(case: Case) -> None:
+async def refuses_wrong_input(case: RunTypeCase) -> None:
     """Whatever a model sends, it is told what is wrong with it."""
     for wrong in (None, 7, "text", [], [1]):
         try:
@@ -97,22 +97,22 @@ async def refuses_wrong_input(case: Case) -> None:
         raise AssertionError(f"{wrong!r} is refused")
 
 
-async def performs_and_says_so(case: Case) -> None:
+async def performs_and_says_so(case: RunTypeCase) -> None:
     """It comes to something, and says it."""
     if case.kind.perform is not None:
         made = await _performed(case)
-        that(isinstance(made, Made), "perform returns Made")
+        that(isinstance(made, TaskResult), "perform returns Made")
         that(made.text.strip(), "what it came to is said in words")
 
 
-async def may_be_done_again(case: Case) -> None:
+async def may_be_done_again(case: RunTypeCase) -> None:
     """After a crash it is done again from the start."""
     if case.kind.perform is not None:
         await _performed(case)
         await _performed(case)
 
 
-async def obeys_cancellation(case: Case) -> None:
+async def obeys_cancellation(case: RunTypeCase) -> None:
     """Whoever cancels a run ends whatever it is doing."""
     if case.kind.perform is not None:
         await ends_when_cancelled(_performed(case), "a run")

@@ -17,7 +17,7 @@ from nanobot.errors import ToolArgumentsError, ToolError, UsageError
 from nanobot.messages import Address, Role
 from nanobot.testing.promises import ends_when_cancelled, that
 from nanobot.text import MAX_RESULT_CHARS
-from nanobot.tools.base import AnyTool, CallContext, Effect, Queued
+from nanobot.tools.base import AnyTool, CallContext, Effect, ToolOutput
 from nanobot.tools.plugins import trouble
 from nanobot.tools.registry import ToolRegistry
 
@@ -47,7 +47,7 @@ def context(role: Role = Role.OWNER) -> CallContext:
     )
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class ToolCase(msgspec.Struct, frozen=True, kw_only=True):
     """A tool to be checked. `good` are arguments with which it works here (None: it cannot be
     called in a test), `failing` some that fit the schema and with which it fails."""
 
@@ -57,10 +57,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     context: CallContext = context()
 
 
-Check: TypeAlias = Callable[[Case], Awaitable[None]]
+Check: TypeAlias = Callable[[ToolCase], Awaitable[None]]
 
 
-def _registry(case: Case) -> ToolRegistry:
+def _registry(case: ToolCase) -> ToolRegistry:
     registry = ToolRegistry()
     try:
         registry.register(case.tool)
@@ -69,7 +69,7 @@ def _registry(case: Case) -> ToolRegistry:
     return registry
 
 
-async def is_written_down_whole(case: Case) -> None:
+async def is_written_down_whole(case: ToolCase) -> None:
     """Name, description, effect, roles and time limit are what they have to be."""
     tool = case.tool
     wrong = trouble(tool)
@@ -78,7 +78,7 @@ async def is_written_down_whole(case: Case) -> None:
     that(len(tool.description) <= _MAX_DESCRIPTION, "its description is short: every prompt has it")
 
 
-async def has_a_schema(case: Case) -> None:
+async def has_a_schema(case: ToolCase) -> None:
     """Models get a JSON schema of an object, the same bytes every time, where every argument that
     must be there exists."""
     (spec,) = _registry(case).specs()
@@ -91,7 +91,7 @@ async def has_a_schema(case: Case) -> None:
     that(msgspec.json.encode(spec) == msgspec.json.encode(again), "its schema stays the same")
 
 
-async def refuses_wrong_arguments(case: Case) -> None:
+async def refuses_wrong_arguments(case: ToolCase) -> None:
     """Whatever a model sends, it is told what is wrong with it."""
     (spec,) = _registry(case).specs()
     for text in _BROKEN[1:] if not spec.parameters.get("required") else _BROKEN:
@@ -107,7 +107,7 @@ async def refuses_wrong_arguments(case: Case) -> None:
             await _refused(case, msgspec.json.encode({**good, name: wrong}).decode(), name)
 
 
-async def _refused(case: Case, arguments: str, name: str) -> None:
+async def _refused(case: ToolCase, arguments: str, name: str) -> None:
     shown = arguments[:60]
     try:
         await _registry(case).execute(case.tool.name, arguments, case.context)
@@ -119,7 +119,7 @@ async def _refused(case: Case, arguments: str, name: str) -> None:
     raise AssertionError(f"{shown} is refused")
 
 
-async def works_and_says_so(case: Case) -> None:
+async def works_and_says_so(case: ToolCase) -> None:
     """With good arguments it gives a text for the model, within the limit."""
     if case.good is None:
         return
@@ -131,7 +131,7 @@ async def works_and_says_so(case: Case) -> None:
         that(not done.messages and not done.writes, "only a tool of effect `store` leaves rows")
 
 
-async def may_be_called_again(case: Case) -> None:
+async def may_be_called_again(case: ToolCase) -> None:
     """A tool without effect can be called again freely: after a crash it is."""
     if case.good is None or case.tool.effect is not Effect.NONE:
         return
@@ -139,7 +139,7 @@ async def may_be_called_again(case: Case) -> None:
     await _call(case, case.good)
 
 
-async def fails_in_words(case: Case) -> None:
+async def fails_in_words(case: ToolCase) -> None:
     """What the model can mend, or must accept, is a ToolError that says so."""
     if case.failing is None:
         return
@@ -151,13 +151,13 @@ async def fails_in_words(case: Case) -> None:
     raise AssertionError("arguments with which it fails make it fail")
 
 
-async def obeys_cancellation(case: Case) -> None:
+async def obeys_cancellation(case: ToolCase) -> None:
     """A call that is cancelled ends at once: /stop ends a run this way."""
     if case.good is not None:
         await ends_when_cancelled(_call(case, case.good), "a call")
 
 
-async def is_for_nobody_else(case: Case) -> None:
+async def is_for_nobody_else(case: ToolCase) -> None:
     """Whoever is not among `allowed` is refused."""
     for role in set(Role) - case.tool.allowed:
         given = msgspec.json.encode(case.good or {}).decode()
@@ -168,7 +168,7 @@ async def is_for_nobody_else(case: Case) -> None:
         raise AssertionError(f"a {role} is refused")
 
 
-async def _call(case: Case, arguments: Mapping[str, Any]) -> Queued:
+async def _call(case: ToolCase, arguments: Mapping[str, Any]) -> ToolOutput:
     given = msgspec.json.encode(arguments).decode()
     return await _registry(case).perform(case.tool.name, given, case.context)
 

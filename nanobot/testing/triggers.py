@@ -20,7 +20,7 @@ from nanobot.triggers.cron.jobs import Taken
 MAX_TEXT = 50_000
 
 
-class Source(Protocol):
+class TriggerSource(Protocol):
     """What a trigger looks at, and the trigger over it."""
 
     def trigger(self) -> Trigger:
@@ -32,10 +32,10 @@ class Source(Protocol):
         ...
 
 
-Check: TypeAlias = Callable[[Source], Awaitable[None]]
+Check: TypeAlias = Callable[[TriggerSource], Awaitable[None]]
 
 
-class Taker:
+class RecordingPublisher:
     """A publisher that writes down what it is given. `troubles` are how the next calls end."""
 
     def __init__(self) -> None:
@@ -63,7 +63,9 @@ class Taker:
 
 
 @asynccontextmanager
-async def _running(trigger: Trigger, taker: Taker) -> AsyncIterator[asyncio.Task[None]]:
+async def _running(
+    trigger: Trigger, taker: RecordingPublisher
+) -> AsyncIterator[asyncio.Task[None]]:
     """A trigger at work within; an end by itself is seen when one waits for the task."""
     task: asyncio.Task[None] | None = None
 
@@ -81,9 +83,9 @@ async def _running(trigger: Trigger, taker: Taker) -> AsyncIterator[asyncio.Task
         that(done, "run ends when it is cancelled")
 
 
-async def publishes_what_happens(source: Source) -> None:
+async def publishes_what_happens(source: TriggerSource) -> None:
     """What happens is said in words, once, and is not too long for a prompt."""
-    taker = Taker()
+    taker = RecordingPublisher()
     async with _running(source.trigger(), taker) as task:
         await source.happen("heron")
         await soon(lambda: taker.has("heron") or task.done(), "what happens is published")
@@ -94,18 +96,18 @@ async def publishes_what_happens(source: Source) -> None:
     that(sum("heron" in text for text in taker.texts) == 1, "once, not more often")
 
 
-async def may_be_run_again(source: Source) -> None:
+async def may_be_run_again(source: TriggerSource) -> None:
     """A run that was ended leaves nothing behind that hinders the next one."""
     for word in ("heron", "stork"):
-        taker = Taker()
+        taker = RecordingPublisher()
         async with _running(source.trigger(), taker):
             await source.happen(word)
             await soon(lambda found=taker, one=word: found.has(one), "each run publishes")  # type: ignore[misc]
 
 
-async def goes_on_when_it_is_not_taken(source: Source) -> None:
+async def goes_on_when_it_is_not_taken(source: TriggerSource) -> None:
     """With too much waiting already it goes on, and what happens afterwards is published."""
-    taker = Taker()
+    taker = RecordingPublisher()
     taker.troubles = ["full"]
     async with _running(source.trigger(), taker) as task:
         await source.happen("heron")
@@ -115,9 +117,9 @@ async def goes_on_when_it_is_not_taken(source: Source) -> None:
         that(not task.done(), "run goes on when too much waits")
 
 
-async def may_be_started_after_an_error(source: Source) -> None:
+async def may_be_started_after_an_error(source: TriggerSource) -> None:
     """An error of the store is let out, or borne; either way the next run works."""
-    taker = Taker()
+    taker = RecordingPublisher()
     taker.troubles = [StoreUnwritable("the disk is full")]
     async with _running(source.trigger(), taker):
         await source.happen("heron")

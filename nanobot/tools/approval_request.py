@@ -8,15 +8,15 @@ import msgspec
 
 from nanobot.messages import Origin
 from nanobot.providers.base import ToolCall
-from nanobot.session.approvals import NOBODY, Approval, Person, digest, may_approve
+from nanobot.session.approvals import NOBODY, Approval, Approver, digest, may_approve
 from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Run
 from nanobot.tools.base import Question
-from nanobot.tools.policy import Judgement
+from nanobot.tools.policy import PolicyDecision
 from nanobot.tools.registry import ToolRegistry
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class CallSite(msgspec.Struct, frozen=True, kw_only=True):
     """Where a call stands: its run, the messages that the run answers, its place in the log."""
 
     run: Run
@@ -26,13 +26,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool
 
 
-def nobody(judged: Judgement) -> str:
+def nobody_to_ask(judged: PolicyDecision) -> str:
     """What the model gets where there is nobody to ask."""
     return NOBODY.format(why=f"It was to be asked because {judged.why}.")
 
 
 def approval(
-    tools: ToolRegistry, place: Place, call: ToolCall, judged: Judgement, now: float
+    tools: ToolRegistry, place: CallSite, call: ToolCall, judged: PolicyDecision, now: float
 ) -> Approval | None:
     """What is to be asked; None where nobody can be: who asked for the run waits for its end, or
     no person did and there is a question to answer. A program that wants to agree to every call
@@ -43,7 +43,7 @@ def approval(
     program = any(one.approve for one in terms) and not question.text
     if any(one.direct or one.unattended for one in terms) and not program:
         return None
-    asker = Person(role=run.role, channel=run.address.channel, id=run.sender_id)
+    asker = Approver(role=run.role, channel=run.address.channel, id=run.sender_id)
     of_person = run.origin in (Origin.USER, Origin.APPROVAL)
     here = of_person and (bool(question.text) or may_approve(settings.approvers, asker))
     if question.text and not here:

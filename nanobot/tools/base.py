@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from nanobot.messages import Address, Origin, OutboundMessage, Role
-from nanobot.ports import Write
+from nanobot.ports import StoreWrite
 
 
 class Effect(StrEnum):
@@ -64,14 +64,14 @@ class Question(msgspec.Struct, frozen=True):
     choices: tuple[str, ...] = ()
 
 
-class Queued(msgspec.Struct, frozen=True):
+class ToolOutput(msgspec.Struct, frozen=True):
     """The result of a call of effect `store`: its text, and the messages to chats and rows that are
     committed with it. `tainted`: this one result is content from outside."""
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
     tainted: bool = False
-    writes: tuple[Write, ...] = ()
+    writes: tuple[StoreWrite, ...] = ()
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     name: str
     description: str
     args: type[Args]
-    run: Callable[[Args, CallContext], Awaitable[str | Queued]]
+    run: Callable[[Args, CallContext], Awaitable[str | ToolOutput]]
     effect: Effect
     timeout: float = 30.0
     allowed: frozenset[Role] = frozenset({Role.OWNER, Role.MEMBER})

@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot.errors import ToolError, UsageError
 from nanobot.tools.base import CallContext, Effect, Tool
-from nanobot.triggers.cron.editing import Asker, Book, Wish
+from nanobot.triggers.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.triggers.cron.jobs import Job
 from nanobot.triggers.cron.schedule import zone_of
 
@@ -46,7 +46,7 @@ class CronArgs(msgspec.Struct, frozen=True):
     ] = ""
 
 
-def cron_tool(book: Book) -> Tool[CronArgs]:
+def cron_tool(book: JobEditor) -> Tool[CronArgs]:
     """cron: every call is rows of the store, and one made again changes nothing more."""
 
     async def run(args: CronArgs, context: CallContext) -> str:
@@ -67,8 +67,8 @@ def cron_tool(book: Book) -> Tool[CronArgs]:
     )
 
 
-async def _done(book: Book, args: CronArgs, context: CallContext) -> str:
-    asker = Asker(
+async def _done(book: JobEditor, args: CronArgs, context: CallContext) -> str:
+    asker = Requester(
         role=context.role,
         sender_id=context.sender_id,
         address=context.address,
@@ -82,7 +82,7 @@ async def _done(book: Book, args: CronArgs, context: CallContext) -> str:
         jobs = await book.listed(asker, state="", limit=_LISTED)
         return "\n".join(_line(job) for job in jobs) or "There are no jobs."
     if args.action == "add":
-        wish = Wish(schedule=args.schedule, text=args.message, zone=args.zone or None)
+        wish = JobRequest(schedule=args.schedule, text=args.message, zone=args.zone or None)
         return f"Added: {_line(await book.add(asker, wish))}"
     if not args.job_id.strip():
         raise UsageError(f"job_id: {args.action} needs the number of the job; `list` shows it")

@@ -14,9 +14,9 @@ import msgspec
 from nanobot.config.settings.agent import MemorySettings
 from nanobot.errors import NanobotError, ToolError
 from nanobot.memory.index import Memory
-from nanobot.memory.port import MAX_TEXT, Found, Provenance, Saved, State, scope_of
-from nanobot.ports import Write
-from nanobot.tools.base import AnyTool, CallContext, Effect, Queued, Tool
+from nanobot.memory.port import MAX_TEXT, MemoryHit, Provenance, SavedMemory, State, scope_of
+from nanobot.ports import StoreWrite
+from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
 
 TOP_K = 8
 
@@ -63,14 +63,14 @@ class _Tools:
         self._memory = memory
         self._ask = ask
 
-    async def search(self, args: MemorySearch, context: CallContext) -> Queued:
+    async def search(self, args: MemorySearch, context: CallContext) -> ToolOutput:
         found = await self._memory.search(_scope(context), args.query, TOP_K)
         if not found:
-            return Queued("nothing is remembered about that")
+            return ToolOutput("nothing is remembered about that")
         tainted = any(one.provenance.tainted for one in found)
-        return Queued("\n".join([_MATERIAL, *map(_line, found)]), tainted=tainted)
+        return ToolOutput("\n".join([_MATERIAL, *map(_line, found)]), tainted=tainted)
 
-    async def save(self, args: MemorySave, context: CallContext) -> Queued:
+    async def save(self, args: MemorySave, context: CallContext) -> ToolOutput:
         unsure = (self._ask or context.tainted) and not context.approved
         origin = Provenance(
             session_key=context.session_key,
@@ -84,14 +84,14 @@ class _Tools:
             )
         except NanobotError as error:
             raise ToolError(str(error)) from error
-        return Queued(_told(saved, write), writes=() if write is None else (write,))
+        return ToolOutput(_told(saved, write), writes=() if write is None else (write,))
 
-    async def forget(self, args: MemoryForget, context: CallContext) -> Queued:
+    async def forget(self, args: MemoryForget, context: CallContext) -> ToolOutput:
         try:
             gone, write = await self._memory.forgetting(args.id, _scope(context))
         except NanobotError as error:
             raise ToolError(str(error)) from error
-        return Queued(f"forgotten: {gone.text}", writes=(write,))
+        return ToolOutput(f"forgotten: {gone.text}", writes=(write,))
 
 
 def memory_tools(
@@ -136,13 +136,13 @@ def _scope(context: CallContext) -> str:
     return scope_of(context.address, context.sender_id, context.role, private=context.private)
 
 
-def _line(one: Found) -> str:
+def _line(one: MemoryHit) -> str:
     day = datetime.fromtimestamp(one.created_at, UTC).date()
     text = one.text.replace("\n", "\n  ")
     return f"- [{one.id}] {text} ({one.kind} of {day})"
 
 
-def _told(saved: Saved, write: Write | None) -> str:
+def _told(saved: SavedMemory, write: StoreWrite | None) -> str:
     if write is None:
         return f"{_KNOWN.get(saved.state, _GOING)} [{saved.id}]"
     if saved.state == "proposed":

@@ -14,9 +14,9 @@ import msgspec
 from nanobot.errors import StoreUnwritable, ToolArgumentsError, ToolError
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.text import clean, quoted
-from nanobot.tools.base import CallContext, Effect, Queued, Tool
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 
 MAX_CHARS = 100_000
 MAX_FILES = 10
@@ -24,7 +24,7 @@ MAX_FILE_BYTES = 50 * 1024 * 1024
 """What Telegram, the most generous of the platforms here, takes from a bot."""
 
 
-class Message(msgspec.Struct, frozen=True):
+class MessageArgs(msgspec.Struct, frozen=True):
     """Arguments of message."""
 
     content: Annotated[
@@ -38,10 +38,10 @@ class Message(msgspec.Struct, frozen=True):
     ] = ()
 
 
-class Files:
+class OutgoingFiles:
     """Files of the workspace, on their way into a chat."""
 
-    def __init__(self, roots: Roots, blobs: Blobs) -> None:
+    def __init__(self, roots: ConfinedFiles, blobs: Blobs) -> None:
         self._roots = roots
         self._blobs = blobs
 
@@ -77,12 +77,14 @@ class Files:
                 return file.read(MAX_FILE_BYTES)
 
 
-def message_tool(channels: Collection[str], files: Files | None = None) -> Tool[Message]:
+def message_tool(
+    channels: Collection[str], files: OutgoingFiles | None = None
+) -> Tool[MessageArgs]:
     """message, to the chat of the run or, as far as the policy lets it, to another one of these
     channels. It is kept under the call's identity, so that a call made again after a crash sends
     nothing again; the chat's own log has it too, for whoever answers there."""
 
-    async def run(args: Message, context: CallContext) -> Queued:
+    async def run(args: MessageArgs, context: CallContext) -> ToolOutput:
         to = _address(args, context)
         if to.channel not in channels:
             known = ", ".join(sorted(channels))
@@ -100,7 +102,7 @@ def message_tool(channels: Collection[str], files: Files | None = None) -> Tool[
         )
         where = "this chat" if to == context.address else str(to)
         told = f"queued for {where}; should it not arrive, you are told in that conversation"
-        return Queued(told, (sent,))
+        return ToolOutput(told, (sent,))
 
     return Tool(
         name="message",
@@ -108,14 +110,14 @@ def message_tool(channels: Collection[str], files: Files | None = None) -> Tool[
             "Send a message now, before your answer or to another chat, or send files. "
             "Your answer itself needs no tool: it goes to this chat anyway."
         ),
-        args=Message,
+        args=MessageArgs,
         run=run,
         effect=Effect.STORE,
         elsewhere=lambda args, context: _address(args, context) != context.address,
     )
 
 
-def _address(args: Message, context: CallContext) -> Address:
+def _address(args: MessageArgs, context: CallContext) -> Address:
     """Where it goes. Another channel needs a chat of its own."""
     own = context.address
     channel = args.channel or own.channel

@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot.errors import UsageError
 from nanobot.messages import Role
-from nanobot.plugins import TOOLS, Found, Plugins
+from nanobot.plugins import TOOLS, LoadedPlugin, Plugins
 from nanobot.tools.base import AnyTool, Effect, RawArgs, Tool
 from nanobot.tools.registry import ToolRegistry
 
@@ -32,7 +32,7 @@ def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
     arguments that returns either. One that is broken, or whose name is taken, is left out with all
     that it gives; it never fails a start."""
 
-    def use(found: Found[Any]) -> None:
+    def use(found: LoadedPlugin[Any]) -> None:
         registered: list[str] = []
         try:
             for tool in offered(found.what):

@@ -44,7 +44,7 @@ class Verdict(StrEnum):
     DENY = "deny"
 
 
-class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     """A call as the policy sees it. `elsewhere`: it says something in another chat than its run's.
     `contained`: what it does stays within a sandbox. `risky`: nothing is known that makes it
     harmless. `foreign`: the tool is an MCP server's or a package's. `danger`: what is dangerous
@@ -63,7 +63,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     foreign: bool = False
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict, the name of the rule that decided, and its reason as it ends a sentence that
     begins with "because". `configured`: a rule of the configuration it is."""
 
@@ -89,7 +89,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     risky: bool | None = None
     foreign: bool | None = None
 
-    def matches(self, call: Circumstances) -> bool:
+    def matches(self, call: PolicyInput) -> bool:
         told = (
             (self.tainted, call.tainted),
             (self.elsewhere, call.elsewhere),
@@ -206,12 +206,12 @@ class Policy:
     def __init__(self, settings: PolicySettings | None = None) -> None:
         self.settings = settings or PolicySettings()
 
-    def judge(self, call: Circumstances) -> Judgement:
+    def judge(self, call: PolicyInput) -> PolicyDecision:
         """The verdict of the first rule that matches."""
         for number, rule in enumerate(self.settings.rules, 1):
             if _configured(rule, call):
                 why = rule.why or f"rule {number} of the configuration says so"
-                return Judgement(
+                return PolicyDecision(
                     verdict=Verdict(rule.verdict),
                     rule=f"policy.rules, rule {number}",
                     why=why,
@@ -220,11 +220,13 @@ class Policy:
         for one in DEFAULTS:
             if one.matches(call):
                 why = call.danger if one.dangerous else one.why
-                return Judgement(verdict=one.verdict, rule=f"built-in: {one.name}", why=why)
-        return Judgement(verdict=Verdict.DENY, rule="built-in: nothing else", why="no rule says so")
+                return PolicyDecision(verdict=one.verdict, rule=f"built-in: {one.name}", why=why)
+        return PolicyDecision(
+            verdict=Verdict.DENY, rule="built-in: nothing else", why="no rule says so"
+        )
 
 
-def _configured(rule: RuleSettings, call: Circumstances) -> bool:
+def _configured(rule: RuleSettings, call: PolicyInput) -> bool:
     return (
         fnmatchcase(call.tool, rule.tool)
         and _among(rule.roles, call.role)
@@ -293,7 +295,7 @@ def _glob(pattern: str) -> str:
     return made
 
 
-def _in_paths(patterns: Sequence[str], call: Circumstances) -> bool:
+def _in_paths(patterns: Sequence[str], call: PolicyInput) -> bool:
     """Absolute paths count by every end of theirs: the workspace may be any folder."""
     found = call.arguments.get("path")
     if not isinstance(found, str):

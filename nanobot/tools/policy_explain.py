@@ -19,7 +19,7 @@ _ROLES = tuple(str(role) for role in Role)
 _YES = ("yes", "true", "on", "1")
 
 
-class Explained(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict (allow, ask or deny) with the rule that decided and its reason."""
 
     tool: str
@@ -29,7 +29,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     because: str
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A call as somebody writes it down: `text` is JSON, or the tool's first argument; options may
     stand behind it as name=value."""
 
@@ -41,7 +41,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool = False
 
 
-async def explain(tools: ToolRegistry, asked: Asked) -> Explained:
+async def explain(tools: ToolRegistry, asked: PolicyQuestion) -> PolicyExplanation:
     """The verdict. Raises UsageError for a call that could not be made at all."""
     asked = _with_options(asked)
     if asked.role not in _ROLES:
@@ -64,7 +64,7 @@ async def explain(tools: ToolRegistry, asked: Asked) -> Explained:
         tainted=asked.tainted,
     )
     judged = await tools.judge(asked.tool, text, context)
-    return Explained(
+    return PolicyExplanation(
         tool=asked.tool,
         arguments=text or "{}",
         verdict=judged.verdict,
@@ -73,7 +73,7 @@ async def explain(tools: ToolRegistry, asked: Asked) -> Explained:
     )
 
 
-def _with_options(asked: Asked) -> Asked:
+def _with_options(asked: PolicyQuestion) -> PolicyQuestion:
     """With what stands behind the arguments."""
     text, found = asked.text.rstrip(), dict[str, str | bool]()
     while True:

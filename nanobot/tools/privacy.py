@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from nanobot.tools.base import AnyTool, CallContext, Queued
-from nanobot.workspace.confinement import Roots
+from nanobot.tools.base import AnyTool, CallContext, ToolOutput
+from nanobot.workspace.confinement import ConfinedFiles
 
 
 def kept_apart(
-    made: Callable[[Roots], list[AnyTool]], roots: Roots, apart: Sequence[Path]
+    made: Callable[[ConfinedFiles], list[AnyTool]], roots: ConfinedFiles, apart: Sequence[Path]
 ) -> list[AnyTool]:
     """The tools that `made` gives over roots; to whoever is not an owner alone, what is `apart` is
     not there."""
@@ -22,7 +22,7 @@ def kept_apart(
 
 
 def _either(alone: AnyTool, shared: AnyTool) -> AnyTool:
-    async def run(args: Any, context: CallContext) -> str | Queued:
+    async def run(args: Any, context: CallContext) -> str | ToolOutput:
         return await (alone if context.alone else shared).run(args, context)
 
     return msgspec.structs.replace(alone, run=run)

@@ -25,9 +25,9 @@ from nanobot.messages import Role
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
-from nanobot.tools.base import AnyTool, CallContext, Effect, Question, Queued, RawArgs
+from nanobot.tools.base import AnyTool, CallContext, Effect, Question, RawArgs, ToolOutput
 from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
-from nanobot.tools.policy import Circumstances, Judgement, Policy, Verdict
+from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
 from nanobot.tools.schema import parameters_of
 
@@ -38,7 +38,7 @@ _NAMED = 40
 BUILT_IN = "built-in"
 MAX_LISTED = 40
 """Lazy tools that a prompt lists; with more than these it lists none of them."""
-_LEFT_TO_EXECUTE = Judgement(
+_LEFT_TO_EXECUTE = PolicyDecision(
     verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
 )
 
@@ -141,14 +141,14 @@ class ToolRegistry:
         """Whether results of this tool are content from outside."""
         return name in self._tools and self._tools[name].taints
 
-    async def judge(self, name: str, arguments: str, context: CallContext) -> Judgement:
+    async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         """What the policy says to a call. What `execute` would refuse anyhow is not asked about."""
         tool = self._tools.get(name)
         if tool is None:
             return _LEFT_TO_EXECUTE
         if context.role not in tool.allowed:
             why = f"{name} may not be used for a {context.role}"
-            return Judgement(verdict=Verdict.DENY, rule="the tool itself", why=why)
+            return PolicyDecision(verdict=Verdict.DENY, rule="the tool itself", why=why)
         try:
             args = _parsed(tool, arguments)
         except ToolArgumentsError:
@@ -159,7 +159,7 @@ class ToolRegistry:
             return _LEFT_TO_EXECUTE
         contained = tool.uncontained is None or await tool.uncontained() is None
         risk = tool.risk or ("high" if tool.effect is Effect.WORLD else "low")
-        call = Circumstances(
+        call = PolicyInput(
             tool=name,
             arguments=args.values if isinstance(args, RawArgs) else msgspec.to_builtins(args),
             role=context.role,
@@ -174,7 +174,9 @@ class ToolRegistry:
         )
         judged = self.policy.judge(call)
         if judged.verdict is Verdict.ALLOW and tool.question is not None:
-            return Judgement(verdict=Verdict.ASK, rule="the tool itself", why="it is a question")
+            return PolicyDecision(
+                verdict=Verdict.ASK, rule="the tool itself", why="it is a question"
+            )
         return judged
 
     def question(self, name: str, arguments: str) -> Question | None:
@@ -191,7 +193,7 @@ class ToolRegistry:
         """As `perform`, for callers without a log: what would be sent is not."""
         return (await self.perform(name, arguments, context)).text
 
-    async def perform(self, name: str, arguments: str, context: CallContext) -> Queued:
+    async def perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
         """Run one call with the model's own text as arguments, and return the text for the model,
         with the messages to be committed with it. Every call is in the log of the process.
 
@@ -224,7 +226,7 @@ class ToolRegistry:
             )
         return done
 
-    async def _perform(self, name: str, arguments: str, context: CallContext) -> Queued:
+    async def _perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
         tool = self._tools.get(name)
         if tool is None:
             raise ToolUnknown(self._unknown(name, context.role))
@@ -246,7 +248,7 @@ class ToolRegistry:
             if not limit.expired():
                 raise
             raise ToolTimeout(f"{name} took over {tool.timeout:g} s and was stopped") from error
-        done = result if isinstance(result, Queued) else Queued(result)
+        done = result if isinstance(result, ToolOutput) else ToolOutput(result)
         text = shorten(self.redact(clean(done.text)), self._max_result_chars, tool.rest)
         return msgspec.structs.replace(done, text=text)
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from nanobot.session.tasks import AGENT, MAX_TITLE, Parent, TaskStarter, Wanted
-from nanobot.tools.base import CallContext, Effect, Queued, Tool
+from nanobot.session.tasks import AGENT, MAX_TITLE, Parent, TaskRequest, TaskStarter
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 
 
 class Spawn(msgspec.Struct, frozen=True):
@@ -30,8 +30,8 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
     """spawn, for owners and members. The run and the result are one transaction, so that a crash
     neither loses the run nor starts it twice."""
 
-    async def run(args: Spawn, context: CallContext) -> Queued:
-        wanted = Wanted(
+    async def run(args: Spawn, context: CallContext) -> ToolOutput:
+        wanted = TaskRequest(
             type=AGENT,
             title=args.label.strip() or args.task.strip()[:60],
             input={"task": args.task},
@@ -40,7 +40,7 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
         )
         run_id, write = await starter.prepare(wanted)
         told = f"Started #{run_id} in the background. Its report will come as a message here."
-        return Queued(told, writes=(write,))
+        return ToolOutput(told, writes=(write,))
 
     return Tool(
         name="spawn",

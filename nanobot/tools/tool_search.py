@@ -24,13 +24,13 @@ _WORD = re.compile(r"[a-z0-9]+")
 _NAME_COUNTS = 3
 
 
-class Find(msgspec.Struct, frozen=True):
+class FindTools(msgspec.Struct, frozen=True):
     """Arguments of find_tools."""
 
     query: Annotated[str, msgspec.Meta(description="What it should do, in a few words")] = ""
 
 
-class Call(msgspec.Struct, frozen=True):
+class CallFoundTool(msgspec.Struct, frozen=True):
     """Arguments of call_tool."""
 
     name: Annotated[str, msgspec.Meta(description="Its name, as find_tools gives it")]
@@ -43,7 +43,7 @@ def finding_tools(
     """find_tools and call_tool over the lazy tools of a registry, which are from these sources.
     Their own texts never change, whatever tools come and go."""
 
-    async def find(args: Find, context: CallContext) -> str:
+    async def find(args: FindTools, context: CallContext) -> str:
         known = registry.lazy(context.role)
         found = _best(known, args.query)
         room = MAX_RESULT_CHARS - FRAME_CHARS
@@ -54,7 +54,7 @@ def finding_tools(
         note = f"{len(known)} tools in all. Call one with {CALL_TOOL}, or by its name."
         return untrusted(shorten(text, room, "Search more narrowly."), "MCP servers", note)
 
-    async def call(_: Call, __: CallContext) -> str:
+    async def call(_: CallFoundTool, __: CallContext) -> str:
         # A call that can be understood is replaced by the one it stands for before it gets here.
         raise ToolArgumentsError("name: the name of another tool, as find_tools gives it")
 
@@ -66,7 +66,7 @@ def finding_tools(
                 "Find tools that are not listed here, with what they take; without a query, all "
                 f"their names. They belong to these MCP servers: {listed}."
             ),
-            args=Find,
+            args=FindTools,
             run=find,
             effect=Effect.NONE,
             allowed=roles,
@@ -75,7 +75,7 @@ def finding_tools(
         Tool(
             name=CALL_TOOL,
             description="Call a tool that is not listed here, one that find_tools has told.",
-            args=Call,
+            args=CallFoundTool,
             run=call,
             effect=Effect.NONE,
             allowed=roles,

@@ -47,14 +47,14 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _EMPTY = re.compile(r"#{1,6}(?:\s.*)?|[-*_=\s]*|[-*+]\s*(?:\[[ xX]?\])?")
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class RecentMessage(msgspec.Struct, frozen=True, kw_only=True):
     """Something that the assistant said, and when."""
 
     text: str
     at: float
 
 
-class Around(msgspec.Struct, frozen=True, kw_only=True):
+class ChatSituation(msgspec.Struct, frozen=True, kw_only=True):
     """How things stand in a chat, whose history is in `session_key`. `person` spoke there last
     (CHANNEL:ID), `spoke_at` then; `active` is when a run was last at work there. `said` are the
     assistant's own words, the oldest first, some of them with content from outside (`tainted`).
@@ -64,19 +64,19 @@ class Around(msgspec.Struct, frozen=True, kw_only=True):
     person: str = ""
     spoke_at: float | None = None
     active: float | None = None
-    said: tuple[Said, ...] = ()
+    said: tuple[RecentMessage, ...] = ()
     tainted: bool = False
     gone: str = ""
 
 
-class Chats(Protocol):
+class ChatHistory(Protocol):
     """What the store knows of chats; each verb is one transaction."""
 
     async def home(self) -> Address | None:
         """The chat that an owner spoke in last, of those that nobody else reads."""
         ...
 
-    async def around(self, address: Address, said: int) -> Around:
+    async def around(self, address: Address, said: int) -> ChatSituation:
         """How things stand in a chat, with at most so many words of the assistant."""
         ...
 
@@ -89,7 +89,7 @@ class Chats(Protocol):
         ...
 
 
-class Rhythm(msgspec.Struct, frozen=True, kw_only=True):
+class HeartbeatSchedule(msgspec.Struct, frozen=True, kw_only=True):
     """When there are beats; see settings.HeartbeatSettings. `to` None: where an owner spoke
     last."""
 
@@ -108,10 +108,10 @@ class Heartbeat:
     def __init__(
         self,
         workspace: Path,
-        rhythm: Rhythm,
-        chats: Chats,
+        rhythm: HeartbeatSchedule,
+        chats: ChatHistory,
         clock: Clock,
-        into: Callable[[Address, Around], Publisher],
+        into: Callable[[Address, ChatSituation], Publisher],
         able: Callable[[], Awaitable[bool]],
     ) -> None:
         self._workspace = workspace
@@ -166,7 +166,7 @@ class Heartbeat:
             return trouble(self._workspace) or f"{FILE} asks for nothing"
         return ""
 
-    async def _hindered(self, chat: Address, around: Around, now: float) -> str:
+    async def _hindered(self, chat: Address, around: ChatSituation, now: float) -> str:
         """Why nothing can be done now."""
         if around.gone:
             return f"{chat} cannot be reached ({around.gone})"
@@ -174,13 +174,13 @@ class Heartbeat:
             return f"{chat} is busy"
         return "" if await self._able() else "there is no model that is up to it"
 
-    def _active(self, around: Around, now: float) -> bool:
+    def _active(self, around: ChatSituation, now: float) -> bool:
         """Whether something goes on there, or did a moment ago. What lies ahead of a clock that was
         set back says nothing."""
         latest = max(around.spoke_at or 0.0, around.active or 0.0)
         return self._rhythm.active > 0 and 0 <= now - latest < self._rhythm.active
 
-    async def _greeting(self, around: Around, now: float) -> str:
+    async def _greeting(self, around: ChatSituation, now: float) -> str:
         """The key of the greeting that is due: once for each silence, and once a day."""
         if not self._rhythm.greet_after or around.spoke_at is None:
             return ""
@@ -227,7 +227,7 @@ def trouble(workspace: Path) -> str:
     return ""
 
 
-def prompt(asked: str, around: Around, zone: str) -> str:
+def prompt(asked: str, around: ChatSituation, zone: str) -> str:
     """What a beat asks of the model."""
     return (
         f"This is a heartbeat: nobody has just spoken. {FILE} says what to look after:\n\n"
@@ -237,7 +237,7 @@ def prompt(asked: str, around: Around, zone: str) -> str:
     )
 
 
-def greeting_prompt(around: Around, zone: str, now: float) -> str:
+def greeting_prompt(around: ChatSituation, zone: str, now: float) -> str:
     """What a greeting asks of the model."""
     hours = (now - (around.spoke_at or now)) / 3_600
     return (
@@ -248,7 +248,7 @@ def greeting_prompt(around: Around, zone: str, now: float) -> str:
     )
 
 
-def _lately(around: Around, zone: str) -> str:
+def _lately(around: ChatSituation, zone: str) -> str:
     if not around.said:
         return ""
     clock = zone_of(zone)

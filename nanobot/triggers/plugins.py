@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot.config.settings.triggers import TriggerSettings
 from nanobot.errors import ConfigError, PluginBroken
-from nanobot.plugins import TRIGGERS, Found, Plugins
+from nanobot.plugins import TRIGGERS, LoadedPlugin, Plugins
 from nanobot.triggers.base import Trigger
 
 
@@ -37,7 +37,7 @@ def open_trigger(name: str, table: TriggerSettings, plugins: Plugins) -> Trigger
         )
     refused: list[ConfigError] = []
 
-    def use(found: Found[Any]) -> Trigger | None:
+    def use(found: LoadedPlugin[Any]) -> Trigger | None:
         try:
             trigger = found.what(name, table.settings)
         except ConfigError as error:
@@ -57,7 +57,7 @@ def open_trigger(name: str, table: TriggerSettings, plugins: Plugins) -> Trigger
 def survey(plugins: Plugins) -> None:
     """Load every one of them, so that `plugins` knows which are broken; none is opened."""
 
-    def use(found: Found[Any]) -> None:
+    def use(found: LoadedPlugin[Any]) -> None:
         if not callable(found.what):
             kind = type(found.what).__name__
             raise PluginBroken(f"it gives a {kind}, not a function that opens a trigger")

@@ -22,7 +22,7 @@ MOST_LISTED = 25
 LINE_CHARS = 120
 
 
-class Limit(msgspec.Struct, frozen=True):
+class NotificationLimit(msgspec.Struct, frozen=True):
     """At most `most` messages within `seconds`."""
 
     most: int
@@ -36,7 +36,7 @@ class HeldBack(msgspec.Struct, frozen=True):
     at: float
 
 
-class Quietness:
+class QuietHours:
     """What `[quiet]` allows. Raises ConfigError for hours and zones that cannot be."""
 
     def __init__(self, settings: QuietSettings, machine: str = "UTC") -> None:
@@ -50,20 +50,20 @@ class Quietness:
         """Whether nothing is said unasked now."""
         return self._hours is not None and self._hours.until(now) is not None
 
-    def chat(self, name: str) -> list[Limit]:
+    def chat(self, name: str) -> list[NotificationLimit]:
         """What a chat (CHANNEL:ID) may hear."""
         return self._limits(self._settings.chats.get(name))
 
-    def person(self, name: str) -> list[Limit]:
+    def person(self, name: str) -> list[NotificationLimit]:
         """What a person (CHANNEL:ID) may hear, in all chats that are theirs alone."""
         return self._limits(self._settings.people.get(name))
 
-    def _limits(self, own: QuietLimitSettings | None) -> list[Limit]:
+    def _limits(self, own: QuietLimitSettings | None) -> list[NotificationLimit]:
         named = own or QuietLimitSettings()
         hour, day = named.max_per_hour, named.max_per_day
         found = (
-            Limit(self._settings.max_per_hour if hour is None else hour, HOUR),
-            Limit(self._settings.max_per_day if day is None else day, DAY),
+            NotificationLimit(self._settings.max_per_hour if hour is None else hour, HOUR),
+            NotificationLimit(self._settings.max_per_day if day is None else day, DAY),
         )
         return [limit for limit in found if limit.most]
 

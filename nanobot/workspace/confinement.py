@@ -52,7 +52,7 @@ _KINDS = {
 }
 
 
-class Place:
+class ConfinedPath:
     """Where a path leads: `name` in the open folder `folder`, or that folder itself if name is "".
 
     `status` is what stands there, None if nothing does.
@@ -64,7 +64,7 @@ class Place:
         self.status = status
 
 
-class Roots:
+class ConfinedFiles:
     """The workspace, and what else tools may touch.
 
     No path leads out of it: not by `..`, not by absolute names, not by links, and not by
@@ -98,7 +98,7 @@ class Roots:
         self._counter = itertools.count()
         self._writing = threading.Lock()
 
-    def without(self, apart: Sequence[Path]) -> Roots:
+    def without(self, apart: Sequence[Path]) -> ConfinedFiles:
         """The same with more hidden. Changes through either wait for those through the other."""
         made = copy.copy(self)
         made._hidden = (  # noqa: SLF001 - of our own kind
@@ -142,7 +142,7 @@ class Roots:
                 os.close(descriptor)
 
     @contextmanager
-    def either(self, path: str) -> Iterator[int]:
+    def first_allowed(self, path: str) -> Iterator[int]:
         """A folder or a regular file open for reading. Raises ToolError for anything else."""
         with self._errors(path), self._place(path) as place:
             folder = not place.name
@@ -184,7 +184,7 @@ class Roots:
             self._replace(place, data)
             return True
 
-    def _replace(self, place: Place, data: bytes) -> None:
+    def _replace(self, place: ConfinedPath, data: bytes) -> None:
         temporary, descriptor = self._temporary(place.folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -212,7 +212,7 @@ class Roots:
                 return name, os.open(name, _NEW, 0o666, dir_fd=folder)
 
     @contextmanager
-    def _place(self, path: str, *, create: bool = False) -> Iterator[Place]:
+    def _place(self, path: str, *, create: bool = False) -> Iterator[ConfinedPath]:
         if "\0" in path or len(path) > MAX_PATH:
             raise ToolError(f"{quoted(path)} cannot be a path")
         walk = _Walk(self._key(self.workspace), self._keys())
@@ -221,7 +221,7 @@ class Roots:
         finally:
             walk.close()
 
-    def _follow(self, walk: _Walk, path: str, *, create: bool) -> Place:
+    def _follow(self, walk: _Walk, path: str, *, create: bool) -> ConfinedPath:
         todo = self._start(walk, path, path)
         links = 0
         while todo:
@@ -241,7 +241,7 @@ class Roots:
                 continue
             if not todo and (status is None or not stat.S_ISDIR(status.st_mode)):
                 walk.require_shown(status, path)
-                return Place(walk.top, name, status)
+                return ConfinedPath(walk.top, name, status)
             if status is None:
                 walk.require_shown(None, path)
             if walk.depth >= MAX_DEPTH:
@@ -251,7 +251,7 @@ class Roots:
                     os.mkdir(name, dir_fd=walk.top)
             walk.down(name)
         walk.require_shown(None, path)
-        return Place(walk.top, "", os.fstat(walk.top))
+        return ConfinedPath(walk.top, "", os.fstat(walk.top))
 
     def _start(self, walk: _Walk, path: str, asked: str) -> deque[str]:
         """Go to where the path begins; return the components from there."""

@@ -18,7 +18,7 @@ class FrontMatterError(ValueError):
     """What is wrong, with its line."""
 
 
-class Field(msgspec.Struct, frozen=True):
+class FrontMatterField(msgspec.Struct, frozen=True):
     """What stands behind a key: in its line, and indented below. `line` counts from 1."""
 
     key: str
@@ -66,14 +66,14 @@ class Field(msgspec.Struct, frozen=True):
                 items.append(_uncommented(one.strip()[2:].strip()))
         return tuple(_unquoted(one, self) for one in items if one)
 
-    def table(self) -> dict[str, Field]:
+    def table(self) -> dict[str, FrontMatterField]:
         """As further keys with their values."""
         if self.rest:
             raise self.wrong("a table: keys in lines of their own, indented")
         return _fields(list(self.below), self.line + 1)
 
 
-def split(text: str) -> tuple[dict[str, Field], str]:
+def split(text: str) -> tuple[dict[str, FrontMatterField], str]:
     """The fields of the front matter, and what follows it. Raises FrontMatterError."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != "---":
@@ -84,16 +84,16 @@ def split(text: str) -> tuple[dict[str, Field], str]:
     return _fields(lines[1 : ends[0]], 2), "\n".join(lines[ends[0] + 1 :]).strip()
 
 
-def _fields(lines: list[str], first: int) -> dict[str, Field]:
+def _fields(lines: list[str], first: int) -> dict[str, FrontMatterField]:
     real = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     indent = min((_indent(line) for line in real), default=0)
-    found: dict[str, Field] = {}
+    found: dict[str, FrontMatterField] = {}
     key, line_of, rest = "", first, ""
     below: list[str] = []
 
     def keep() -> None:
         if key:
-            found[key] = Field(key, line_of, rest, tuple(below))
+            found[key] = FrontMatterField(key, line_of, rest, tuple(below))
 
     for number, line in enumerate(lines, first):
         if not line.strip() or (line.lstrip().startswith("#") and rest[:1] not in ("|", ">")):
@@ -126,7 +126,7 @@ def _uncommented(text: str) -> str:
     return "" if text.startswith("#") else text.partition(" #")[0].rstrip()
 
 
-def _unquoted(text: str, field: Field) -> str:
+def _unquoted(text: str, field: FrontMatterField) -> str:
     if text[:1] not in ("'", '"') or not text:
         return text
     if len(text) < 2 or text[-1] != text[0]:

@@ -17,7 +17,7 @@ import msgspec
 from nanobot.errors import NanobotError, StoreUnwritable, ToolError, UsageError
 from nanobot.messages import Attachment
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.images import MAX_BYTES, look, too_large
 
 FOLDER = "received"
@@ -47,7 +47,10 @@ class Received:
     What is said in recordings, `transcriber` writes down."""
 
     def __init__(
-        self, blobs: Blobs | MemoryBlobs, roots: Roots, transcriber: Transcriber | None = None
+        self,
+        blobs: Blobs | MemoryBlobs,
+        roots: ConfinedFiles,
+        transcriber: Transcriber | None = None,
     ) -> None:
         self.blobs = blobs
         self._roots = roots

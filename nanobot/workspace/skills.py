@@ -21,7 +21,7 @@ import msgspec
 from nanobot.errors import NanobotError, ToolError, UsageError
 from nanobot.workspace import assets
 from nanobot.workspace.folder import read
-from nanobot.workspace.frontmatter import Field, FrontMatterError, split
+from nanobot.workspace.frontmatter import FrontMatterError, FrontMatterField, split
 
 MAX_BODY = 40_000
 """Characters of a SKILL.md."""
@@ -182,7 +182,7 @@ class Skills:
         return self._skill(bare, fields, body, _others(folder))
 
     def _skill(
-        self, bare: Skill, fields: Mapping[str, Field], body: str, files: tuple[str, ...]
+        self, bare: Skill, fields: Mapping[str, FrontMatterField], body: str, files: tuple[str, ...]
     ) -> Skill:
         name = _required(fields, "name").text()
         if not _NAME.fullmatch(name) or name != bare.name:
@@ -206,7 +206,7 @@ class Skills:
             lacking=self._lacking(needs),
         )
 
-    def _lacking(self, needs: Mapping[str, Field]) -> tuple[str, ...]:
+    def _lacking(self, needs: Mapping[str, FrontMatterField]) -> tuple[str, ...]:
         unknown = [one for key, one in needs.items() if key not in ("bins", "env", "os")]
         if unknown:
             raise FrontMatterError(
@@ -224,7 +224,7 @@ class Skills:
         return tuple(lacking)
 
 
-def _required(fields: Mapping[str, Field], key: str) -> Field:
+def _required(fields: Mapping[str, FrontMatterField], key: str) -> FrontMatterField:
     if key not in fields:
         raise FrontMatterError(f"the front matter has no {key}")
     return fields[key]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.agent.stages.helpers import Helpers
+from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.recall import AutoRecall, Recall
-from nanobot.agent.stages.stages import Mind
-from nanobot.agent.stages.triage import Triage, View
+from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.session.entries import RecallEntry, TriageEntry
@@ -20,7 +20,7 @@ from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.skill import skill_tool
 from nanobot.workspace import folder as workspace
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.skills import Skills
 
 TURNS = 50
@@ -42,12 +42,12 @@ def is_triage(request: ModelRequest) -> bool:
     return str(request.messages[0].content).startswith("You decide what an assistant does")
 
 
-def thinking(bot: FakeGateway) -> Mind:
+def thinking(bot: FakeGateway) -> Stages:
     """Every stage there is before acting."""
-    helpers, clock = Helpers(bot.provider), bot.home.clock
-    view = View(bot.memory, None)
+    helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock
+    view = TriageContext(bot.memory, None)
     triage = Triage(bot.journal, helpers, bot.starter, clock, DecisionSettings(), view)
-    return Mind(triage, AutoRecall(Recall(bot.memory, 5), bot.journal, helpers, clock))
+    return Stages(triage, AutoRecall(Recall(bot.memory, 5), bot.journal, helpers, clock))
 
 
 async def sent_again(folder: Path) -> float:
@@ -61,7 +61,7 @@ async def sent_again(folder: Path) -> float:
             note = f"- What people ask in question {turn} is a thing to remember"
             script.append(asks_for("write_file", path="MEMORY.md", content=note))
         script.append(f"This is the answer to question {turn}, in a sentence or two, as usual.")
-    tools = [*file_tools(Roots(folder)), skill_tool(Skills(folder))]
+    tools = [*file_tools(ConfinedFiles(folder)), skill_tool(Skills(folder))]
     answers = iter(script)
     provider = ScriptedProvider(otherwise=lambda one: "{}" if is_triage(one) else next(answers))
     made = Options(workspace=folder, accept="auto", before=thinking)

@@ -12,7 +12,7 @@ import pytest
 
 from nanobot.agent.builder import ContextBuilder
 from nanobot.agent.loop import AgentLoop, CancelToken
-from nanobot.agent.requests import Spoken
+from nanobot.agent.requests import StreamedText
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ModelRefused, ToolUnknown, UsageError
 from nanobot.messages import Address, EventKind, InboundMessage, RunEvent, Sender
@@ -360,7 +360,7 @@ def test_text_that_a_slow_listener_lost_is_made_up_for() -> None:
             payload={"text": text},
         )  # fmt: skip
 
-    spoken = Spoken()
+    spoken = StreamedText()
     heard = [
         spoken.heard(event(EventKind.MODEL_DELTA, "Hello", 1)),
         spoken.heard(event(EventKind.ASSISTANT_MESSAGE, "Hello world", 1)),

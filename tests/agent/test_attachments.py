@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.agent.attachments import IMAGE_TOKENS, line
-from nanobot.agent.context import Room, context, plan_window
+from nanobot.agent.context import PromptBudget, context, plan_window
 from nanobot.messages import Attachment
 from nanobot.providers.base import ChatMessage, ImagePart, ModelProfile, TextPart
 from nanobot.session.entries import Body, Entry, UserEntry
-from nanobot.session.runs import Snapshot
+from nanobot.session.runs import PromptSnapshot
 from tests.agent.building import asking, joined, log, reply, user
 
-SNAPSHOT = Snapshot(system="You are nanobot.", tools=())
+SNAPSHOT = PromptSnapshot(system="You are nanobot.", tools=())
 SEEING = ModelProfile(name="eyes", provider="p", images=True)
 BLIND = ModelProfile(name="m", provider="p")
 
@@ -137,7 +137,7 @@ def test_what_a_message_answers_and_that_it_was_edited_is_said_on_top() -> None:
 
 
 def test_pictures_count_in_the_estimate() -> None:
-    room = Room(profile=SEEING, fixed=0, max_tokens=100, max_history=100)
+    room = PromptBudget(profile=SEEING, fixed=0, max_tokens=100, max_history=100)
     bare = plan_window(log(sent()), 1, room, overflowed=False).estimate
     two = plan_window(log(sent(photo(1), photo(2))), 1, room, overflowed=False).estimate
     assert 2 * IMAGE_TOKENS <= two - bare < 2 * IMAGE_TOKENS + 200

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from nanobot.agent.budgets import (
     LEAST_ANSWER,
+    Account,
+    BudgetLimit,
     Budgets,
-    Limit,
     Period,
-    Spender,
     money,
     refusal,
     shown,
@@ -23,9 +23,9 @@ from nanobot.agent.budgets import (
 from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.providers.base import Price
-from nanobot.session.usage import Used, Wanted
+from nanobot.session.usage import CallEstimate, UsageSum
 
-ANN = Spender(person="t:1", chat="t:7", job="", model="p/m")
+ANN = Account(person="t:1", chat="t:7", job="", model="p/m")
 PERIOD = Period("2026-01-01", 0.0, "00:00 on 2026-01-02 (UTC)")
 
 
@@ -101,8 +101,8 @@ def test_without_limits_nothing_is_looked_up() -> None:
     assert budgets(model={"p/m": AllowanceSettings(cost_per_day=1.0)}).daily
 
 
-def one_limit(measure: Any, amount: float) -> Limit:
-    return Limit(level="all", name="", measure=measure, amount=amount)
+def one_limit(measure: Any, amount: float) -> BudgetLimit:
+    return BudgetLimit(level="all", name="", measure=measure, amount=amount)
 
 
 @given(
@@ -116,9 +116,9 @@ def one_limit(measure: Any, amount: float) -> Limit:
 def test_what_is_allowed_fits_the_limit_and_is_never_more_than_was_wanted(
     limit: float, gone: float, tokens_in: int, tokens_out: int, price: Price | None, measure: str
 ) -> None:
-    wanted = Wanted(tokens_in=tokens_in, tokens_out=tokens_out, price=price)
+    wanted = CallEstimate(tokens_in=tokens_in, tokens_out=tokens_out, price=price)
     concerned = one_limit(measure, limit)
-    used = Used(requests=int(gone), tokens=int(gone), cost=gone)
+    used = UsageSum(requests=int(gone), tokens=int(gone), cost=gone)
     try:
         most = budgets().allowed([concerned], {"all": used}, wanted, PERIOD)
     except OverBudget as error:
@@ -126,27 +126,27 @@ def test_what_is_allowed_fits_the_limit_and_is_never_more_than_was_wanted(
         return
     assert min(LEAST_ANSWER, tokens_out) <= most <= tokens_out
     if measure != "cost" or price is not None:
-        after = used.plus(Wanted(tokens_in=tokens_in, tokens_out=most, price=price).used)
+        after = used.plus(CallEstimate(tokens_in=tokens_in, tokens_out=most, price=price).used)
         assert concerned.used(after) <= limit * (1 + 1e-9)
 
 
 def test_only_a_model_s_own_limit_leaves_others_to_ask() -> None:
-    wanted = Wanted(tokens_in=1, tokens_out=1, price=None)
+    wanted = CallEstimate(tokens_in=1, tokens_out=1, price=None)
     for level, others in (("model", True), ("person", False)):
-        limit = Limit(level=level, name="x", measure="requests", amount=1)  # type: ignore[arg-type]
+        limit = BudgetLimit(level=level, name="x", measure="requests", amount=1)  # type: ignore[arg-type]
         with pytest.raises(OverBudget) as caught:
-            budgets().allowed([limit], {level: Used(requests=1)}, wanted, PERIOD)  # type: ignore[dict-item]
+            budgets().allowed([limit], {level: UsageSum(requests=1)}, wanted, PERIOD)  # type: ignore[dict-item]
         assert caught.value.of_model is others
 
 
 def test_how_limits_read() -> None:
-    day = Limit(level="person", name="t:1", measure="tokens", amount=100_000)
-    assert refusal(day, Used(tokens=99_999), PERIOD) == (
+    day = BudgetLimit(level="person", name="t:1", measure="tokens", amount=100_000)
+    assert refusal(day, UsageSum(tokens=99_999), PERIOD) == (
         "the budget of 100,000 tokens a day for you is used up (99,999 tokens used or reserved); "
         "it starts again at 00:00 on 2026-01-02 (UTC)"
     )
-    cost = Limit(level="model", name="p/m", measure="cost", amount=2.5)
-    assert warning(cost, Used(cost=2.0), PERIOD) == (
+    cost = BudgetLimit(level="model", name="p/m", measure="cost", amount=2.5)
+    assert warning(cost, UsageSum(cost=2.0), PERIOD) == (
         "80 % of the budget of $2.50 a day for p/m is used ($2.00), until "
         "00:00 on 2026-01-02 (UTC)."
     )

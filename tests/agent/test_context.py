@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.agent.context import Room, Window, context, estimate_tokens, plan_window
+from nanobot.agent.context import PromptBudget, Window, context, estimate_tokens, plan_window
 from nanobot.messages import Origin
 from nanobot.providers.base import ChatMessage, ModelProfile, ToolCall, ToolSpec, Usage
 from nanobot.session.entries import Body, Entry, ModelCallEntry, NoteEntry, PostEntry, UserEntry
-from nanobot.session.runs import Snapshot
+from nanobot.session.runs import PromptSnapshot
 from tests.agent.building import PROFILE, asking, joined, log, reply, result, started, user
 
-SNAPSHOT = Snapshot(system="You are nanobot.", tools=(ToolSpec("look", "Looks.", {}),))
+SNAPSHOT = PromptSnapshot(system="You are nanobot.", tools=(ToolSpec("look", "Looks.", {}),))
 POST = PostEntry(text="The job is done.", key="k")
 UNDELIVERED = NoteEntry(what="undelivered", text="This was not delivered")
 
@@ -222,8 +222,10 @@ def test_a_call_that_never_got_a_result_is_told_as_unknown() -> None:
 # The window
 
 
-def room(profile: ModelProfile = PROFILE, *, fixed: int = 0, max_history: int = 10_000) -> Room:
-    return Room(profile=profile, fixed=fixed, max_tokens=1_000, max_history=max_history)
+def room(
+    profile: ModelProfile = PROFILE, *, fixed: int = 0, max_history: int = 10_000
+) -> PromptBudget:
+    return PromptBudget(profile=profile, fixed=fixed, max_tokens=1_000, max_history=max_history)
 
 
 def small(tokens: int) -> ModelProfile:
@@ -331,7 +333,7 @@ def test_a_turn_too_long_for_the_model_leaves_its_oldest_results_out() -> None:
 
 def test_the_system_prompt_counts_where_a_turn_is_fitted_in() -> None:
     entries = log(user("go"), asking(1), reply(1, "", "look"), result(1, text="x" * 6_000))
-    long = Snapshot(system="y" * 6_000, tools=())
+    long = PromptSnapshot(system="y" * 6_000, tools=())
     assert context(entries, SNAPSHOT, asking(2, small(3_000)))[-1].content == "x" * 6_000
     assert str(context(entries, long, asking(2, small(3_000)))[-1].content).startswith("(an older")
 

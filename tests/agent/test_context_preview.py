@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.agent.context_view import ContextView
-from nanobot.agent.prompt import Persona
+from nanobot.agent.prompt import PromptBuilder
 from nanobot.errors import NanobotError
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PromptEntry
 from nanobot.testing import gateway
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def options(folder: Path) -> Options:
-    return Options(persona=Persona(folder))
+    return Options(persona=PromptBuilder(folder))
 
 
 async def say(bot: FakeGateway, text: str, **more: object) -> str:
@@ -36,7 +36,7 @@ async def say(bot: FakeGateway, text: str, **more: object) -> str:
 
 
 async def show(bot: FakeGateway, key: str = "fake:1") -> ContextView:
-    found = await Operations(bot).call("context show", {"session": key})
+    found = await Dispatcher(bot).call("context show", {"session": key})
     assert isinstance(found, ContextView)
     return found
 

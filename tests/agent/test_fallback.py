@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from nanobot.agent.prompt import Persona
+from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.step import Limits
+from nanobot.agent.step import StepLimits
 from nanobot.errors import (
     ConfigError,
     ContextOverflow,
@@ -53,7 +53,7 @@ def model(name: str, *script: object, **can: Any) -> ScriptedProvider:
 
 
 def options(settings: RunSettings = SETTINGS, folder: Path = Path("/nonexistent")) -> Options:
-    return Options(settings=settings, persona=Persona(folder))
+    return Options(settings=settings, persona=PromptBuilder(folder))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ async def test_a_model_of_another_kind_gets_a_prompt_of_its_own() -> None:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "hi"
         prompts = bodies(bot, PromptEntry)
-        assert [prompt.flavour for prompt in prompts] == ["owner+private+tools", "short"]
+        assert [prompt.prompt_variant for prompt in prompts] == ["owner+private+tools", "short"]
         assert small.requests[0].tools == ()
         calls = bodies(bot, ModelCallEntry)
         assert [call.prompt for call in calls] == [prompt.digest for prompt in prompts]
@@ -180,7 +180,7 @@ async def test_an_answer_that_breaks_the_protocol_is_not_passed_on() -> None:
 
 
 async def test_a_model_that_stays_silent_leaves_time_for_the_next() -> None:
-    settings = RunSettings(limits=Limits(max_run_seconds=0.2), fallback_models=("test/second",))
+    settings = RunSettings(limits=StepLimits(max_run_seconds=0.2), fallback_models=("test/second",))
     lineup = Lineup(model("first", Held()), second=model("second", "hi"))
     async with gateway(lineup, options=options(settings)) as bot:
         await bot.channel.push("hello")
@@ -191,7 +191,7 @@ async def test_a_model_that_stays_silent_leaves_time_for_the_next() -> None:
 
 
 async def test_a_model_that_speaks_has_all_the_time_of_the_run() -> None:
-    settings = RunSettings(limits=Limits(max_run_seconds=0.2), fallback_models=("test/second",))
+    settings = RunSettings(limits=StepLimits(max_run_seconds=0.2), fallback_models=("test/second",))
     second = model("second")
     lineup = Lineup(model("first", Held("so far")), second=second)
     async with gateway(lineup, options=options(settings)) as bot:

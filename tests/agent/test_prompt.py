@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.prompt import FILE_LIMIT, Briefing, Persona, digest, flavour
+from nanobot.agent.prompt import FILE_LIMIT, PromptBuilder, PromptParts, digest, prompt_variant
 from nanobot.errors import ConfigError
 from nanobot.messages import Role
 from nanobot.providers.base import ModelProfile, ToolSpec
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def parts(
     folder: Path, tools: tuple[ToolSpec, ...] = TOOLS, *, private: bool = True, **given: str
 ) -> dict[str, str]:
-    made = Briefing(folder, **given).parts(tools, private=private)  # type: ignore[arg-type]
+    made = PromptParts(folder, **given).parts(tools, private=private)  # type: ignore[arg-type]
     return {part.name: part.text for part in made}
 
 
@@ -53,14 +53,14 @@ def test_the_parts_come_in_a_fixed_order(folder: Path) -> None:
 
 
 def test_the_same_files_and_settings_give_the_same_bytes(folder: Path) -> None:
-    first, second = (Persona(folder).snapshot(PROFILE, TOOLS) for _ in range(2))
+    first, second = (PromptBuilder(folder).snapshot(PROFILE, TOOLS) for _ in range(2))
     assert digest(first) == digest(second)
     (folder / "SOUL.md").write_text("Another.")
-    assert digest(Persona(folder).snapshot(PROFILE, TOOLS)) != digest(first)
+    assert digest(PromptBuilder(folder).snapshot(PROFILE, TOOLS)) != digest(first)
 
 
 def test_a_snapshot_tells_its_parts_apart(folder: Path) -> None:
-    snapshot = Persona(folder).snapshot(PROFILE, TOOLS)
+    snapshot = PromptBuilder(folder).snapshot(PROFILE, TOOLS)
     found, at = [], 0
     for name, length in snapshot.parts:
         found.append((name, snapshot.system[at : at + length]))
@@ -73,7 +73,7 @@ def test_it_has_the_name_it_was_given_and_knows_where_it_is(folder: Path) -> Non
     identity = parts(folder, name="Ada\nLovelace")["identity"]
     assert identity.startswith("You are Ada Lovelace, a personal assistant")
     assert f"Your workspace is the folder {folder}" in identity
-    assert Briefing(folder, name="Ada").short == "You are Ada, a helpful AI assistant."
+    assert PromptParts(folder, name="Ada").short == "You are Ada, a helpful AI assistant."
 
 
 def test_without_tools_it_is_told_of_none(folder: Path) -> None:
@@ -188,13 +188,13 @@ def test_a_persona_that_went_away_becomes_the_default(folder: Path) -> None:
     [(Role.OWNER, True, "owner+private+tools"), (Role.MEMBER, False, "member+tools")],
 )
 def test_a_prompt_is_made_for_a_role(role: Role, private: bool, expected: str) -> None:
-    assert flavour(PROFILE, role, private=private) == expected
+    assert prompt_variant(PROFILE, role, private=private) == expected
 
 
 async def system_prompts(folder: Path, *said: tuple[str, bool]) -> list[str]:
     """The system prompts of the answers to (sender, in a group) in one chat."""
     provider = ScriptedProvider()
-    async with gateway(provider, options=Options(persona=Persona(folder))) as bot:
+    async with gateway(provider, options=Options(persona=PromptBuilder(folder))) as bot:
         for number, (sender, group) in enumerate(said):
             await bot.channel.push(f"hello {number}", sender=sender, group=group)
             await bot.channel.pop()

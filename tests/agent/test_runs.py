@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.agent.prompt import Persona
+from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.step import INTERRUPTED, Limits
+from nanobot.agent.step import INTERRUPTED, StepLimits
 from nanobot.errors import (
     ContextOverflow,
     ModelError,
@@ -32,7 +32,7 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from nanobot.session.runs import Snapshot
+from nanobot.session.runs import PromptSnapshot
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for, last_text
@@ -175,7 +175,7 @@ async def test_a_tool_that_does_not_exist_is_an_error_for_the_model() -> None:
 async def test_a_call_still_running_at_the_time_limit_is_cut_off() -> None:
     made, gate = Recorder(), Gate()
     model = ScriptedProvider(asks_for("exec"))
-    settings = RunSettings(limits=Limits(max_run_seconds=0.05))
+    settings = RunSettings(limits=StepLimits(max_run_seconds=0.05))
     options = Options(settings=settings)
     async with gateway(model, tools=[made.tool(then=gate)], options=options) as bot:
         await bot.channel.push("go")
@@ -188,12 +188,12 @@ async def test_a_call_still_running_at_the_time_limit_is_cut_off() -> None:
 @pytest.mark.parametrize(
     ("limits", "line"),
     [
-        (Limits(max_iterations=2), "the limit of 2 model calls"),
-        (Limits(max_tool_rounds=1), "the limit of 1 rounds of tools"),
+        (StepLimits(max_iterations=2), "the limit of 2 model calls"),
+        (StepLimits(max_tool_rounds=1), "the limit of 1 rounds of tools"),
     ],
 )
 async def test_a_limit_ends_the_run_with_what_there_is_and_says_which(
-    limits: Limits, line: str
+    limits: StepLimits, line: str
 ) -> None:
     made = Recorder()
     model = ScriptedProvider(
@@ -209,7 +209,7 @@ async def test_a_limit_ends_the_run_with_what_there_is_and_says_which(
 
 async def test_a_model_call_is_cut_at_the_runs_time_limit() -> None:
     held = Held("Once upon")
-    options = Options(settings=RunSettings(limits=Limits(max_run_seconds=0.05)))
+    options = Options(settings=RunSettings(limits=StepLimits(max_run_seconds=0.05)))
     async with gateway(ScriptedProvider(held), options=options) as bot:
         await bot.channel.push("tell me")
         assert (await bot.channel.pop()).text == (
@@ -300,14 +300,14 @@ async def test_an_unexpected_failure_ends_only_that_run_with_a_word_to_the_perso
         assert (await bot.channel.pop()).text == "echo: again"
 
 
-class BrokenPersona(Persona):
+class BrokenPersona(PromptBuilder):
     def __init__(self) -> None:
         super().__init__(Path("/nonexistent"))
         self.broken = True
 
     async def shown(
         self, profile: ModelProfile, tools: tuple[ToolSpec, ...], scope: str, *, private: bool
-    ) -> Snapshot:
+    ) -> PromptSnapshot:
         if self.broken:
             raise ZeroDivisionError
         return await super().shown(profile, tools, scope, private=private)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from loguru import logger
 
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.step import Limits
+from nanobot.agent.step import StepLimits
 from nanobot.channels.delivery import REPEAT_LINE
 from nanobot.errors import (
     ContextOverflow,
@@ -40,7 +40,7 @@ from tests.agent.tooling import Args, Recorder
 CHATS = ("1", "2", "3")
 MESSAGES = 14
 CRASHES = 6
-OPTIONS = Options(settings=RunSettings(limits=Limits(max_iterations=8), max_history=6))
+OPTIONS = Options(settings=RunSettings(limits=StepLimits(max_iterations=8), max_history=6))
 
 
 class Platform(FakeChannel):

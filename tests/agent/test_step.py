@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from nanobot.agent import step
-from nanobot.agent.step import CallModel, Finish, Limits, RunTools, Step, Stop, next_step
+from nanobot.agent.step import CallModel, Finish, RunTools, Step, StepLimits, Stop, next_step
 from nanobot.providers.base import FinishReason
 from nanobot.session.entries import Body, CancelEntry, NoteEntry
 from tests.agent.building import RUN, asking, joined, log, reply, result, started, tool_call, user
 
-USUAL = Limits()
+USUAL = StepLimits()
 NOTE = NoteEntry(what="overflow", text="too long")
 
 
-def after(*bodies: Body, limits: Limits = USUAL) -> Step:
+def after(*bodies: Body, limits: StepLimits = USUAL) -> Step:
     return next_step(RUN, log(*bodies), limits)
 
 
-def refusals(*bodies: Body, limits: Limits = USUAL) -> list[str | None]:
+def refusals(*bodies: Body, limits: StepLimits = USUAL) -> list[str | None]:
     found = after(*bodies, limits=limits)
     assert isinstance(found, RunTools)
     return [call.refusal for call in found.calls]
@@ -134,11 +134,11 @@ def test_arguments_that_are_no_json_are_compared_as_they_are() -> None:
 
 def test_the_limit_of_model_calls_ends_the_run_with_what_there_is() -> None:
     bodies = (user(), asking(1), reply(1, "so far", "look"), result(1))
-    assert after(*bodies, limits=Limits(max_iterations=1)) == Stop("limit_iterations", "so far")
+    assert after(*bodies, limits=StepLimits(max_iterations=1)) == Stop("limit_iterations", "so far")
 
 
 def test_the_limit_of_rounds_stops_before_the_round_over_it() -> None:
-    limits = Limits(max_tool_rounds=1)
+    limits = StepLimits(max_tool_rounds=1)
     one = (user(), asking(1), reply(1, "a", "look"))
     assert isinstance(after(*one, limits=limits), RunTools)
     two = (*one, result(1), asking(2), reply(2, "b", "look"))
@@ -146,7 +146,7 @@ def test_the_limit_of_rounds_stops_before_the_round_over_it() -> None:
 
 
 def test_the_limit_of_seconds_counts_recorded_steps_only() -> None:
-    limits = Limits(max_run_seconds=3)
+    limits = StepLimits(max_run_seconds=3)
     bodies = (user(), asking(1), reply(1, "a", "look", ms=1_000), result(1, ms=1_999))
     assert after(*bodies, limits=limits) == CallModel(2)
     over = (*bodies[:-1], result(1, ms=2_000))
@@ -154,7 +154,7 @@ def test_the_limit_of_seconds_counts_recorded_steps_only() -> None:
 
 
 def test_an_answer_that_is_there_goes_out_over_every_limit() -> None:
-    limits = Limits(max_iterations=1, max_tool_rounds=1, max_run_seconds=0.001)
+    limits = StepLimits(max_iterations=1, max_tool_rounds=1, max_run_seconds=0.001)
     assert after(user(), asking(1), reply(1, "done", ms=99_999), limits=limits) == Finish("done")
 
 
@@ -187,11 +187,11 @@ def test_other_runs_of_the_session_are_none_of_its_business() -> None:
             ("note", [NOTE]),
         ]
     )
-    assert next_step(RUN, entries, Limits()) == CallModel(1)
+    assert next_step(RUN, entries, StepLimits()) == CallModel(1)
 
 
 def test_erased_entries_are_passed_over() -> None:
-    assert next_step(RUN, log(user(), None, reply(1, "hi")), Limits()) == Finish("hi")
+    assert next_step(RUN, log(user(), None, reply(1, "hi")), StepLimits()) == Finish("hi")
 
 
 def test_elapsed_time_is_the_sum_of_replies_and_results() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.agent import step
-from nanobot.agent.step import AskHuman, CallModel, Finish, Limits, RunTools, Stop, next_step
+from nanobot.agent.step import AskHuman, CallModel, Finish, RunTools, StepLimits, Stop, next_step
 from nanobot.providers.base import FinishReason, ToolCall
 from nanobot.session.approvals import digest
 from nanobot.session.entries import (
@@ -27,7 +27,7 @@ from nanobot.session.entries import (
 )
 from tests.agent.building import RUN, asking, log, reply, result, started, user
 
-LIMITS = Limits(max_iterations=8, max_tool_rounds=5, max_run_seconds=60)
+LIMITS = StepLimits(max_iterations=8, max_tool_rounds=5, max_run_seconds=60)
 NAMES = ("look", "exec", "mail")
 """`exec` touches the world, `mail` asks."""
 

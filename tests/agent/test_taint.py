@@ -10,7 +10,7 @@ from nanobot.session.entries import ToolResultEntry, UserEntry
 from nanobot.testing import gateway
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, OWNER
-from nanobot.tools.base import CallContext, Effect, Queued, Tool
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from tests.agent.tooling import Args, Recorder, bodies
 
 
@@ -28,10 +28,10 @@ async def test_a_result_from_outside_taints_the_calls_after_it() -> None:
 
 async def test_one_result_may_be_from_outside_where_others_of_its_tool_are_not() -> None:
     made = Recorder()
-    found = Queued("found", tainted=True)
+    found = ToolOutput("found", tainted=True)
 
-    async def run(args: Args, context: CallContext) -> Queued:
-        return found if args.text else Queued("nothing")
+    async def run(args: Args, context: CallContext) -> ToolOutput:
+        return found if args.text else ToolOutput("nothing")
 
     search = Tool(name="find", description="Finds.", args=Args, run=run, effect=Effect.NONE)
     look = made.tool("look", Effect.NONE)

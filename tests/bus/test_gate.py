@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.bus.gate import Gate, Groups
+from nanobot.bus.gate import Gate, GroupMode
 from nanobot.config.settings.channels import ChatSettings
 from nanobot.messages import Address, Role, SessionPolicy, session_key
 from nanobot.text import without_controls
@@ -39,7 +39,7 @@ def test_whoever_is_named_is_what_the_name_says_whatever_everybody_is() -> None:
 
 def test_members_of_one_group_are_members_there_only() -> None:
     rooms = {"-1": ChatSettings(members=("2",)), "-2": ChatSettings(members=("*",))}
-    gate = Gate(("1",), (), ("3",), Groups(chats=rooms))
+    gate = Gate(("1",), (), ("3",), GroupMode(chats=rooms))
     assert [gate.role(sender, "-1") for sender in "1234"] == [
         Role.OWNER,
         Role.MEMBER,
@@ -53,7 +53,7 @@ def test_members_of_one_group_are_members_there_only() -> None:
 
 def test_a_paired_person_is_what_the_pairing_says_and_more_if_the_configuration_does() -> None:
     rooms = {"-1": ChatSettings(members=("2",))}
-    gate = Gate(("1",), ("*",), (), Groups(chats=rooms))
+    gate = Gate(("1",), ("*",), (), GroupMode(chats=rooms))
     assert gate.role("2", paired=Role.GUEST) is Role.GUEST
     assert gate.role("2", "-1", Role.GUEST) is Role.MEMBER
     assert gate.role("2", "-1", Role.OWNER) is Role.OWNER

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.gate import Groups
+from nanobot.bus.gate import GroupMode
 from nanobot.config.settings.channels import ChatSettings
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.store.database import schema
@@ -89,7 +89,7 @@ async def test_a_pressed_button_is_meant_for_whoever_showed_it() -> None:
 
 
 async def test_where_all_is_heard_everybody_with_a_role_is_answered() -> None:
-    async with gateway(options=Options(groups=Groups(usual="all"))) as bot:
+    async with gateway(options=Options(groups=GroupMode(usual="all"))) as bot:
         await say(bot, "lovely weather")
         assert (await bot.channel.pop(GROUP)).text == "echo: lovely weather"
         await say(bot, "indeed", STRANGER)
@@ -100,7 +100,7 @@ async def test_where_all_is_heard_everybody_with_a_role_is_answered() -> None:
 
 
 async def test_where_nothing_is_heard_nobody_is_not_even_owners() -> None:
-    async with gateway(options=Options(groups=Groups(usual="off", prefix="!bot"))) as bot:
+    async with gateway(options=Options(groups=GroupMode(usual="off", prefix="!bot"))) as bot:
         for text in ("hello", "/stop", "!bot hello"):
             await say(bot, text, addressed=True)
             await say(bot, text, pressed=True)
@@ -115,7 +115,7 @@ async def test_one_group_may_be_otherwise_and_have_members_of_its_own() -> None:
         GROUP: ChatSettings(groups="all", members=(STRANGER,)),
         "-200": ChatSettings(members=("*",)),
     }
-    async with gateway(options=Options(groups=Groups(chats=rooms))) as bot:
+    async with gateway(options=Options(groups=GroupMode(chats=rooms))) as bot:
         await say(bot, "one", STRANGER)
         assert (await bot.channel.pop(GROUP)).text == "echo: one"
         await say(bot, "two", "999", chat="-200")
@@ -137,7 +137,7 @@ async def test_whoever_is_paired_is_heard_in_groups_too() -> None:
 
 
 async def test_a_prefix_addresses_and_is_taken_off_commands_too() -> None:
-    async with gateway(options=Options(groups=Groups(prefix="!bot"))) as bot:
+    async with gateway(options=Options(groups=GroupMode(prefix="!bot"))) as bot:
         await say(bot, "!Bot, what time is it?")
         assert (await bot.channel.pop(GROUP)).text == "echo: what time is it?"
         await say(bot, "!bot /help")
@@ -165,7 +165,7 @@ async def test_a_prefix_addresses_and_is_taken_off_commands_too() -> None:
 def test_a_prefix_stands_at_the_beginning_and_ends_as_a_word_does(
     prefix: str, text: str, left: str | None
 ) -> None:
-    heard = Groups(prefix=prefix).heard(said(text))
+    heard = GroupMode(prefix=prefix).heard(said(text))
     assert heard is not None
     assert (heard.text if heard.addressed else None) == left
 
@@ -174,6 +174,8 @@ def test_a_prefix_stands_at_the_beginning_and_ends_as_a_word_does(
 def test_in_a_private_chat_everything_is_heard_as_it_is(
     text: str, prefix: str, addressed: bool
 ) -> None:
-    heard = Groups(usual="off", prefix=prefix).heard(said(text, addressed=addressed, group=False))
+    heard = GroupMode(usual="off", prefix=prefix).heard(
+        said(text, addressed=addressed, group=False)
+    )
     assert heard is not None
     assert (heard.text, heard.addressed) == (text, True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.channels.activity import Work
+from nanobot.channels.activity import Activity
 from nanobot.messages import EventKind, RunEvent
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
@@ -25,7 +25,7 @@ from nanobot.testing.machine import ManualClock
 )
 async def test_a_tool_is_shown_whatever_it_is_given(arguments: str, line: str) -> None:
     async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
-        work = Work("fake", bot.bus, home.clock)
+        work = Activity("fake", bot.bus, home.clock)
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(work.watch(lambda _ended: None))
             await bot.settle()
@@ -49,7 +49,7 @@ def event(kind: EventKind, payload: dict[str, Any]) -> RunEvent:
 
 async def test_an_event_that_makes_no_sense_costs_nothing_but_itself() -> None:
     async with gateway() as bot:
-        work = Work("fake", bot.bus, bot.home.clock)
+        work = Activity("fake", bot.bus, bot.home.clock)
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(work.watch(lambda _ended: None))
             await bot.settle()

@@ -21,7 +21,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import OWNER
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from tests.doubles.files_channel import FilesChannel
 from tests.pictures import png
@@ -32,7 +32,7 @@ LIMIT = 1_000
 
 
 def received(folder: Path) -> Received:
-    return Received(Blobs(folder / "blobs"), Roots(folder / "workspace"))
+    return Received(Blobs(folder / "blobs"), ConfinedFiles(folder / "workspace"))
 
 
 @asynccontextmanager

@@ -20,14 +20,14 @@ from nanobot.errors import (
 from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import (
     Channel,
-    Command,
     Commanding,
     Editing,
     Fetching,
     Filing,
-    Mark,
+    MenuCommand,
     OutboundPart,
     Reacting,
+    Reaction,
     SelfChecking,
 )
 from nanobot_channels.discord import FILE_LIMIT, DiscordChannel, Server, open_channel
@@ -277,12 +277,12 @@ async def test_one_reaction_takes_the_place_of_the_one_before(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
     asked = discord.written(CHAT, "hi")["id"]
-    await channel.react(DM, asked, Mark.RECEIVED)
+    await channel.react(DM, asked, Reaction.RECEIVED)
     assert discord.reactions[asked] == ["👀"]
-    await channel.react(DM, asked, Mark.DONE)
+    await channel.react(DM, asked, Reaction.DONE)
     assert discord.reactions[asked] == ["✅"]
     async with opened(discord) as next_process:
-        await next_process.react(DM, asked, Mark.FAILED)
+        await next_process.react(DM, asked, Reaction.FAILED)
     assert discord.reactions[asked] == ["✅", "❌"]
 
 
@@ -299,11 +299,11 @@ async def test_commands_become_a_menu_with_one_entry_for_each_first_word(
 ) -> None:
     await channel.register(
         [
-            Command("status", "How it is going"),
-            Command("runs", "What runs", "[ID]"),
-            Command("Runs stop", "Stop one", "ID"),
-            Command("not/a name", "x"),
-            Command("long", "y" * 300),
+            MenuCommand("status", "How it is going"),
+            MenuCommand("runs", "What runs", "[ID]"),
+            MenuCommand("Runs stop", "Stop one", "ID"),
+            MenuCommand("not/a name", "x"),
+            MenuCommand("long", "y" * 300),
         ]
     )
     assert [one["name"] for one in discord.commands] == ["status", "runs", "long"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from nanobot.channels.sender import Sender
+from nanobot.channels.sender import PartSender
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Channel
 from nanobot.testing.machine import ManualClock
@@ -24,7 +24,7 @@ FILE = Attachment(kind="document", name="a.pdf")
 async def test_a_file_is_sent_once(
     opened: Callable[[str, Mapping[str, object]], Channel], text: str
 ) -> None:
-    sender = Sender(opened("x", {"token": "1:abc"}), ManualClock())
+    sender = PartSender(opened("x", {"token": "1:abc"}), ManualClock())
     message = OutboundMessage(address=Address("x", "1"), text=text, key="k", attachments=(FILE,))
     parts = await sender.render(message)
     assert [part.file for part in parts if part.file] == [FILE]

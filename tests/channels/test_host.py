@@ -11,7 +11,7 @@ from nanobot.bus.gate import Gate
 from nanobot.channels.host import TYPING_AFTER, TYPING_EVERY, ChannelHost
 from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import BadCredentials, ChannelDown, NotSent
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Capabilities, Intake
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
@@ -51,7 +51,7 @@ async def test_refused_credentials_stop_that_channel_and_no_other() -> None:
         host = ChannelHost("other", other, bot.bus, bot.home.clock, random.Random(0))
         async with asyncio.TaskGroup() as tasks:
             gate = Gate((OWNER,), ())
-            intake = ChannelIntake("other", gate, bot.bus, Operations(bot), "chat", host.alive)
+            intake = ChannelIntake("other", gate, bot.bus, Dispatcher(bot), "chat", host.alive)
             hosting = tasks.create_task(host.run(intake))
             await host.settled.wait()
             assert host.state == "up"

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.messages import Address, Attachment, InboundMessage, Role, Sender
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Capabilities
 from nanobot.session.entries import UserEntry
 from nanobot.store.database import schema
@@ -130,7 +130,7 @@ async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_co
     able = Capabilities(discreet=True, threads=True)
     async with gateway() as bot:
         gate = Gate((OWNER,), (), pairing=False, able=able)
-        intake = ChannelIntake("fake", gate, bot.bus, Operations(bot), "chat", lambda: None)
+        intake = ChannelIntake("fake", gate, bot.bus, Dispatcher(bot), "chat", lambda: None)
         for sender in (STRANGER, OWNER):
             said = InboundMessage(
                 address=Address("fake", sender, "thread"),

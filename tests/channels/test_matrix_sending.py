@@ -17,7 +17,7 @@ from nanobot.errors import (
     Refused,
 )
 from nanobot.messages import Address, Attachment
-from nanobot.ports import Mark, OutboundPart
+from nanobot.ports import OutboundPart, Reaction
 from nanobot_channels.matrix import MatrixChannel, open_channel
 from tests.channels.matrixing import account, answer, channel
 from tests.doubles.matrix_rooms import ME
@@ -183,7 +183,7 @@ async def test_a_reaction_takes_the_place_of_the_one_before() -> None:
     async with MatrixServer() as server:
         made = channel(server)
         said = server.say(server.dm, "hello")["event_id"]
-        for mark in (Mark.RECEIVED, Mark.DONE):
+        for mark in (Reaction.RECEIVED, Reaction.DONE):
             await made.react(dm(server), said, mark)
         await made.close()
         shown = [

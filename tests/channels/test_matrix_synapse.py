@@ -11,7 +11,7 @@ import pytest
 
 from nanobot.errors import BadCredentials, ChatGone, NotSent, Refused
 from nanobot.messages import Address, Attachment
-from nanobot.ports import Mark, OutboundPart
+from nanobot.ports import OutboundPart, Reaction
 from nanobot_channels._matrix_api import Account, Api, path
 from nanobot_channels._matrix_doors import Invites
 from nanobot_channels._matrix_sync import messages
@@ -107,8 +107,8 @@ async def test_an_invited_bot_hears_and_answers(
         (heard,) = await intake.received(1)
         assert (heard.text, heard.sender.id, heard.group) == ("hello", ANN, False)
         await made.typing(heard.address)
-        await made.react(heard.address, heard.message_id, Mark.RECEIVED)
-        await made.react(heard.address, heard.message_id, Mark.DONE)
+        await made.react(heard.address, heard.message_id, Reaction.RECEIVED)
+        await made.react(heard.address, heard.message_id, Reaction.DONE)
         (part,) = made.render(answer("**hi**", room, reply_to=heard.message_id))
         sent = await made.send(heard.address, part)
         await made.edit(heard.address, sent, msgspec.structs.replace(part, text="ho", payload=b""))

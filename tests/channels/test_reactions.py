@@ -8,15 +8,15 @@ from nanobot.channels.host import Hosting
 from nanobot.channels.loading import menu
 from nanobot.errors import ChannelDown
 from nanobot.messages import Address, Role
-from nanobot.operations.dispatcher import Operations
-from nanobot.ports import Command, Mark
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.ports import MenuCommand, Reaction
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Options
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import FakeChannel, FakePlatform
 
 MARKED = Options(hosting=Hosting(marks=True))
-COMMANDS = (Command("help", "shows this", "/help"),)
+COMMANDS = (MenuCommand("help", "shows this", "/help"),)
 
 
 async def test_a_message_is_marked_when_it_came_and_when_its_run_is_over() -> None:
@@ -25,10 +25,10 @@ async def test_a_message_is_marked_when_it_came_and_when_its_run_is_over() -> No
         message = await bot.channel.push("hello")
         await held.reached.wait()
         await bot.settle()
-        assert platform.marks == [(message.message_id, Mark.RECEIVED)]
+        assert platform.marks == [(message.message_id, Reaction.RECEIVED)]
         held.answer("Hello.")
         await bot.settle()
-        assert platform.marks[1:] == [(message.message_id, Mark.DONE)]
+        assert platform.marks[1:] == [(message.message_id, Reaction.DONE)]
 
 
 async def test_what_fails_and_what_is_stopped_is_marked_so() -> None:
@@ -41,8 +41,8 @@ async def test_what_fails_and_what_is_stopped_is_marked_so() -> None:
         await held.reached.wait()
         await bot.channel.push("/stop", key="c")
         await bot.settle()
-        ends = [mark for mark in platform.marks if mark[1] is not Mark.RECEIVED]
-        assert ends == [("a", Mark.FAILED), ("b", Mark.FAILED)]
+        ends = [mark for mark in platform.marks if mark[1] is not Reaction.RECEIVED]
+        assert ends == [("a", Reaction.FAILED), ("b", Reaction.FAILED)]
 
 
 async def test_what_a_run_took_in_meanwhile_is_done_with_it() -> None:
@@ -52,8 +52,8 @@ async def test_what_a_run_took_in_meanwhile_is_done_with_it() -> None:
         await bot.channel.push("a", key="a")
         await bot.channel.push("b", key="b")
         await bot.settle()
-        assert sorted(one for one, mark in platform.marks if mark is Mark.DONE) == ["a", "b"]
-        assert [one for one, mark in platform.marks if mark is Mark.RECEIVED] == ["a", "b"]
+        assert sorted(one for one, mark in platform.marks if mark is Reaction.DONE) == ["a", "b"]
+        assert [one for one, mark in platform.marks if mark is Reaction.RECEIVED] == ["a", "b"]
 
 
 async def test_what_is_answered_at_once_gets_no_mark() -> None:
@@ -76,7 +76,7 @@ async def test_there_are_no_marks_unless_they_are_wanted_and_possible() -> None:
 
 async def test_a_mark_that_hangs_or_fails_keeps_nobody_waiting() -> None:
     class Shy(FakePlatform):
-        async def react(self, address: Address, message_id: str, mark: Mark) -> None:
+        async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
             if message_id == "u1":
                 raise ChannelDown("not now")
             await asyncio.Event().wait()
@@ -113,7 +113,7 @@ async def test_a_menu_that_is_refused_changes_nothing() -> None:
 
 async def test_the_menu_holds_what_its_readers_may_use() -> None:
     async with gateway() as bot:
-        operations = Operations(bot)
+        operations = Dispatcher(bot)
         members, owners = menu(operations, Role.MEMBER), menu(operations, Role.OWNER)
     assert {"help", "new", "stop", "status"} <= {one.name for one in members}
     assert set(members) < set(owners)

@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.channels.delivery import REPEAT_LINE
 from nanobot.channels.host import Hosting
-from nanobot.channels.sender import Sender
+from nanobot.channels.sender import PartSender
 from nanobot.errors import BlobMissing, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
@@ -177,7 +177,7 @@ async def test_a_long_text_is_rendered_beside_what_goes_on() -> None:
             return super().render(message)
 
     rendering, going_on = threading.Event(), threading.Event()
-    sender = Sender(Slow(), ManualClock())
+    sender = PartSender(Slow(), ManualClock())
     message = OutboundMessage(address=Address("fake", "1"), text="long " * 1_000, key="k")
     async with asyncio.TaskGroup() as tasks:
         parts = tasks.create_task(sender.render(message))

@@ -13,9 +13,9 @@ from nanobot.ports import (
     Editing,
     Fetching,
     Filing,
-    Mark,
     OutboundPart,
     Reacting,
+    Reaction,
     SelfChecking,
 )
 from nanobot_channels.slack import SlackChannel, open_channel
@@ -183,17 +183,17 @@ async def test_a_reaction_takes_the_place_of_the_one_before() -> None:
         said = b.slack.say("C1", "hi")
         key = ("C1", said["ts"])
         for _ in range(2):
-            await b.channel.react(CHAT, said["ts"], Mark.RECEIVED)
+            await b.channel.react(CHAT, said["ts"], Reaction.RECEIVED)
         assert b.slack.reactions[key] == {"eyes"}
-        await b.channel.react(CHAT, said["ts"], Mark.FAILED)
+        await b.channel.react(CHAT, said["ts"], Reaction.FAILED)
         assert b.slack.reactions[key] == {"x"}
-        await b.channel.react(CHAT, said["ts"], Mark.DONE)
+        await b.channel.react(CHAT, said["ts"], Reaction.DONE)
         assert b.slack.reactions[key] == {"white_check_mark"}
         before = len(b.slack.calls)
-        await b.channel.react(CHAT, "1.2.abc", Mark.DONE)  # of a slash command
+        await b.channel.react(CHAT, "1.2.abc", Reaction.DONE)  # of a slash command
         assert len(b.slack.calls) == before
         with pytest.raises(Refused):
-            await b.channel.react(CHAT, "1.1", Mark.DONE)
+            await b.channel.react(CHAT, "1.1", Reaction.DONE)
 
 
 async def test_a_status_is_shown_in_threads_and_given_up_where_it_may_not_be() -> None:

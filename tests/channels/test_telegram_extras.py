@@ -10,14 +10,14 @@ import pytest
 from nanobot.errors import ChannelDown, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment
 from nanobot.ports import (
-    Command,
     Commanding,
     Editing,
     Fetching,
     Filing,
-    Mark,
+    MenuCommand,
     OutboundPart,
     Reacting,
+    Reaction,
 )
 from nanobot.testing.machine import ManualClock
 from nanobot_channels.telegram import TelegramChannel
@@ -264,28 +264,28 @@ async def test_a_mark_is_put_to_a_message_in_the_place_of_the_one_before(
 ) -> None:
     telegram.say(1, "hi")
     seen = []
-    for mark in Mark:
+    for mark in Reaction:
         await channel.react(CHAT, "101", mark)
         seen += telegram.extras.reactions[1, 101]
     assert seen == ["👀", "👍", "👎"]
     telegram.fail("setMessageReaction", status=400, description="Bad Request: REACTION_INVALID")
     with pytest.raises(Refused):
-        await channel.react(CHAT, "101", Mark.DONE)
+        await channel.react(CHAT, "101", Reaction.DONE)
 
 
 async def test_the_menu_holds_what_telegram_takes(
     telegram: TelegramServer, channel: TelegramChannel
 ) -> None:
     commands = [
-        Command("help", "What I\nunderstand."),
-        Command("sessions list", "Sessions."),
-        Command("sessions show", "One of them."),
-        Command("audit verify", "Check the log."),
-        Command("Model", "x" * 300, usage="NAME"),
-        Command("no-such-name", "A hyphen."),
-        Command("x" * 33, "Too long."),
-        Command("silent", " "),
-        *(Command(f"c{n}", "One of many.") for n in range(120)),
+        MenuCommand("help", "What I\nunderstand."),
+        MenuCommand("sessions list", "Sessions."),
+        MenuCommand("sessions show", "One of them."),
+        MenuCommand("audit verify", "Check the log."),
+        MenuCommand("Model", "x" * 300, usage="NAME"),
+        MenuCommand("no-such-name", "A hyphen."),
+        MenuCommand("x" * 33, "Too long."),
+        MenuCommand("silent", " "),
+        *(MenuCommand(f"c{n}", "One of many.") for n in range(120)),
     ]
     await channel.register(commands)
     found = {one["command"]: one["description"] for one in telegram.extras.commands}
@@ -302,4 +302,4 @@ async def test_a_menu_that_cannot_be_set_is_a_channels_error(
 ) -> None:
     telegram.fail("setMyCommands", status=500)
     with pytest.raises(NotSent):
-        await channel.register([Command("help", "Help.")])
+        await channel.register([MenuCommand("help", "Help.")])

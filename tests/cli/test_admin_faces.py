@@ -23,9 +23,9 @@ from nanobot.cli.calls import asked
 from nanobot.errors import NanobotError
 from nanobot.messages import NAME, Role
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.dispatcher import Operations
-from nanobot.operations.operation import Arguments, Caller, Desk, First, Here, Operation
-from nanobot.server.control import Control
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.operation import Arguments, Caller, First, Here, Operation, OperationContext
+from nanobot.server.control import ControlServer
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.platform import MEMBER
@@ -44,7 +44,7 @@ class Greeting(msgspec.Struct, frozen=True):
     session: str
 
 
-async def greet(_: Desk, caller: Caller, asked: Greet) -> Greeting:
+async def greet(_: OperationContext, caller: Caller, asked: Greet) -> Greeting:
     if asked.name == "nobody":
         raise NanobotError("There is nobody.")
     text = " ".join([f"Hello {asked.name}{'!' if asked.loud else '.'}"] * asked.times)
@@ -66,15 +66,15 @@ LISTED = (*OPERATIONS, GREET)
 async def extended() -> AsyncIterator[FakeGateway]:
     """A gateway that knows one operation more."""
     async with gateway() as bot:
-        bot.intake.operations = Operations(bot, LISTED)
+        bot.intake.operations = Dispatcher(bot, LISTED)
         yield bot
 
 
-def control_of(bot: FakeGateway, home: Path) -> Control:
-    gate, known = Gate(("local",), ()), Operations(bot, LISTED)
+def control_of(bot: FakeGateway, home: Path) -> ControlServer:
+    gate, known = Gate(("local",), ()), Dispatcher(bot, LISTED)
     intake = ChannelIntake(NAME, gate, bot.bus, known, "chat", lambda: None)
     path = home / "control.sock"
-    return Control(path, bot.bus, Terminal(), intake, bot.home.clock, lambda: "")
+    return ControlServer(path, bot.bus, Terminal(), intake, bot.home.clock, lambda: "")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from nanobot.channels.loading import open_channel, setup_of
-from nanobot.cli.trials import first_sender
+from nanobot.cli.probes import first_sender
 from nanobot.config.loader import ChannelSettings, load
 from nanobot.plugins import CHANNELS, Plugins
 from tests.cli.running import Ran, environ_of, run

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from nanobot.cli.chat.markdown import Ink, ending, settled
-from nanobot.cli.chat.page import TerminalPaper
+from nanobot.cli.chat.page import TerminalPage
 from nanobot.cli.chat.screen import harmless
-from nanobot.cli.chat.transcript import Call
+from nanobot.cli.chat.transcript import ToolCallLine
 from nanobot.messages import Choice
 
 PLAIN = Ink(colour=False)
@@ -101,11 +101,11 @@ def test_the_end_of_a_long_code_block_is_still_code() -> None:
 
 
 class Page:
-    """A TerminalPaper and what it put."""
+    """A TerminalPage and what it put."""
 
     def __init__(self, columns: int, rows: int = 24) -> None:
         self.put = ""
-        self.paper = TerminalPaper(PLAIN, self._put, lambda: (columns, rows))
+        self.paper = TerminalPage(PLAIN, self._put, lambda: (columns, rows))
 
     def _put(self, drawn: str) -> None:
         self.put += drawn
@@ -114,23 +114,25 @@ class Page:
 @pytest.mark.parametrize("columns", [40, 80])
 def test_a_tool_call_takes_one_line_that_shows_its_time(columns: int) -> None:
     page = Page(columns)
-    page.paper.called(Call("exec", '{"command": "' + "x" * 200 + '"}'), ok=True, ms=1234, text="")
+    page.paper.called(
+        ToolCallLine("exec", '{"command": "' + "x" * 200 + '"}'), ok=True, ms=1234, text=""
+    )
     assert page.put.endswith("…  1.2 s\n")
     assert cell_len(page.put.rstrip("\n")) < columns
 
 
 def test_a_failed_call_says_why_and_one_cut_off_that_it_was() -> None:
     page = Page(80)
-    page.paper.called(Call("a", "{}"), ok=False, ms=10, text="error: no\nmore")
-    page.paper.called(Call("b", "{}"), ok=False, ms=None, text="")
+    page.paper.called(ToolCallLine("a", "{}"), ok=False, ms=10, text="error: no\nmore")
+    page.paper.called(ToolCallLine("b", "{}"), ok=False, ms=None, text="")
     assert page.put == "✗ a   0.0 s  error: no\n– b   cut off\n"
 
 
 def test_unlike_things_stand_apart() -> None:
     page = Page(80)
     page.paper.said("hello")
-    page.paper.called(Call("a", "{}"), ok=True, ms=0, text="")
-    page.paper.called(Call("b", "{}"), ok=True, ms=0, text="")
+    page.paper.called(ToolCallLine("a", "{}"), ok=True, ms=0, text="")
+    page.paper.called(ToolCallLine("b", "{}"), ok=True, ms=0, text="")
     page.paper.answer("One.\n\n")
     page.paper.answer("Two.")
     page.paper.choices((Choice("yes", "/approve 1"), Choice("no", "/deny 1")))

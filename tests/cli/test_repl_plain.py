@@ -10,7 +10,7 @@ import pytest
 
 from nanobot.cli.chat.screen import JsonScreen, PlainScreen
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent
-from nanobot.server.control import Message
+from nanobot.server.protocol import ShowMessage
 
 DRAWING = ("rich", "prompt_toolkit", "markdown_it", "pygments")
 
@@ -32,8 +32,8 @@ def test_an_answer_without_a_run_is_a_line_of_json(capsys: pytest.CaptureFixture
         payload={"text": "hi"},
     )
     screen.event(event)
-    screen.message(Message("r:0", OutboundKind.REPLY, "hi"), earlier=False)
-    screen.message(Message("notice:cli:direct:k", OutboundKind.NOTICE, "Fine."), earlier=False)
+    screen.message(ShowMessage("r:0", OutboundKind.REPLY, "hi"), earlier=False)
+    screen.message(ShowMessage("notice:cli:direct:k", OutboundKind.NOTICE, "Fine."), earlier=False)
     run, notice = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert run["kind"] == "end"
     assert notice == {
@@ -47,12 +47,12 @@ def test_an_answer_without_a_run_is_a_line_of_json(capsys: pytest.CaptureFixture
 
 
 def test_an_answer_from_before_is_one_too(capsys: pytest.CaptureFixture[str]) -> None:
-    JsonScreen().message(Message("r:0", OutboundKind.REPLY, "late"), earlier=True)
+    JsonScreen().message(ShowMessage("r:0", OutboundKind.REPLY, "late"), earlier=True)
     assert json.loads(capsys.readouterr().out)["earlier"] is True
 
 
 def test_plain_text_numbers_choices_and_obeys_no_model(capsys: pytest.CaptureFixture[str]) -> None:
-    message = Message(
+    message = ShowMessage(
         "r:0", OutboundKind.REPLY, "Which\x1b[2J?", (Choice("this", "1"), Choice("that", "2"))
     )
     PlainScreen(streaming=False).message(message, earlier=False)

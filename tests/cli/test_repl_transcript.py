@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.cli.chat.transcript import Call, Transcript
+from nanobot.cli.chat.transcript import ToolCallLine, Transcript
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent
-from nanobot.server.control import Event, Message, Refusal, Taken
+from nanobot.server.protocol import EventLine, Refusal, ShowMessage, Taken
 
 
 class FakePaper:
@@ -25,7 +25,7 @@ class FakePaper:
     def choices(self, choices: tuple[Choice, ...]) -> None:
         self.kept.append(f"? {' | '.join(one.label for one in choices)}")
 
-    def called(self, call: Call, *, ok: bool, ms: int | None, text: str) -> None:
+    def called(self, call: ToolCallLine, *, ok: bool, ms: int | None, text: str) -> None:
         self.kept.append(f"{'+' if ok else '-'} {call} {ms}")
 
     def earlier(self) -> None:
@@ -70,7 +70,7 @@ class Talk:
             at=0.0,
             payload=payload,
         )
-        self.transcript.see(Event(event))
+        self.transcript.see(EventLine(event))
 
     def begins(self, *inbound: int, run: str = "r") -> None:
         self.event(EventKind.STATUS, run, state="running", inbound_ids=list(inbound))
@@ -89,7 +89,7 @@ class Talk:
         kind: OutboundKind = OutboundKind.REPLY,
         choices: tuple[Choice, ...] = (),
     ) -> None:
-        self.transcript.see(Message(key, kind, text, choices))
+        self.transcript.see(ShowMessage(key, kind, text, choices))
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_tool_calls_are_kept_with_what_was_said_before_them(talk: Talk) -> None:
     ],
 )
 def test_a_call_is_shown_without_json_where_that_is_possible(arguments: str, shown: str) -> None:
-    assert str(Call("exec", arguments)) == shown
+    assert str(ToolCallLine("exec", arguments)) == shown
 
 
 def test_what_is_said_during_a_run_is_written_down_when_its_turn_comes(talk: Talk) -> None:

@@ -29,7 +29,7 @@ from tests.doubles.openai_server import Fault, OpenAIServer, error_status
 
 
 class Scripted:
-    """See nanobot.testing.providers.Model."""
+    """See nanobot.testing.providers.ModelUnderTest."""
 
     def __init__(self, made: Callable[[ScriptedProvider], LLMProvider] = lambda one: one) -> None:
         self._made = made
@@ -104,30 +104,30 @@ class Embedded:
 
 
 @asynccontextmanager
-async def lean(folder: Path) -> AsyncIterator[providers.Model]:
+async def lean(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
     async with OpenAIServer() as server:
         yield Served(server)
 
 
 @asynccontextmanager
-async def litellm(folder: Path) -> AsyncIterator[providers.Model]:
+async def litellm(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
     pytest.importorskip("litellm")
     async with OpenAIServer() as server:
         yield Served(server, litellm=True)
 
 
 @asynccontextmanager
-async def embedded(folder: Path) -> AsyncIterator[providers.Model]:
+async def embedded(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
     yield Embedded(folder)
 
 
 @asynccontextmanager
-async def scripted(folder: Path) -> AsyncIterator[providers.Model]:
+async def scripted(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
     yield Scripted()
 
 
 @asynccontextmanager
-async def guarded(folder: Path) -> AsyncIterator[providers.Model]:
+async def guarded(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
     yield Scripted(lambda inner: Guarded("guarded", inner))
 
 
@@ -138,7 +138,7 @@ async def guarded(folder: Path) -> AsyncIterator[providers.Model]:
 )
 async def test_a_provider_keeps_what_the_port_promises(
     tmp_path: Path,
-    model: Callable[[Path], AbstractAsyncContextManager[providers.Model]],
+    model: Callable[[Path], AbstractAsyncContextManager[providers.ModelUnderTest]],
     check: providers.Check,
 ) -> None:
     async with model(tmp_path) as opened:

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from nanobot.agent.tasks.builtin import builtin_types
-from nanobot.agent.tasks.types import Bench, RunType
+from nanobot.agent.tasks.types import RunType, TaskContext
 from nanobot.app.gateway import Gateway
-from nanobot.session.tasks import Made
+from nanobot.session.tasks import TaskResult
 from nanobot.testing import gateway, run_types
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.tools.web.addresses import Addresses
 from nanobot.tools.web.fetch import Web, web_fetch_tool
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from tests.doubles.web_server import PUBLIC, WebServer
 
 
@@ -29,7 +29,8 @@ async def test_run_types_of_ours_keep_what_the_port_promises(
     gateway: Gateway, check: run_types.Check
 ) -> None:
     kinds = {
-        kind.name: kind for kind in builtin_types(gateway.journal, Roots(gateway.config.workspace))
+        kind.name: kind
+        for kind in builtin_types(gateway.journal, ConfinedFiles(gateway.config.workspace))
     }
     tools = [tool for tool, _, _ in gateway.tools.listed()]
     good: dict[str, dict[str, object]] = {
@@ -38,7 +39,7 @@ async def test_run_types_of_ours_keep_what_the_port_promises(
         "index_repo": {"path": "."},
     }
     for name, given in good.items():
-        await check(run_types.Case(kind=kinds[name], good=given, tools=tools))
+        await check(run_types.RunTypeCase(kind=kinds[name], good=given, tools=tools))
 
 
 @pytest.mark.parametrize("check", run_types.CHECKS, ids=lambda check: check.__name__)
@@ -48,18 +49,21 @@ async def test_those_over_conversations_and_pages_keep_it_too(
     async with WebServer() as site, MemoryHome() as home, gateway(home=home) as bot:
         await bot.channel.push("Hello, I am Ann.", chat="1")
         await bot.channel.pop()
-        kinds = {kind.name: kind for kind in builtin_types(Process(home).journal, Roots(tmp_path))}
+        kinds = {
+            kind.name: kind
+            for kind in builtin_types(Process(home).journal, ConfinedFiles(tmp_path))
+        }
         fetch = web_fetch_tool(Web(Addresses((f"{PUBLIC}/32",), site.look_up)))
         good = {
             "summarize_conversation": {"session_key": "fake:1"},
             "fetch_web": {"url": site.page("/owls", b"<p>Owls see well.</p>")},
         }
         for name, given in good.items():
-            await check(run_types.Case(kind=kinds[name], good=given, tools=[fetch]))
+            await check(run_types.RunTypeCase(kind=kinds[name], good=given, tools=[fetch]))
 
 
-async def performed(given: Args, bench: Bench) -> Made:
-    return Made(text="")
+async def performed(given: Args, bench: TaskContext) -> TaskResult:
+    return TaskResult(text="")
 
 
 KIND = RunType(name="mute", description="Mute.", args=Args, text=lambda _: "", perform=performed)
@@ -74,4 +78,4 @@ KIND = RunType(name="mute", description="Mute.", args=Args, text=lambda _: "", p
 )
 async def test_a_run_types_broken_promise_is_named(check: run_types.Check, promise: str) -> None:
     with pytest.raises(AssertionError, match=promise):
-        await check(run_types.Case(kind=KIND, good={"word": "a"}))
+        await check(run_types.RunTypeCase(kind=KIND, good={"word": "a"}))

@@ -15,7 +15,7 @@ from nanobot.errors import ToolError
 from nanobot.messages import Address, OutboundMessage
 from nanobot.testing import promises
 from nanobot.testing import tools as tool_checks
-from nanobot.tools.base import CallContext, Effect, Queued, Tool
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.plugins import BUILT_IN
 
 CHAT = Address("cli", "direct")
@@ -65,7 +65,7 @@ async def test_every_tool_of_ours_keeps_what_the_port_promises(
     listed = [tool for tool, _, source in gateway.tools.listed() if source == "built-in"]
     assert {tool.name for tool in listed} == BUILT_IN
     for tool in listed:
-        case = tool_checks.Case(
+        case = tool_checks.ToolCase(
             tool=tool,
             good=GOOD[tool.name],
             failing=FAILING.get(tool.name),
@@ -104,9 +104,9 @@ async def stubborn(args: Args, context: CallContext) -> str:
                 return "done"
 
 
-async def leaving_rows(args: Args, context: CallContext) -> Queued:
+async def leaving_rows(args: Args, context: CallContext) -> ToolOutput:
     message = OutboundMessage(address=context.address, text="psst", key="k")
-    return Queued("done", messages=(message,))
+    return ToolOutput("done", messages=(message,))
 
 
 async def untyped(args: Args, context: CallContext) -> str:
@@ -131,7 +131,7 @@ async def test_a_tools_broken_promise_is_named(
     change: dict[str, Any], check: tool_checks.Check, promise: str
 ) -> None:
     tool = msgspec.structs.replace(GOOD_TOOL, **change)
-    case = tool_checks.Case(tool=tool, good={"word": "a"}, failing={"word": "a", "count": -1})
+    case = tool_checks.ToolCase(tool=tool, good={"word": "a"}, failing={"word": "a", "count": -1})
     with pytest.raises(AssertionError, match=promise):
         await check(case)
 

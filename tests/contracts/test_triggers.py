@@ -13,11 +13,11 @@ from nanobot.messages import Address
 from nanobot.testing import triggers
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.events.ledger import Terms
-from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.event_queue import EventOptions
+from nanobot.triggers.events.sensor import SensorEvent
 from nanobot.triggers.events.trigger import Events
-from nanobot.triggers.heartbeat import FILE, Around, Heartbeat, Rhythm
-from nanobot.triggers.webhooks.webhook import Hook
+from nanobot.triggers.heartbeat import FILE, ChatSituation, Heartbeat, HeartbeatSchedule
+from nanobot.triggers.webhooks.webhook import Webhook
 
 INTERVAL = 1_800.0
 
@@ -40,7 +40,7 @@ class Bell:
 
 
 class Door:
-    """See nanobot.testing.triggers.Source."""
+    """See nanobot.testing.triggers.TriggerSource."""
 
     def __init__(self, flaw: str = "") -> None:
         self._rung: asyncio.Queue[str] = asyncio.Queue()
@@ -64,13 +64,13 @@ class Running:
 
 
 class Quiet:
-    """See triggers.heartbeat.Chats: one owner, who said nothing lately."""
+    """See triggers.heartbeat.ChatHistory: one owner, who said nothing lately."""
 
     async def home(self) -> Address | None:
         return Address("fake", "1")
 
-    async def around(self, address: Address, said: int) -> Around:
-        return Around(session_key=str(address))
+    async def around(self, address: Address, said: int) -> ChatSituation:
+        return ChatSituation(session_key=str(address))
 
     async def greeted(self, person: str) -> float | None:
         return None
@@ -93,7 +93,7 @@ class Beats:
         async def run(publisher: Publisher) -> None:
             await Heartbeat(
                 self._folder,
-                Rhythm(interval=INTERVAL),
+                HeartbeatSchedule(interval=INTERVAL),
                 Quiet(),
                 self._clock,
                 lambda address, around: publisher,
@@ -120,7 +120,7 @@ class Deliveries:
         known = {"authorization": "Bearer sesame", "content-type": "application/json"}
 
         async def run(publisher: Publisher) -> None:
-            hook = Hook("door", settings, publisher, self._clock)
+            hook = Webhook("door", settings, publisher, self._clock)
             while True:
                 what = await self._sent.get()
                 for _ in range(3):
@@ -147,9 +147,11 @@ class Birds:
     async def read(self, state: int | None) -> list[str]:
         return list(self.seen_yet)
 
-    def judge(self, reading: list[str], state: int | None, now: float) -> tuple[Event | None, int]:
+    def judge(
+        self, reading: list[str], state: int | None, now: float
+    ) -> tuple[SensorEvent | None, int]:
         new = reading[state or 0 :]
-        return (Event(at=now, text=f"{', '.join(new)}!") if new else None), len(reading)
+        return (SensorEvent(at=now, text=f"{', '.join(new)}!") if new else None), len(reading)
 
     def seen(self, reading: list[str]) -> str:
         return f"{len(reading)} birds"
@@ -173,7 +175,7 @@ class Watching:
         self._body = body
 
     def trigger(self) -> Trigger:
-        terms = Terms(host="box", zone="UTC", prompts={}, prompt="", per_hour=100)
+        terms = EventOptions(host="box", zone="UTC", prompts={}, prompt="", per_hour=100)
 
         async def run(publisher: Publisher) -> None:
             await Events([self._birds], terms, self, self._clock, publisher).run(publisher)
@@ -189,7 +191,7 @@ class Watching:
 async def test_a_trigger_keeps_what_the_port_promises(
     made: str, check: triggers.Check, tmp_path: Path
 ) -> None:
-    sources: dict[str, Callable[[], triggers.Source]] = {
+    sources: dict[str, Callable[[], triggers.TriggerSource]] = {
         "door": Door,
         "heartbeat": lambda: Beats(tmp_path),
         "hook": Deliveries,

@@ -9,7 +9,7 @@ from pathlib import Path
 from nanobot.errors import ModelError
 from nanobot.memory.embed import Embedder
 from nanobot.memory.files import MemoryFiles
-from nanobot.memory.index import Memory, MemoryTerms
+from nanobot.memory.index import Memory, MemoryOptions
 from nanobot.memory.port import Provenance
 from tests.store.home import Home
 
@@ -23,7 +23,7 @@ def memory(
     """As a process that starts has it."""
     files = MemoryFiles(workspace)
     return Memory(
-        files, home.memories(), home.clock, embedder, MemoryTerms(max_file_chars=max_file_chars)
+        files, home.memories(), home.clock, embedder, MemoryOptions(max_file_chars=max_file_chars)
     )
 
 

@@ -15,8 +15,8 @@ from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance, scope_of
 from nanobot.messages import Address, Role
-from nanobot.store.repositories.memories import SqlMemories
-from nanobot.store.unit import Writer
+from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.memory.remembering import WordEmbedder
 from tests.store.conftest import sqlite
@@ -55,7 +55,7 @@ def test_no_scope_sees_or_changes_another_whatever_they_do(
 
 async def _follow(plan: list[tuple[str, str, str]], workspace: Path) -> None:
     database = sqlite(None)
-    store = SqlMemories(database, Writer(ManualClock(), CountingIds(), "us"))
+    store = SqlMemoryStore(database, StoreContext(ManualClock(), CountingIds(), "us"))
     # Every text is the scope's own, so that whatever is found says whose it is.
     wanted: dict[str, set[str]] = {scope: set() for _, scope, _ in plan}
     memory = _memory(store, workspace)
@@ -85,5 +85,5 @@ async def _follow(plan: list[tuple[str, str, str]], workspace: Path) -> None:
     await database.close()
 
 
-def _memory(store: SqlMemories, workspace: Path) -> Memory:
+def _memory(store: SqlMemoryStore, workspace: Path) -> Memory:
     return Memory(MemoryFiles(workspace), store, ManualClock(), WordEmbedder())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import NanobotError
-from nanobot.memory.port import MAX_TEXT, OWNER, Provenance, Saved
+from nanobot.memory.port import MAX_TEXT, OWNER, Provenance, SavedMemory
 from tests.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found, memory
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 
@@ -249,7 +249,7 @@ async def test_what_another_transaction_keeps_is_there_with_it_and_then_in_a_fil
     assert (kept.id, kept.provenance.file) == (told.id, "MEMORY.md")
     assert await found(mem, OWNER, "tea") == ["Anna drinks tea"]
     again = await mem.keeping(OWNER, "Anna drinks tea", NOBODY, state="active", kind="fact")
-    assert again == (Saved(id=told.id, state="active", fresh=False), None)
+    assert again == (SavedMemory(id=told.id, state="active", fresh=False), None)
 
 
 async def test_what_another_transaction_forgets_is_gone_with_it_and_then_from_its_file(

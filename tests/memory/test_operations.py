@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.errors import NanobotError, UsageError
 from nanobot.memory.port import OWNER, Provenance
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.platform import MEMBER
@@ -19,7 +19,7 @@ GROUP = "chats/fake/-5"
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
-    return await Operations(bot).call(operation, arguments)
+    return await Dispatcher(bot).call(operation, arguments)
 
 
 async def said(bot: FakeGateway, text: str, **fields: Any) -> str:

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import ChatGone, NanobotError, StoreCorrupt, UsageError
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Arguments
 from nanobot.operations.runs import ToolView
 from nanobot.session.entries import CancelEntry
@@ -26,12 +26,12 @@ from nanobot.store.database import schema
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
-from nanobot.testing.platform import Failure
+from nanobot.testing.platform import SendFailure
 from tests.agent.tooling import Recorder, bodies
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
-    return await Operations(bot).call(operation, arguments)
+    return await Dispatcher(bot).call(operation, arguments)
 
 
 async def talk(bot: FakeGateway, *texts: str, chat: str = "1") -> list[str]:
@@ -200,7 +200,7 @@ async def test_a_run_that_nobody_drives_is_cancelled_too() -> None:
 
 async def test_a_dead_message_is_sent_again_on_request() -> None:
     async with gateway() as bot:
-        bot.channel.failures["1"] = deque([Failure(ChatGone("blocked"))])
+        bot.channel.failures["1"] = deque([SendFailure(ChatGone("blocked"))])
         await bot.channel.push("hello")
         await bot.settle()
         (dead,) = await call(bot, "outbox list", state="dead")
@@ -219,7 +219,7 @@ async def test_a_dead_message_is_sent_again_on_request() -> None:
 
 async def test_a_dropped_message_is_never_sent() -> None:
     async with gateway() as bot:
-        bot.channel.failures["1"] = deque([Failure(ChatGone("blocked"))])
+        bot.channel.failures["1"] = deque([SendFailure(ChatGone("blocked"))])
         await bot.channel.push("hello")
         await bot.settle()
         (dead,) = await call(bot, "outbox list")

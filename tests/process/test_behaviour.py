@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from nanobot.messages import EventKind
-from nanobot.server.client import Client
-from nanobot.server.control import Event
+from nanobot.server.client import ControlClient
+from nanobot.server.protocol import EventLine
 from tests.doubles.openai_server import Answer, Body, Fault
 from tests.process.harness import PATIENCE, STEERED, World
 
@@ -91,14 +91,14 @@ async def test_stop_in_a_model_call_keeps_what_was_said_and_then_there_is_silenc
 ) -> None:
     words = Answer("half of an answer", chunks=("half ", "of ", "an ", "answer"))
     shared.model.fail_with(Fault(hang_after=3, answer=words))
-    client = await Client.connect(shared.home / "control.sock")
+    client = await ControlClient.connect(shared.home / "control.sock")
     assert client is not None
     await client.attach(f"telegram:{chat}")
     shared.telegram.say(chat, "go")
     heard = ""
     async with asyncio.timeout(PATIENCE):
         async for answer in client.answers():
-            if isinstance(answer, Event) and answer.event.kind is EventKind.MODEL_DELTA:
+            if isinstance(answer, EventLine) and answer.event.kind is EventKind.MODEL_DELTA:
                 heard += answer.event.payload["text"]
             if heard == "half of ":
                 break

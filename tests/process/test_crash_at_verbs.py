@@ -16,7 +16,7 @@ from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 # Nothing in this version posts unasked; giving a run back needs an order to stop; only programs
 # that embed nanobot take messages out themselves or abort a run by its id. Previews take time, and
 # have tests of their own, and so has what a run does besides acting.
-ELSEWHERE = {"post", "release", "take_inbound", "abort", "preview", "start_aside"}
+ELSEWHERE = {"post", "release", "take_inbound", "abort", "preview", "start_auxiliary"}
 REACHED = [verb for verb in VERBS if verb not in ELSEWHERE]
 
 QUICK = {
@@ -137,9 +137,9 @@ def check_calls(world: World) -> None:
 def check_spending(world: World) -> None:
     """Every call is settled, and the sums are of exactly these."""
     amounts = "sum(requests), sum(tokens_in), sum(tokens_out)"
-    assert world.rows("SELECT count(*) FROM spending WHERE state = 'open'") == [(0,)]
-    calls = world.rows(f"SELECT count(*), {amounts} FROM spending")[0]
-    assert world.rows(f"SELECT {amounts} FROM spent WHERE level = 'all'")[0] == calls[1:]
+    assert world.rows("SELECT count(*) FROM model_call_costs WHERE state = 'open'") == [(0,)]
+    calls = world.rows(f"SELECT count(*), {amounts} FROM model_call_costs")[0]
+    assert world.rows(f"SELECT {amounts} FROM usage_totals WHERE level = 'all'")[0] == calls[1:]
     logged = world.rows("SELECT count(*) FROM entries WHERE kind = 'model_call'")
     assert logged == [(calls[0],)]
 

@@ -66,10 +66,10 @@ def check_spending(world: World, asides: int) -> None:
     """Every call is settled, the sums are of exactly these, and a helper's call whose end is in the
     log was paid for once; others were lost in a crash."""
     amounts = "sum(requests), sum(tokens_in), sum(tokens_out)"
-    assert world.rows("SELECT count(*) FROM spending WHERE state = 'open'") == [(0,)]
-    calls = world.rows(f"SELECT {amounts} FROM spending")
-    assert world.rows(f"SELECT {amounts} FROM spent WHERE level = 'all'") == calls
-    query = "SELECT count(*) FROM spending WHERE call = 0 AND state != 'lost'"
+    assert world.rows("SELECT count(*) FROM model_call_costs WHERE state = 'open'") == [(0,)]
+    calls = world.rows(f"SELECT {amounts} FROM model_call_costs")
+    assert world.rows(f"SELECT {amounts} FROM usage_totals WHERE level = 'all'") == calls
+    query = "SELECT count(*) FROM model_call_costs WHERE call = 0 AND state != 'lost'"
     assert world.rows(query) == [(asides,)]
 
 
@@ -82,7 +82,7 @@ async def crashed(world: World, point: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "point", points("start_aside", "record_result", "task_created", "finish:1", "finish:2")
+    "point", points("start_auxiliary", "record_result", "task_created", "finish:1", "finish:2")
 )
 async def test_a_triage_is_decided_once_and_starts_one_run(world: World, point: str) -> None:
     world.configure(agent='triage = "decision"\nrecall = "off"')
@@ -102,10 +102,14 @@ async def test_a_triage_is_decided_once_and_starts_one_run(world: World, point: 
         "SELECT id || ':triage' FROM runs WHERE kind = 'chat'"
     )
     assert len(of(world, TriageEntry)) == 1
-    recorded = point not in ("start_aside:before", "start_aside:after", "record_result:before")
+    recorded = point not in (
+        "start_auxiliary:before",
+        "start_auxiliary:after",
+        "record_result:before",
+    )
     assert helped(world, TRIAGE) == (2 if point == "record_result:before" else 1)
-    assert world.rows("SELECT count(*) FROM spending WHERE state = 'lost'") == [
-        (0 if recorded or point == "start_aside:before" else 1,)
+    assert world.rows("SELECT count(*) FROM model_call_costs WHERE state = 'lost'") == [
+        (0 if recorded or point == "start_auxiliary:before" else 1,)
     ]
     check_spending(world, 1)
     world.verify()
@@ -134,7 +138,7 @@ async def test_what_memory_adds_is_added_once(world: World, point: str) -> None:
 # Compaction
 
 
-@pytest.mark.parametrize("point", points("start_aside", "record_result"))
+@pytest.mark.parametrize("point", points("start_auxiliary", "record_result"))
 async def test_a_summary_is_made_once_and_its_facts_are_kept_once(world: World, point: str) -> None:
     world.configure(agent='max_history = 4\nrecall = "off"')
     summed = {"summary": "They agreed.", "facts": ["Anna drinks green tea"]}
@@ -221,8 +225,8 @@ async def test_a_subagent_is_started_once_and_reports_once(world: World, point: 
     assert len(of(world, ToolResultEntry)) == 1
     check_spending(world, 0)
     root = world.rows("SELECT id FROM runs WHERE parent IS NULL")
-    assert world.rows("SELECT DISTINCT root FROM spending") == root
-    assert world.rows("SELECT DISTINCT person FROM spending") == [(CHAT,)]
+    assert world.rows("SELECT DISTINCT root FROM model_call_costs") == root
+    assert world.rows("SELECT DISTINCT person FROM model_call_costs") == [(CHAT,)]
     world.verify()
 
 

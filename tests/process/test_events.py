@@ -103,7 +103,7 @@ async def test_an_event_is_told_exactly_once_wherever_the_gateway_dies(
     await gateway.stop()
     assert world.texts(1) == ["hello", "The service is ill."]
     assert world.rows("SELECT status FROM occurrences") == [("done",)]
-    kept = json.loads(world.rows("SELECT body FROM kept")[0][0])
+    kept = json.loads(world.rows("SELECT body FROM trigger_state")[0][0])
     assert "telling" not in kept
     assert "waiting" not in kept
 

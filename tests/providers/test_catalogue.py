@@ -10,7 +10,7 @@ import pytest
 
 from nanobot.config.settings.agent import PriceSettings, ProviderSettings
 from nanobot.providers.base import Price, Usage
-from nanobot.providers.model_table import Catalogue, bundled_table
+from nanobot.providers.model_table import ModelTable, bundled_table
 
 ROWS = {
     "sample_spec": {"litellm_provider": "one of ...", "max_input_tokens": "max input tokens"},
@@ -34,16 +34,16 @@ ROWS = {
 
 
 @pytest.fixture
-async def catalogue(tmp_path: Path) -> Catalogue:
+async def catalogue(tmp_path: Path) -> ModelTable:
     file = tmp_path / "prices.json"
     file.write_text(json.dumps(ROWS))
     prices = {"m": PriceSettings(prompt=1.0, completion=10.0)}
-    made = Catalogue({"home": ProviderSettings(prices=prices)}, lambda: file)
+    made = ModelTable({"home": ProviderSettings(prices=prices)}, lambda: file)
     await made.load()
     return made
 
 
-def test_a_price_is_found_under_litellms_name_for_the_provider(catalogue: Catalogue) -> None:
+def test_a_price_is_found_under_litellms_name_for_the_provider(catalogue: ModelTable) -> None:
     assert catalogue.price_of("openai", "odd-1") == Price(
         prompt=1e-06, completion=4e-06, cached=1e-07
     )
@@ -52,16 +52,16 @@ def test_a_price_is_found_under_litellms_name_for_the_provider(catalogue: Catalo
     assert together.cached is None
 
 
-def test_a_model_of_another_provider_has_no_price_here(catalogue: Catalogue) -> None:
+def test_a_model_of_another_provider_has_no_price_here(catalogue: ModelTable) -> None:
     assert catalogue.price_of("groq", "odd-1") is None
     assert catalogue.price_of("openai", "unheard-of") is None
 
 
-def test_a_price_that_is_not_in_the_table_is_unknown_and_not_zero(catalogue: Catalogue) -> None:
+def test_a_price_that_is_not_in_the_table_is_unknown_and_not_zero(catalogue: ModelTable) -> None:
     assert catalogue.price_of("bedrock", "nova") is None
 
 
-def test_the_configuration_comes_first_and_counts_in_millions(catalogue: Catalogue) -> None:
+def test_the_configuration_comes_first_and_counts_in_millions(catalogue: ModelTable) -> None:
     price = catalogue.price_of("home", "m")
     assert price is not None
     assert (price.prompt, price.completion) == (1e-06, 1e-05)
@@ -73,14 +73,14 @@ def test_what_a_call_cost_counts_cached_tokens_apart() -> None:
     assert Price(prompt=2.0, completion=10.0).of(usage) == 2000 + 1000
 
 
-def test_unknown_models_take_their_capabilities_from_the_table(catalogue: Catalogue) -> None:
+def test_unknown_models_take_their_capabilities_from_the_table(catalogue: ModelTable) -> None:
     odd = catalogue.profile("openai", "odd-1")
     assert (odd.context_tokens, odd.tools, odd.images) == (50_000, False, True)
     assert catalogue.profile("bedrock", "nova").context_tokens == 300_000
     assert catalogue.profile("together", "Odd/Two").tools
 
 
-def test_models_that_our_own_table_knows_stay_as_they_are(catalogue: Catalogue) -> None:
+def test_models_that_our_own_table_knows_stay_as_they_are(catalogue: ModelTable) -> None:
     assert catalogue.profile("openai", "gpt-4o-mini").context_tokens == 128_000
     assert catalogue.profile("acme", "never-heard-of").context_tokens == 128_000
 
@@ -89,7 +89,7 @@ def test_before_it_is_loaded_nothing_is_known_and_nothing_is_read(tmp_path: Path
     def untouched() -> Path | None:
         raise AssertionError("the table was read")
 
-    made = Catalogue(find=untouched)
+    made = ModelTable(find=untouched)
     assert made.price_of("openai", "gpt-5-mini") is None
     assert made.profile("openai", "odd-1").context_tokens == 128_000
 
@@ -99,7 +99,7 @@ async def test_a_table_that_cannot_be_read_is_no_table(tmp_path: Path, text: str
     file = tmp_path / "prices.json"
     if text is not None:
         file.write_text(text)
-    made = Catalogue(find=lambda: file)
+    made = ModelTable(find=lambda: file)
     await made.load()
     assert made.price_of("openai", "odd-1") is None
 
@@ -107,7 +107,7 @@ async def test_a_table_that_cannot_be_read_is_no_table(tmp_path: Path, text: str
 @pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
 async def test_litellms_own_table_is_found_and_read() -> None:
     assert bundled_table() is not None
-    made = Catalogue()
+    made = ModelTable()
     await made.load()
     price = made.price_of("openai", "gpt-5-mini")
     assert price is not None

@@ -11,7 +11,7 @@ import pytest
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError, ModelProtocolError, ModelRefused
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.providers.registry import Indexer, Roster
+from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Fault, OpenAIServer, error_status
 
@@ -63,8 +63,8 @@ async def test_the_roster_asks_the_provider_of_the_label(
     server: OpenAIServer, tmp_path: Path
 ) -> None:
     mine = ProviderSettings(api_key="k", api_base=server.base_url)
-    known = Roster("mine/m", {"mine": mine}, {}, tmp_path, ManualClock())
-    assert await Indexer(known, "mine/small").embed(["abc"]) == [[3.0, 0.0]]
+    known = ProviderRegistry("mine/m", {"mine": mine}, {}, tmp_path, ManualClock())
+    assert await ProviderEmbedder(known, "mine/small").embed(["abc"]) == [[3.0, 0.0]]
     with pytest.raises(ConfigError, match=r"memory\.embedding_model is 'embedded'"):
-        await Indexer(known, "embedded").embed(["abc"])
+        await ProviderEmbedder(known, "embedded").embed(["abc"])
     await known.close()

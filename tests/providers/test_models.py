@@ -9,7 +9,7 @@ from nanobot.errors import ConfigError
 from nanobot.providers.capabilities import profile_for
 from nanobot.providers.model_choice import (
     KNOWN_PROVIDERS,
-    Choice,
+    ModelChoice,
     Probe,
     choose,
     http_probe,
@@ -36,7 +36,7 @@ async def pick(
     probe: Probe = untouched,
     environ: dict[str, str] | None = None,
     **providers: ProviderSettings,
-) -> Choice:
+) -> ModelChoice:
     return await choose(model, providers, environ or {}, probe)
 
 

@@ -25,7 +25,7 @@ from nanobot.providers.base import (
     TextDelta,
 )
 from nanobot.providers.plugins import Guarded, survey
-from nanobot.providers.registry import Roster
+from nanobot.providers.registry import ProviderRegistry
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 
@@ -59,10 +59,10 @@ def leaving(name: str, keys: Mapping[str, object]) -> NoReturn:
 NUMBER = 5
 
 
-def roster(folder: Path, value: str = "Parrot", **settings: Any) -> Roster:
+def roster(folder: Path, value: str = "Parrot", **settings: Any) -> ProviderRegistry:
     client = settings.pop("client", "birds")
     tables = {"pet": ProviderSettings(client=client, **settings)}
-    made = Roster("pet/parrot", tables, {}, folder, ManualClock())
+    made = ProviderRegistry("pet/parrot", tables, {}, folder, ManualClock())
     point = EntryPoint(name="birds", value=f"{__name__}:{value}", group=PROVIDERS)
     made.plugins = Plugins([point])
     return made

@@ -11,7 +11,7 @@ from nanobot.config.settings.agent import PriceSettings, ProviderSettings
 from nanobot.providers.embedded import EmbeddedProvider
 from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.providers.registry import Roster
+from nanobot.providers.registry import ProviderRegistry
 from nanobot.testing.machine import ManualClock
 
 PROVIDERS = {
@@ -24,8 +24,8 @@ PROVIDERS = {
 
 
 @pytest.fixture
-async def roster(tmp_path: Path) -> AsyncIterator[Roster]:
-    made = Roster("openai/mine", PROVIDERS, {}, tmp_path, ManualClock())
+async def roster(tmp_path: Path) -> AsyncIterator[ProviderRegistry]:
+    made = ProviderRegistry("openai/mine", PROVIDERS, {}, tmp_path, ManualClock())
     yield made
     await made.close()
 
@@ -39,14 +39,16 @@ async def roster(tmp_path: Path) -> AsyncIterator[Roster]:
         ("embedded", EmbeddedProvider),
     ],
 )
-async def test_each_choice_gets_its_client(roster: Roster, label: str, kind: type) -> None:
+async def test_each_choice_gets_its_client(
+    roster: ProviderRegistry, label: str, kind: type
+) -> None:
     provider, profile = await roster.pick(label)
     assert isinstance(provider, kind)
     assert profile.provider == label.partition("/")[0]
     assert (await roster.pick(label))[0] is provider
 
 
-async def test_a_price_is_known_or_none(roster: Roster) -> None:
+async def test_a_price_is_known_or_none(roster: ProviderRegistry) -> None:
     price = await roster.price()
     assert price is not None
     assert price.prompt == 1e-06

@@ -17,7 +17,7 @@ from nanobot.errors import (
     ModelUnreachable,
 )
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.providers.registry import Roster, Scribe
+from nanobot.providers.registry import ProviderRegistry, ProviderTranscriber
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Fault, OpenAIServer, error_status
 
@@ -35,9 +35,9 @@ async def provider(server: OpenAIServer) -> AsyncIterator[OpenAICompatProvider]:
     await opened.close()
 
 
-def roster(server: OpenAIServer, home: Path) -> Roster:
+def roster(server: OpenAIServer, home: Path) -> ProviderRegistry:
     mine = ProviderSettings(api_key="k", api_base=server.base_url)
-    return Roster("mine/m", {"mine": mine}, {}, home, ManualClock())
+    return ProviderRegistry("mine/m", {"mine": mine}, {}, home, ManualClock())
 
 
 async def test_the_recording_goes_out_as_a_form(
@@ -107,7 +107,7 @@ async def test_the_roster_takes_the_lean_client_and_loads_nothing_else(
     known = roster(server, tmp_path)
     before = "litellm" in sys.modules
     scribe = known.scribe("mine/whisper-1")
-    assert isinstance(scribe, Scribe)
+    assert isinstance(scribe, ProviderTranscriber)
     assert await scribe.transcribe(b"hello", "a.ogg") == "a.ogg by whisper-1: hello"
     assert ("litellm" in sys.modules) == before
     await known.close()

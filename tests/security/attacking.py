@@ -10,7 +10,7 @@ import pytest
 from nanobot.errors import ToolError
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from tests.tools.browsing import CALL
 
 SECRET = "sk-the-owners-key-4711"
@@ -33,9 +33,9 @@ class Home:
         self.config = folder / "config.toml"
         self.config.write_text(f'api_key = "{SECRET}"')
         self.workspace = folder / "workspace"
-        self.use(Roots(self.workspace, hidden=[folder, self.config]))
+        self.use(ConfinedFiles(self.workspace, hidden=[folder, self.config]))
 
-    def use(self, roots: Roots) -> None:
+    def use(self, roots: ConfinedFiles) -> None:
         """Put other roots behind the tools."""
         self.registry = ToolRegistry()
         for tool in file_tools(roots):

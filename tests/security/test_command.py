@@ -11,7 +11,7 @@ from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.shell.dangers import KINDS, dangers
+from nanobot.tools.shell.dangerous_commands import KINDS, command_risks
 from nanobot.tools.shell.exec import exec_tool
 from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 
@@ -159,7 +159,7 @@ async def test_an_owner_is_asked_before_it_runs(tmp_path: Path, kind: str, comma
         role=Role.OWNER,
         key="r:1:0",
     )
-    assert kind in {one.kind for one in dangers(command)}
+    assert kind in {one.kind for one in command_risks(command)}
     judged = await registry.judge("exec", json.dumps({"command": command}), context)
     assert judged.verdict is Verdict.ASK
     assert judged.rule == "built-in: dangerous"

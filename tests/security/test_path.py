@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ToolError
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from tests.security.attacking import ACTS, SECRET, Home
 
 OUTWARD = (
@@ -110,7 +110,7 @@ while True:
 async def test_a_folder_exchanged_for_a_link_at_the_right_moment_gains_nothing(
     home: Home, act: str
 ) -> None:
-    home.use(Roots(home.workspace))
+    home.use(ConfinedFiles(home.workspace))
     inside, trap = home.workspace / "swapped", home.workspace / "trap"
     inside.mkdir()
     (inside / "config.toml").write_text("harmless")

@@ -12,10 +12,10 @@ from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.shell.exec import Terms, exec_tool
+from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 
 SECRET = "the safe opens with 7731"
 OWNER = CallContext(
@@ -44,10 +44,10 @@ def tools(tmp_path: Path) -> ToolRegistry:
     (workspace / "same.md").hardlink_to(workspace / "MEMORY.md")
     (workspace / "common.txt").write_text("for everybody")
     registry = ToolRegistry()
-    for tool in workspace_tools(Roots(workspace), Blobs(tmp_path / "blobs"), {"telegram"}):
+    for tool in workspace_tools(ConfinedFiles(workspace), Blobs(tmp_path / "blobs"), {"telegram"}):
         registry.register(tool)
     sandbox = Sandbox(find_bwrap(), apart=private_paths(workspace))
-    registry.register(exec_tool(sandbox, workspace, Terms(network=False)))
+    registry.register(exec_tool(sandbox, workspace, ExecOptions(network=False)))
     return registry
 
 

@@ -15,7 +15,7 @@ from nanobot.errors import ConfigError, NanobotError, ToolError
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.web.engines import Brave, SearchEngine, Tavily
 from nanobot.tools.web.search import web_search_tool
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from tests.doubles.web_server import Page, WebServer
 from tests.security.attacking import ACTS, SECRET, Home
 from tests.tools.browsing import CALL, Browser
@@ -35,7 +35,7 @@ async def test_a_home_that_lies_within_the_workspace_stays_hidden(
     kept.write_text(SECRET)
     (tmp_path / "elsewhere").mkdir()
     home = Home(tmp_path / "elsewhere")
-    home.use(Roots(workspace, hidden=[workspace / ".nanobot"]))
+    home.use(ConfinedFiles(workspace, hidden=[workspace / ".nanobot"]))
     for path in (f".nanobot/{name}", ".nanobot", f"x/../.nanobot/./{name}"):
         with pytest.raises(ToolError) as caught:
             await home.call(ACTS[act][0], path=path, **ACTS[act][1])
@@ -51,7 +51,7 @@ async def test_not_even_a_reach_over_everything_shows_this_process(
     tmp_path: Path, path: str
 ) -> None:
     home = Home(tmp_path)
-    home.use(Roots(home.workspace, hidden=[tmp_path], everywhere=True))
+    home.use(ConfinedFiles(home.workspace, hidden=[tmp_path], everywhere=True))
     for act in ("read", "search"):
         await home.refused(act, path)
 
@@ -60,7 +60,7 @@ async def test_a_reach_over_everything_still_leaves_the_home_out(tmp_path: Path)
     (tmp_path / "home").mkdir()
     (tmp_path / "other").write_text("sk-of somebody else")
     home = Home(tmp_path / "home")
-    home.use(Roots(home.workspace, hidden=[home.folder], everywhere=True))
+    home.use(ConfinedFiles(home.workspace, hidden=[home.folder], everywhere=True))
     for act in ACTS:
         await home.refused(act, str(home.config))
     found = await home.call("search_files", pattern="sk-", path=str(tmp_path))

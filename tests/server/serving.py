@@ -14,7 +14,7 @@ from nanobot.server.routes import health, hooks_route
 from nanobot.server.web_server import Route, WebServer
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.jobs import Taken
-from nanobot.triggers.webhooks.webhook import Hook, Hooks
+from nanobot.triggers.webhooks.webhook import Webhook, Webhooks
 
 SECRET = "It's a Secret to Everybody"
 PATIENCE = 10.0
@@ -50,15 +50,15 @@ class Bench:
         self.told = Told()
         self.ready = True
 
-    def hook(self, name: str, **settings: object) -> Hook:
+    def hook(self, name: str, **settings: object) -> Webhook:
         """A hook whose publishing this bench records."""
         made = {"secret": SECRET, "prompt": "{n}"} | settings
-        return Hook(name, HookSettings(**made), self.told, self.clock)  # type: ignore[arg-type]
+        return Webhook(name, HookSettings(**made), self.told, self.clock)  # type: ignore[arg-type]
 
     @asynccontextmanager
     async def serving(
         self,
-        *hooks: Hook,
+        *hooks: Webhook,
         web: WebSettings = WebSettings(port=0),  # noqa: B008 - frozen
         more: Sequence[Route] = (),
         body_seconds: float = PATIENCE,
@@ -67,7 +67,7 @@ class Bench:
         """A server with the hooks, health and `more`; its token is `token`."""
         routes = [
             *health(lambda: self.ready),
-            *hooks_route(Hooks({hook.name: hook for hook in hooks}), body_seconds),
+            *hooks_route(Webhooks({hook.name: hook for hook in hooks}), body_seconds),
             *more,
         ]
         server = WebServer(web, "token", routes, **limits)

@@ -20,15 +20,16 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.terminal import Terminal
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import NAME
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.providers.base import ImagePart, ModelProfile
-from nanobot.server.control import LINE_LIMIT, Control
+from nanobot.server.control import ControlServer
+from nanobot.server.protocol import LINE_LIMIT
 from nanobot.session.entries import UserEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from tests.agent.tooling import bodies
 from tests.pictures import png
@@ -106,13 +107,13 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @asynccontextmanager
 async def serving(path: Path, provider: ScriptedProvider | None = None) -> AsyncIterator[World]:
     folder = path.parent
-    received = Received(Blobs(folder / "blobs"), Roots(folder / "workspace"))
+    received = Received(Blobs(folder / "blobs"), ConfinedFiles(folder / "workspace"))
     async with gateway(provider, options=Options(received=received)) as bot:
         terminal, clock = Terminal(), bot.home.clock
         host = ChannelHost(NAME, terminal, bot.bus, clock, random.Random(0))
         gate = Gate(("local",), ())
-        intake = ChannelIntake(NAME, gate, bot.bus, Operations(bot), "chat", host.alive)
-        control = Control(path, bot.bus, terminal, intake, clock, lambda: "scripted answers")
+        intake = ChannelIntake(NAME, gate, bot.bus, Dispatcher(bot), "chat", host.alive)
+        control = ControlServer(path, bot.bus, terminal, intake, clock, lambda: "scripted answers")
         world = World(bot, path)
         async with control.serving(None, received), asyncio.TaskGroup() as tasks:
             hosting = tasks.create_task(host.run(intake))

@@ -16,12 +16,12 @@ from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.jobs import SqlJobs
-from nanobot.store.repositories.ledger import SqlLedger, SqlSpending
-from nanobot.store.repositories.memories import SqlMemories
-from nanobot.store.repositories.pairings import SqlPairings
+from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.ledger import SqlBudgetLedger, SqlUsageStore
+from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 
 T = TypeVar("T")
@@ -56,29 +56,29 @@ class Home:
         self, owner: str = "us", lease: float = LEASE_SECONDS, budgets: Budgets = NO_LIMITS
     ) -> SqlJournal:
         """What a process named `owner` works with."""
-        writer = Writer(self.clock, self.ids, owner, lease if self.shared else None)
-        writer.ledger = SqlLedger(budgets, self.clock)
+        writer = StoreContext(self.clock, self.ids, owner, lease if self.shared else None)
+        writer.ledger = SqlBudgetLedger(budgets, self.clock)
         return SqlJournal(self.database, writer)
 
-    def spending(self) -> SqlSpending:
+    def spending(self) -> SqlUsageStore:
         """What was spent."""
-        return SqlSpending(self.database)
+        return SqlUsageStore(self.database)
 
     def records(self) -> SqlRecords:
         """What people read and change with."""
-        return SqlRecords(self.database, Writer(self.clock, self.ids, "reader"))
+        return SqlRecords(self.database, StoreContext(self.clock, self.ids, "reader"))
 
-    def jobs(self, owner: str = "us") -> SqlJobs:
+    def jobs(self, owner: str = "us") -> SqlJobStore:
         """What is done by the clock."""
-        return SqlJobs(self.database, Writer(self.clock, self.ids, owner))
+        return SqlJobStore(self.database, StoreContext(self.clock, self.ids, owner))
 
-    def pairings(self) -> SqlPairings:
+    def pairings(self) -> SqlPairingStore:
         """Who asked to be let in, and who was."""
-        return SqlPairings(self.database, Writer(self.clock, self.ids, "doorkeeper"))
+        return SqlPairingStore(self.database, StoreContext(self.clock, self.ids, "doorkeeper"))
 
-    def memories(self) -> SqlMemories:
+    def memories(self) -> SqlMemoryStore:
         """What is remembered."""
-        return SqlMemories(self.database, Writer(self.clock, self.ids, "archivist"))
+        return SqlMemoryStore(self.database, StoreContext(self.clock, self.ids, "archivist"))
 
     def doomed(self) -> SqlJournal:
         """A process whose lanes others may take at once, as if it had been killed."""

@@ -17,7 +17,7 @@ from nanobot.messages import (
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ModelProfile, ToolCall, ToolSpec
 from nanobot.session.approvals import Approval, digest
-from nanobot.session.auxiliary import AsideCall
+from nanobot.session.auxiliary import AuxiliaryCall
 from nanobot.session.entries import (
     ModelCallEntry,
     PromptEntry,
@@ -27,13 +27,15 @@ from nanobot.session.entries import (
 )
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.journal import Journal
-from nanobot.session.runs import Claim, Ending, Snapshot
+from nanobot.session.runs import Claim, Ending, PromptSnapshot
 from nanobot.session.states import RunState
 
 CHAT = Address("telegram", "7")
 KEY = "telegram:7"
 ANN, BEN = "1001", "2002"
-PROMPT = Snapshot(system="You are nanobot.", tools=(ToolSpec("clock", "Tells the time.", {}),))
+PROMPT = PromptSnapshot(
+    system="You are nanobot.", tools=(ToolSpec("clock", "Tells the time.", {}),)
+)
 
 
 def said(
@@ -68,7 +70,7 @@ def with_file(
     """A message with a file that is to be fetched; its dedupe key and text are the file's ref."""
     files = (Attachment("image", ref=ref, name=f"{ref}.jpg"),)
     message = msgspec.structs.replace(said(ref, sender), attachments=files, group_id=group)
-    return msgspec.structs.replace(let_in(message, session_key), fetching=True)
+    return msgspec.structs.replace(let_in(message, session_key), awaiting_files=True)
 
 
 def told(text: str, key: str, address: Address = CHAT) -> OutboundMessage:
@@ -137,15 +139,15 @@ def call(number: int = 1, window_from: int = 1, prompt: str = "digest") -> Model
     )
 
 
-def aside(*, apart: bool = False) -> AsideCall:
+def aside(*, apart: bool = False) -> AuxiliaryCall:
     """A call beside a run's own, about to be made."""
     profile = ModelProfile(name="m", provider="p")
-    return AsideCall(profile=profile, estimate=10, max_tokens=100, apart=apart)
+    return AuxiliaryCall(profile=profile, estimate=10, max_tokens=100, apart=apart)
 
 
 def prompt(digest: str = "digest") -> PromptEntry:
     """A new prompt."""
-    return PromptEntry(digest=digest, flavour="plain")
+    return PromptEntry(digest=digest, prompt_variant="plain")
 
 
 def reply(text: str = "", number: int = 1) -> ReplyEntry:

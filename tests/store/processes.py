@@ -14,13 +14,13 @@ from pathlib import Path
 from nanobot.errors import NanobotError
 from nanobot.messages import Attachment
 from nanobot.ports import OutboundPart
-from nanobot.session.approvals import Answer
+from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store, open_store
-from nanobot.store.repositories.ledger import SqlLedger
+from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.home import NO_LIMITS
 from tests.store.making import (
@@ -117,7 +117,7 @@ def _tell(line: Connection, home: Path) -> None:
 def live(home: Path, crash: str) -> None:
     """Do every verb of the Journal, some of them twice, unless killed before."""
     store = opened(home, crash)
-    store.writer.ledger = SqlLedger(NO_LIMITS, store.writer.clock)
+    store.writer.ledger = SqlBudgetLedger(NO_LIMITS, store.writer.clock)
     asyncio.run(_live(store))
 
 
@@ -129,7 +129,7 @@ async def _live(store: Store) -> None:
     await journal.take_pending(lane, run, "UTC")
     await journal.start_model(lane, run, [prompt(), call()], PROMPT)
     await journal.record_reply(lane, run, reply())
-    await journal.start_aside(lane, run, aside())
+    await journal.start_auxiliary(lane, run, aside())
     await journal.start_tool(lane, run, STARTED)
     await journal.record_result(lane, run, [RESULT])
     await journal.start_model(lane, run, [call(2)], None)
@@ -139,7 +139,7 @@ async def _live(store: Store) -> None:
     await journal.start_model(asking.lane, asking.run, [prompt(), call()], PROMPT)
     await journal.record_reply(asking.lane, asking.run, reply())
     await journal.park(asking.lane, asking.run, approval(run_id="asks", session_key="asked for"))
-    await journal.answer(1, Answer(state="approved", by="Ann"))
+    await journal.answer(1, ApprovalAnswer(state="approved", by="Ann"))
     await journal.post(KEY, told("three", "post"))
     await _deliver(journal)
     given_back = await begun(journal, "r2")

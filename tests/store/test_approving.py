@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address, Origin, OutboundKind, Role
-from nanobot.session.approvals import Answer, Approval, Decided, Parked
+from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
 from nanobot.session.entries import (
     ApprovalEntry,
     CancelEntry,
@@ -40,8 +40,8 @@ from tests.store.making import (
     stop_order,
 )
 
-YES = Answer(state="approved", by="Ben")
-NO = Answer(state="denied", by="Ben")
+YES = ApprovalAnswer(state="approved", by="Ben")
+NO = ApprovalAnswer(state="denied", by="Ben")
 
 
 async def parked(home: Home, one: Approval | None = None) -> Claim:
@@ -55,7 +55,7 @@ async def parked(home: Home, one: Approval | None = None) -> Claim:
     return claimed
 
 
-async def decided(home: Home, given: Answer) -> Decided:
+async def decided(home: Home, given: ApprovalAnswer) -> AnswerOutcome:
     """What somebody's answer to it came to."""
     (number,) = await home.column("SELECT id FROM approvals")
     done = await home.journal().answer(number, given)
@@ -272,7 +272,7 @@ async def test_without_anybody_to_ask_nothing_is_written(home: Home) -> None:
     await journal.record_reply(claimed.lane, claimed.run, reply())
     before = await home.everything()
     elsewhere = msgspec.structs.replace(approval(run_id="r1"), here=False)
-    assert await journal.park(claimed.lane, claimed.run, elsewhere) == Parked()
+    assert await journal.park(claimed.lane, claimed.run, elsewhere) == ParkResult()
     assert await home.everything() == before
 
 

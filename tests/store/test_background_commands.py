@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from nanobot.messages import Address, Role
-from nanobot.store.repositories.background_commands import SqlBackground
-from nanobot.store.unit import Writer
-from nanobot.tools.shell.background import Started
+from nanobot.store.repositories.background_commands import SqlBackgroundCommands
+from nanobot.store.unit import StoreContext
+from nanobot.tools.shell.background import StartedCommand
 from tests.store.home import Home, on_postgres, on_sqlite
 
 SILENT_FOR = 60.0
 
 
-def records(home: Home, owner: str = "us") -> SqlBackground:
+def records(home: Home, owner: str = "us") -> SqlBackgroundCommands:
     lease = 600.0 if home.shared else None
-    return SqlBackground(home.database, Writer(home.clock, home.ids, owner, lease))
+    return SqlBackgroundCommands(home.database, StoreContext(home.clock, home.ids, owner, lease))
 
 
-def command(text: str) -> Started:
-    return Started(
+def command(text: str) -> StartedCommand:
+    return StartedCommand(
         id=0,
         session_key="telegram:1",
         address=Address("telegram", "1", "7"),
@@ -29,7 +29,7 @@ def command(text: str) -> Started:
 
 async def silence(home: Home) -> None:
     """A long time has passed by whichever clock counts."""
-    await home.execute("UPDATE background SET seen_at = seen_at - 1000")
+    await home.execute("UPDATE background_commands SET seen_at = seen_at - 1000")
 
 
 async def test_what_a_dead_process_had_started_is_found_with_all_that_is_known(home: Home) -> None:

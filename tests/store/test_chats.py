@@ -6,8 +6,8 @@ import msgspec
 
 from nanobot.messages import Address, OutboundKind, Role
 from nanobot.session.inbox import Admission
-from nanobot.store.repositories.chats import SqlChats
-from nanobot.store.unit import Writer
+from nanobot.store.repositories.chats import SqlChatHistory
+from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, asked, begun, let_in, rendered, said, told
 
@@ -15,9 +15,9 @@ HERE = Address("telegram", "1")
 THERE = Address("matrix", "!room")
 
 
-def chats(home: Home, *channels: tuple[str, ...]) -> SqlChats:
-    writer = Writer(home.clock, home.ids, "heart")
-    return SqlChats(home.database, writer, channels or (("telegram", "matrix"), ("cli",)))
+def chats(home: Home, *channels: tuple[str, ...]) -> SqlChatHistory:
+    writer = StoreContext(home.clock, home.ids, "heart")
+    return SqlChatHistory(home.database, writer, channels or (("telegram", "matrix"), ("cli",)))
 
 
 def owners(text: str, address: Address, *, group: bool = False) -> Admission:

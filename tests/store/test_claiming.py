@@ -56,7 +56,7 @@ async def test_a_claim_begins_a_run_over_what_waits(home: Home) -> None:
         Origin.USER,
     )
     assert (run.reply_to, run.first_seq, run.attempts) == ("id-hello", 1, 1)
-    assert (claimed.window_from, claimed.prompt, claimed.flavour) == (1, None, None)
+    assert (claimed.window_from, claimed.prompt, claimed.prompt_variant) == (1, None, None)
 
 
 async def test_every_message_is_an_entry_of_its_own_with_all_that_is_known_of_it(
@@ -159,7 +159,7 @@ async def test_a_resumed_run_is_as_it_was_and_its_messages_are_not_taken_twice(h
     resumed = await claim(home.journal())
     assert resumed.run.state is RunState.MODEL_RUNNING
     assert len(texts(resumed.entries)) == 1
-    assert (resumed.prompt, resumed.flavour) == ("digest", "plain")
+    assert (resumed.prompt, resumed.prompt_variant) == ("digest", "plain")
 
 
 async def test_a_claim_after_reopening_finds_the_same_run(home: Home) -> None:
@@ -244,7 +244,7 @@ async def test_after_a_new_conversation_nothing_older_is_seen(
     await journal.finish(claimed.lane, claimed.run, ending(*texts, new_window=True))
     following = await begun(journal, "r2")
     assert [entry.run_id for entry in following.entries] == ["r2"]
-    assert (following.prompt, following.flavour) == (None, None)
+    assert (following.prompt, following.prompt_variant) == (None, None)
 
 
 async def test_steering_takes_what_the_runs_own_sender_says_meanwhile(home: Home) -> None:

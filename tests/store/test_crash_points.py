@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ConfigError
-from nanobot.store.database.crash import CrashPoint
+from nanobot.store.database.failpoints import Failpoint
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
@@ -21,11 +21,11 @@ from tests.store.processes import ending_of, live
 # What is in the tables once the verb was done for the first time, and not before.
 TRACES = {
     "admit": "FROM inbound",
-    "fetched": "FROM inbound WHERE dedupe_key = 'photo' AND NOT fetching",
+    "fetched": "FROM inbound WHERE dedupe_key = 'photo' AND NOT awaiting_files",
     "claim": "FROM runs",
     "take_pending": "FROM entries WHERE kind = 'user' AND seq = 2",
     "start_model": "FROM entries WHERE kind = 'model_call'",
-    "start_aside": "FROM spending WHERE call = 0",
+    "start_auxiliary": "FROM model_call_costs WHERE call = 0",
     "record_reply": "FROM entries WHERE kind = 'reply'",
     "start_tool": "FROM entries WHERE kind = 'tool_started'",
     "record_result": "FROM entries WHERE kind = 'tool_result'",
@@ -35,8 +35,8 @@ TRACES = {
     "release": "FROM runs WHERE id = 'r2' AND attempts = 0",
     "post": "FROM entries WHERE kind = 'post'",
     "preview": "FROM outbound WHERE key = 'r1:0' AND attempts > 0",
-    "begin_send": "FROM parts WHERE text = 'one'",
-    "receipt": "FROM parts WHERE state = 'sent'",
+    "begin_send": "FROM outbound_parts WHERE text = 'one'",
+    "receipt": "FROM outbound_parts WHERE state = 'sent'",
     "defer": "FROM outbound WHERE not_before > 0",
     "bury": "FROM outbound WHERE state = 'dead'",
     "take_inbound": "FROM sessions WHERE key = 'program' AND token = 1",
@@ -95,15 +95,15 @@ def test_a_verb_that_is_never_reached_kills_nobody(tmp_path: Path) -> None:
     ("text", "point"),
     [
         ("", None),
-        ("finish", CrashPoint("finish", 1, after=False)),
-        ("finish:3", CrashPoint("finish", 3, after=False)),
-        ("finish:after", CrashPoint("finish", 1, after=True)),
-        ("start_model:2:after", CrashPoint("start_model", 2, after=True)),
-        ("start_model:2:before", CrashPoint("start_model", 2, after=False)),
+        ("finish", Failpoint("finish", 1, after=False)),
+        ("finish:3", Failpoint("finish", 3, after=False)),
+        ("finish:after", Failpoint("finish", 1, after=True)),
+        ("start_model:2:after", Failpoint("start_model", 2, after=True)),
+        ("start_model:2:before", Failpoint("start_model", 2, after=False)),
     ],
 )
-def test_a_crash_point_is_a_verb_a_number_and_a_side(text: str, point: CrashPoint | None) -> None:
-    assert CrashPoint.parse(text) == point
+def test_a_crash_point_is_a_verb_a_number_and_a_side(text: str, point: Failpoint | None) -> None:
+    assert Failpoint.parse(text) == point
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_a_crash_point_is_a_verb_a_number_and_a_side(text: str, point: CrashPoin
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="NANOBOT_CRASH_AT"):
-        CrashPoint.parse(text)
+        Failpoint.parse(text)

@@ -144,7 +144,7 @@ async def test_a_corrected_caption_keeps_the_files_that_are_here(home: Home) -> 
     caption = msgspec.structs.replace(
         edited("a cat", "photo"), attachments=(Attachment("image", ref="photo"),)
     )
-    await admit(journal, msgspec.structs.replace(let_in(caption), fetching=True))
+    await admit(journal, msgspec.structs.replace(let_in(caption), awaiting_files=True))
     claimed = await claim(journal)
     (entry,) = [e.body for e in claimed.entries if isinstance(e.body, UserEntry)]
     assert (entry.text, entry.attachments) == ("a cat", (HERE,))
@@ -156,7 +156,7 @@ async def test_another_file_in_its_place_is_fetched(home: Home) -> None:
     other = msgspec.structs.replace(
         edited("better", "photo"), attachments=(Attachment("image", ref="other"),)
     )
-    await admit(journal, msgspec.structs.replace(let_in(other), fetching=True))
+    await admit(journal, msgspec.structs.replace(let_in(other), awaiting_files=True))
     assert await journal.fetched(done.inbound_id, [HERE]) is None
     (waiting,) = await journal.unfetched("telegram")
     assert [file.ref for file in waiting.message.attachments] == ["other"]

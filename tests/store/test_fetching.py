@@ -143,7 +143,7 @@ async def test_with_one_of_two_here_it_waits_for_the_other(home: Home) -> None:
     journal = home.journal()
     files = (Attachment("image", ref="photo"), Attachment("document", ref="paper"))
     message = msgspec.structs.replace(said("both"), attachments=files)
-    asked = msgspec.structs.replace(let_in(message), fetching=True)
+    asked = msgspec.structs.replace(let_in(message), awaiting_files=True)
     (done,) = await admit(journal, asked)
     assert await journal.fetched(done.inbound_id, [HERE]) is None
     assert await journal.claim(KEY, "r1", "UTC") is None

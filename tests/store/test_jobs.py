@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
-from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunTerms
+from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunOptions
 from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.states import RunState
@@ -40,7 +40,7 @@ def plan(home: Home, schedule: str = "every hour", **more: object) -> Plan:
         sender_id="1001",
         role=Role.OWNER,
         by="fake:1001",
-        terms=RunTerms(direct=True, history=()),
+        terms=RunOptions(direct=True, history=()),
     )
     return msgspec.structs.replace(made, **more)
 
@@ -438,8 +438,9 @@ async def test_a_deleted_session_takes_what_was_to_be_done_there_along_and_not_t
     await home.jobs().fire()
     assert await statuses(home, job) == ["waiting"]
     await home.execute(
-        "INSERT INTO background (session_key, channel, chat_id, sender_id, role, command, owner, "
-        "seen_at) VALUES (:key, 'fake', '1', '1', 'owner', 'echo secret', 'us', 0)",
+        "INSERT INTO background_commands "
+        "(session_key, channel, chat_id, sender_id, role, command, owner, seen_at) "
+        "VALUES (:key, 'fake', '1', '1', 'owner', 'echo secret', 'us', 0)",
         key=f"cron:{job.id}",
     )
     await home.records().delete(f"cron:{job.id}")

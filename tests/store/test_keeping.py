@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from nanobot.store.repositories.trigger_state import SqlKeeping
-from nanobot.store.unit import Writer
+from nanobot.store.repositories.trigger_state import SqlTriggerState
+from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 
 
-def keeping(home: Home) -> SqlKeeping:
-    return SqlKeeping(home.database, Writer(home.clock, home.ids, "keeper"))
+def keeping(home: Home) -> SqlTriggerState:
+    return SqlTriggerState(home.database, StoreContext(home.clock, home.ids, "keeper"))
 
 
 async def test_nothing_is_kept_before_something_was(home: Home) -> None:
@@ -39,5 +39,5 @@ async def test_of_several_who_keep_the_first_at_once_one_is_last_and_none_fails(
     async with asyncio.TaskGroup() as tasks:
         for number in range(12):
             tasks.create_task(keeping(home).keep("events", b"%d" % number))
-    assert await home.column("SELECT count(*) FROM kept") == [1]
+    assert await home.column("SELECT count(*) FROM trigger_state") == [1]
     assert await keeping(home).kept("events") in {b"%d" % number for number in range(12)}

@@ -10,15 +10,15 @@ from nanobot.session.entries import NoteEntry, PostEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.journal import outbox
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, answered, begun, rendered, said, told
 
 OTHER = Address("telegram", "8")
 
 
-def writer(home: Home) -> Writer:
-    return Writer(home.clock, home.ids, "us")
+def writer(home: Home) -> StoreContext:
+    return StoreContext(home.clock, home.ids, "us")
 
 
 async def owed(home: Home, *texts: str, address: Address = CHAT) -> SqlJournal:

@@ -7,20 +7,29 @@ import asyncio
 import msgspec
 import pytest
 
-from nanobot.bus.pairing import KEPT_SECONDS, MAX_OPEN, VALID_SECONDS, Ask, Pairing, spelled
+from nanobot.bus.pairing import (
+    KEPT_SECONDS,
+    MAX_OPEN,
+    VALID_SECONDS,
+    Pairing,
+    PairingRequest,
+    spelled,
+)
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address, Role, Sender
-from nanobot.store.repositories.pairings import SqlPairings
+from nanobot.store.repositories.pairings import SqlPairingStore
 from tests.store.home import Home
 
 CHAT = Address("telegram", "666")
 EVE = Sender("666", "Eve")
 
 
-async def asked(pairings: SqlPairings, chat: Address = CHAT, sender: Sender = EVE) -> Ask:
+async def asked(
+    pairings: SqlPairingStore, chat: Address = CHAT, sender: Sender = EVE
+) -> PairingRequest:
     """An open request."""
     made = await pairings.ask(chat, sender)
-    assert isinstance(made, Ask)
+    assert isinstance(made, PairingRequest)
     return made
 
 
@@ -131,12 +140,12 @@ async def test_only_so_many_may_ask_at_once_on_a_channel(home: Home) -> None:
     first = await asked(pairings, CHAT, Sender("0"))
     many = (pairings.ask(CHAT, Sender(str(number))) for number in range(1, MAX_OPEN + 5))
     got = await asyncio.gather(*many)
-    assert sum(isinstance(one, Ask) for one in got) == MAX_OPEN - 1
+    assert sum(isinstance(one, PairingRequest) for one in got) == MAX_OPEN - 1
     assert await pairings.ask(CHAT, EVE) is None
     assert await asked(pairings, CHAT, Sender("0")) == first
-    assert isinstance(await pairings.ask(Address("work", "1"), EVE), Ask)
+    assert isinstance(await pairings.ask(Address("work", "1"), EVE), PairingRequest)
     home.clock.advance(VALID_SECONDS)
-    assert isinstance(await pairings.ask(CHAT, EVE), Ask)
+    assert isinstance(await pairings.ask(CHAT, EVE), PairingRequest)
 
 
 async def test_requests_that_came_to_nothing_are_forgotten_and_pairings_are_not(home: Home) -> None:

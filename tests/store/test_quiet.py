@@ -28,13 +28,13 @@ from nanobot.session.inbox import Admission
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import schema
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.jobs import SqlJobs
-from nanobot.store.repositories.quiet import SqlQuiet
-from nanobot.store.unit import Writer
+from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.quiet import SqlNotificationLimiter
+from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.jobs import Plan
-from nanobot.triggers.quiet import DIGEST, Quietness
+from nanobot.triggers.quiet import DIGEST, QuietHours
 from tests.store.home import Home, in_memory
 
 CHAT = Address("fake", "1")
@@ -47,10 +47,10 @@ class Told:
 
     def __init__(self, home: Home, settings: QuietSettings) -> None:
         self.home = home
-        writer = Writer(home.clock, home.ids, "us", 600.0 if home.shared else None)
-        writer.quiet = SqlQuiet(writer, Quietness(settings))
+        writer = StoreContext(home.clock, home.ids, "us", 600.0 if home.shared else None)
+        writer.quiet = SqlNotificationLimiter(writer, QuietHours(settings))
         self.journal = SqlJournal(home.database, writer)
-        self.jobs = SqlJobs(home.database, writer)
+        self.jobs = SqlJobStore(home.database, writer)
         self.texts: list[str] = []
         self.posted = 0
 
@@ -358,7 +358,7 @@ async def test_whatever_ends_the_process_each_post_is_told_once(
 
 def _process(home: MemoryHome, limits: QuietSettings) -> Process:
     process = Process(home)
-    process.writer.quiet = SqlQuiet(process.writer, Quietness(limits))
+    process.writer.quiet = SqlNotificationLimiter(process.writer, QuietHours(limits))
     return process
 
 

@@ -8,7 +8,7 @@ from nanobot.errors import Fenced, StoreCorrupt, UsageError
 from nanobot.session.entries import CancelEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.views import Counts, Standing
+from nanobot.session.views import Counts, SessionPosition
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, said, told
 
@@ -129,8 +129,10 @@ async def test_a_sessions_prompt_is_told_and_can_be_forgotten(home: Home) -> Non
     assert await records.standing(KEY) is None
     claimed = await begun(journal, "r1")
     await asked(journal, claimed)
-    standing = Standing(window_from=1, prompt="digest", flavour="plain")
+    standing = SessionPosition(window_from=1, prompt="digest", prompt_variant="plain")
     assert await records.standing(KEY) == standing
     assert await records.forget_prompts() == 1
-    assert await records.standing(KEY) == Standing(window_from=1, prompt=None, flavour=None)
+    assert await records.standing(KEY) == SessionPosition(
+        window_from=1, prompt=None, prompt_variant=None
+    )
     assert await records.forget_prompts() == 0

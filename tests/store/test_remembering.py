@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nanobot.session.auxiliary import Free
+from nanobot.session.auxiliary import NoReservation
 from nanobot.session.entries import RememberEntry
 from nanobot.store.repositories.remembering import SqlRemembering
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, claim, said
 
@@ -13,7 +13,7 @@ from tests.store.making import KEY, admit, answered, claim, said
 async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
     home: Home,
 ) -> None:
-    store = SqlRemembering(home.database, Writer(home.clock, home.ids, "archivist"))
+    store = SqlRemembering(home.database, StoreContext(home.clock, home.ids, "archivist"))
     journal = home.journal()
     await admit(journal, said("hello"))
     home.clock.advance(61)
@@ -32,11 +32,11 @@ async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
         frozenset([claimed.run.id]),
     )
     entry = RememberEntry(text="they met", first=1, upto=due.head)
-    assert await store.record(due, claimed.run.id, entry, Free(0)) == entry
+    assert await store.record(due, claimed.run.id, entry, NoReservation(0)) == entry
     other = RememberEntry(text="twice", first=1, upto=due.head)
-    assert await store.record(due, claimed.run.id, other, Free(0)) == entry
+    assert await store.record(due, claimed.run.id, other, NoReservation(0)) == entry
     await store.done(due, due.head)
-    assert await store.record(due, claimed.run.id, other, Free(0)) is None
+    assert await store.record(due, claimed.run.id, other, NoReservation(0)) is None
     (rest,) = await store.due(60.0)
     await store.done(rest, rest.head)
     assert await store.due(60.0) == []

@@ -10,7 +10,7 @@ import pytest
 from nanobot.errors import Fenced, StoreError
 from nanobot.session.entries import NoteEntry
 from nanobot.session.journal import Journal
-from nanobot.session.runs import Claim, Ending, RunUsage, Snapshot
+from nanobot.session.runs import Claim, Ending, PromptSnapshot, RunUsage
 from nanobot.session.states import LIVE, TRANSITIONS, RunKind, RunState
 from tests.store.home import Home
 from tests.store.making import (
@@ -40,7 +40,7 @@ Verb = Callable[[Journal, Claim], Awaitable[object]]
 LANE_VERBS: dict[str, Verb] = {
     "take_pending": lambda j, c: j.take_pending(c.lane, c.run, "UTC"),
     "start_model": lambda j, c: j.start_model(c.lane, c.run, [prompt(), call()], PROMPT),
-    "start_aside": lambda j, c: j.start_aside(c.lane, c.run, aside()),
+    "start_auxiliary": lambda j, c: j.start_auxiliary(c.lane, c.run, aside()),
     "record_reply": lambda j, c: j.record_reply(c.lane, c.run, reply()),
     "start_tool": lambda j, c: j.start_tool(c.lane, c.run, STARTED),
     "record_result": lambda j, c: j.record_result(c.lane, c.run, [RESULT]),
@@ -182,8 +182,8 @@ async def test_a_prompt_is_stored_once_under_its_digest(home: Home) -> None:
         claimed = await begun(journal, f"r{number}")
         await asked(journal, claimed)
         await answered(journal, claimed)
-    assert await home.column("SELECT digest FROM snapshots") == ["digest"]
-    other = Snapshot(system="Another.", tools=())
+    assert await home.column("SELECT digest FROM prompts") == ["digest"]
+    other = PromptSnapshot(system="Another.", tools=())
     claimed = await begun(journal)
     await journal.start_model(
         claimed.lane, claimed.run, [prompt("second"), call(prompt="second")], other

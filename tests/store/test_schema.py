@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import StoreError, StoreTooNew, StoreUnwritable
 from nanobot.store.database import migrate, schema
-from nanobot.store.database.migrate import OURS, History
+from nanobot.store.database.migrate import OURS, Revisions
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import bring_up_to_date
@@ -40,16 +40,16 @@ def upgrade():
 
 
 @pytest.fixture
-def future(tmp_path: Path) -> History:
+def future(tmp_path: Path) -> Revisions:
     """The revisions of a version to come."""
     folder = tmp_path / "50% more migrations"
     shutil.copytree(OURS.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "versions" / "r0002_next.py").write_text(NEXT.format(more=""))
-    return History((*OURS.revisions, "0002"), folder)
+    return Revisions((*OURS.revisions, "0002"), folder)
 
 
 @pytest.fixture
-def broken_future(future: History) -> History:
+def broken_future(future: Revisions) -> Revisions:
     """The same, but its last step fails."""
     step = future.folder / "versions" / "r0002_next.py"
     step.write_text(NEXT.format(more='op.execute("UPDATE nothing SET x = 1")'))
@@ -117,7 +117,7 @@ def test_the_newest_revision_is_the_last_of_the_scripts() -> None:
 
 
 def test_missing_revisions_are_run_and_what_was_kept_stays(
-    database: AnyDatabase, future: History
+    database: AnyDatabase, future: Revisions
 ) -> None:
     database.run_now(migrate.prepare)
     session = {"key": KEY, "created_at": 1.0, "updated_at": 1.0, "head_hash": b""}
@@ -130,7 +130,7 @@ def test_missing_revisions_are_run_and_what_was_kept_stays(
 
 
 def test_a_migration_that_fails_changes_nothing(
-    database: AnyDatabase, broken_future: History
+    database: AnyDatabase, broken_future: Revisions
 ) -> None:
     database.run_now(migrate.prepare)
     before = database.run_now(described)
@@ -164,7 +164,7 @@ def sessions(file: Path) -> list[str]:
 
 
 async def test_a_copy_of_an_older_file_is_kept_before_it_is_changed(
-    tmp_path: Path, future: History
+    tmp_path: Path, future: Revisions
 ) -> None:
     database, copy = await older(tmp_path), tmp_path / "state.db.1.bak"
     bring_up_to_date(database, copy, future)
@@ -174,7 +174,9 @@ async def test_a_copy_of_an_older_file_is_kept_before_it_is_changed(
     assert sessions(copy) == sessions(tmp_path / "state.db") == [KEY]
 
 
-async def test_the_copy_stays_when_the_change_fails(tmp_path: Path, broken_future: History) -> None:
+async def test_the_copy_stays_when_the_change_fails(
+    tmp_path: Path, broken_future: Revisions
+) -> None:
     database, copy = await older(tmp_path), tmp_path / "state.db.1.bak"
     with pytest.raises(StoreError, match="nothing"):
         bring_up_to_date(database, copy, broken_future)
@@ -183,7 +185,7 @@ async def test_the_copy_stays_when_the_change_fails(tmp_path: Path, broken_futur
     await opened(tmp_path).close()
 
 
-async def test_the_copy_can_take_the_files_place(tmp_path: Path, future: History) -> None:
+async def test_the_copy_can_take_the_files_place(tmp_path: Path, future: Revisions) -> None:
     database, copy = await older(tmp_path), tmp_path / "state.db.1.bak"
     bring_up_to_date(database, copy, future)
     database.shut()
@@ -194,7 +196,7 @@ async def test_the_copy_can_take_the_files_place(tmp_path: Path, future: History
 
 
 async def test_where_no_copy_can_be_made_nothing_is_changed(
-    tmp_path: Path, future: History
+    tmp_path: Path, future: Revisions
 ) -> None:
     database = await older(tmp_path)
     with pytest.raises(StoreUnwritable, match="no copy could be made"):

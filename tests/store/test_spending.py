@@ -9,17 +9,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.agent.budgets import Budgets, Spender
+from nanobot.agent.budgets import Account, Budgets
 from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
 from nanobot.errors import Fenced, OverBudget
 from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
 from nanobot.providers.base import Price, ToolCall, Usage
-from nanobot.session.auxiliary import AsideCall, Took
+from nanobot.session.auxiliary import AuxiliaryCall, AuxiliaryUsage
 from nanobot.session.entries import ModelCallEntry, NoteEntry, ReplyEntry, SummaryEntry
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
-from nanobot.session.usage import Used
+from nanobot.session.usage import UsageSum
 from tests.store.home import Home
 from tests.store.making import (
     ANN,
@@ -37,7 +37,7 @@ from tests.store.test_jobs import add, plan
 
 DOLLAR_A_TOKEN = Price(prompt=1.0, completion=2.0, cached=0.5)
 DAY = "2027-01-15"  # when a ManualClock begins
-ROW = "SELECT state, requests, tokens_in, tokens_out, cost FROM spending ORDER BY id"
+ROW = "SELECT state, requests, tokens_in, tokens_out, cost FROM model_call_costs ORDER BY id"
 
 
 def limits(**of_all: Any) -> Budgets:
@@ -82,12 +82,12 @@ async def test_a_call_is_reserved_before_it_is_made_and_settled_with_its_reply(h
     claimed = await begun(journal)
     await start(journal, claimed, priced())
     assert await home.rows(ROW) == [("open", 1, 10, 100, 210.0)]
-    assert await home.rows("SELECT * FROM spent") == []
+    assert await home.rows("SELECT * FROM usage_totals") == []
     await journal.record_reply(claimed.lane, claimed.run, asking_for_a_tool())
     assert await home.rows(ROW) == [("settled", 1, 7, 5, 16.0)]
     await start(journal, claimed, priced(2))
     await journal.finish(claimed.lane, claimed.run, replied(claimed, answer(2, retries=3)))
-    counted = await home.rows("SELECT level, name, requests, tokens_in, cost FROM spent")
+    counted = await home.rows("SELECT level, name, requests, tokens_in, cost FROM usage_totals")
     names = {"all": "", "person": f"telegram:{ANN}", "chat": "telegram:7", "model": "p/m"}
     assert sorted(counted) == sorted((level, name, 5, 14, 32.0) for level, name in names.items())
 
@@ -210,7 +210,7 @@ async def test_together_they_never_reserve_more_than_the_limit(
         for claimed in claims:
             tasks.create_task(one(claimed))
     ((requests, tokens, cost),) = await home.rows(
-        "SELECT sum(requests), sum(tokens_in + tokens_out), sum(cost) FROM spending"
+        "SELECT sum(requests), sum(tokens_in + tokens_out), sum(cost) FROM model_call_costs"
     )
     made = {"tokens_per_day": tokens, "cost_per_day": cost, "requests_per_day": requests}
     ((key, limit),) = setting.items()
@@ -263,7 +263,7 @@ async def test_a_grandchild_draws_on_its_root_even_if_its_parent_asked_nobody(ho
     await start(journal, grandchild, priced())
     with pytest.raises(OverBudget, match="for one answer"):
         await start(journal, root, priced())
-    assert await home.column("SELECT root FROM spending") == ["root"]
+    assert await home.column("SELECT root FROM model_call_costs") == ["root"]
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ async def test_a_storm_of_children_passes_no_limit_of_a_person_or_a_chat(
     first = [await child_of(home, "root", f"child{number}") for number in range(5)]
     storm = first + [await child_of(home, "child1", f"grandchild{n}") for n in range(5)]
     assert await allowed(journal, storm) == 3
-    accounts = await home.rows("SELECT DISTINCT person, chat, job FROM spending")
+    accounts = await home.rows("SELECT DISTINCT person, chat, job FROM model_call_costs")
     assert accounts == [(f"telegram:{ANN}", "telegram:7", "")]
 
 
@@ -325,7 +325,9 @@ async def test_a_job_s_run_and_its_children_draw_on_the_job_by_its_name_or_id(
     journal = home.journal(budgets=limits(jobs={named: limit}))
     storm = [await child_of(home, claimed.run.id, f"child{number}") for number in range(4)]
     assert await allowed(journal, [claimed, *storm]) == (5 if called is None else 2)
-    assert await home.rows("SELECT DISTINCT person, job FROM spending") == [("", f"cron:{job_id}")]
+    assert await home.rows("SELECT DISTINCT person, job FROM model_call_costs") == [
+        ("", f"cron:{job_id}")
+    ]
 
 
 async def test_each_job_has_what_is_set_for_any(home: Home) -> None:
@@ -356,10 +358,10 @@ async def test_what_is_reserved_shows_beside_what_was_used(home: Home) -> None:
     journal = home.journal()
     claimed = await begun(journal)
     await start(journal, claimed, priced())
-    ann = Spender(person=f"telegram:{ANN}", chat="", job="", model="other/model")
+    ann = Account(person=f"telegram:{ANN}", chat="", job="", model="other/model")
     standing = await home.spending().standing(DAY, ann)
-    assert standing["person"] == standing["all"] == Used(requests=1, tokens=110, cost=210.0)
-    assert standing["model"] == Used()
+    assert standing["person"] == standing["all"] == UsageSum(requests=1, tokens=110, cost=210.0)
+    assert standing["model"] == UsageSum()
 
 
 async def test_a_deleted_conversation_leaves_the_sums_and_nothing_else(home: Home) -> None:
@@ -383,8 +385,8 @@ async def test_a_run_given_back_in_a_call_used_its_prompt(home: Home) -> None:
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
 
 
-def beside(*, apart: bool = False) -> AsideCall:
-    return AsideCall(profile=priced().profile, estimate=10, max_tokens=100, apart=apart)
+def beside(*, apart: bool = False) -> AuxiliaryCall:
+    return AuxiliaryCall(profile=priced().profile, estimate=10, max_tokens=100, apart=apart)
 
 
 SUMMARY = SummaryEntry(text="in short", covers_from=1, upto=1, usage=Usage(7, 5, 2))
@@ -395,10 +397,10 @@ async def test_a_call_beside_the_run_s_own_is_reserved_and_settled_with_what_it_
 ) -> None:
     journal = home.journal()
     claimed = await begun(journal)
-    reserved = await journal.start_aside(claimed.lane, claimed.run, beside())
+    reserved = await journal.start_auxiliary(claimed.lane, claimed.run, beside())
     assert reserved.max_tokens == 100
     assert await home.rows(ROW) == [("open", 1, 10, 100, 210.0)]
-    effects = [reserved.settled(Took(Usage(7, 5, 2)))]
+    effects = [reserved.settled(AuxiliaryUsage(Usage(7, 5, 2)))]
     await journal.record_result(claimed.lane, claimed.run, [SUMMARY], effects)
     await start(journal, claimed, priced())
     await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
@@ -412,11 +414,11 @@ async def test_a_call_beside_the_run_s_own_is_refused_at_a_limit_and_nothing_is_
 ) -> None:
     journal = home.journal(budgets=limits(requests_per_day=1))
     claimed = await begun(journal)
-    await journal.start_aside(claimed.lane, claimed.run, beside())
+    await journal.start_auxiliary(claimed.lane, claimed.run, beside())
     other = await begun(journal, "other", "telegram:8")
     before = await home.everything()
     with pytest.raises(OverBudget) as caught:
-        await journal.start_aside(other.lane, other.run, beside())
+        await journal.start_auxiliary(other.lane, other.run, beside())
     assert 0 < caught.value.until - home.clock.now() <= 86_400
     assert await home.everything() == before
 
@@ -424,19 +426,19 @@ async def test_a_call_beside_the_run_s_own_is_refused_at_a_limit_and_nothing_is_
 async def test_the_answer_of_a_call_beside_is_cut_to_what_is_left(home: Home) -> None:
     journal = home.journal(budgets=limits(tokens_per_day=90))
     claimed = await begun(journal)
-    reserved = await journal.start_aside(claimed.lane, claimed.run, beside())
+    reserved = await journal.start_auxiliary(claimed.lane, claimed.run, beside())
     assert reserved.max_tokens == 80
 
 
 async def test_a_call_beside_that_a_crash_cut_counts_as_it_was_reserved(home: Home) -> None:
     doomed = home.doomed()
     claimed = await begun(doomed)
-    await doomed.start_aside(claimed.lane, claimed.run, beside())
+    await doomed.start_auxiliary(claimed.lane, claimed.run, beside())
     await home.reopen()
     journal = home.journal()
     again = await claim(journal)
-    reserved = await journal.start_aside(again.lane, again.run, beside())
-    effects = [reserved.settled(Took(Usage(7, 5, 2)))]
+    reserved = await journal.start_auxiliary(again.lane, again.run, beside())
+    effects = [reserved.settled(AuxiliaryUsage(Usage(7, 5, 2)))]
     await journal.record_result(again.lane, again.run, [SUMMARY], effects)
     assert await home.rows(ROW) == [("lost", 1, 10, 100, 210.0), ("settled", 1, 7, 5, 16.0)]
 
@@ -444,12 +446,12 @@ async def test_a_call_beside_that_a_crash_cut_counts_as_it_was_reserved(home: Ho
 async def test_a_run_stopped_in_a_call_beside_used_its_prompt(home: Home) -> None:
     journal = home.journal()
     claimed = await begun(journal)
-    reserved = await journal.start_aside(claimed.lane, claimed.run, beside())
+    reserved = await journal.start_auxiliary(claimed.lane, claimed.run, beside())
     await admit(journal, stop_order())
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
-    await home.do(reserved.settled(Took(Usage(7, 5, 2))).write)
+    await home.do(reserved.settled(AuxiliaryUsage(Usage(7, 5, 2))).write)
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
-    assert await home.column("SELECT sum(cost) FROM spent WHERE level = 'all'") == [10.0]
+    assert await home.column("SELECT sum(cost) FROM usage_totals WHERE level = 'all'") == [10.0]
 
 
 async def test_a_call_after_a_run_that_was_taken_for_lost_counts_in_the_end_as_it_was(
@@ -459,11 +461,11 @@ async def test_a_call_after_a_run_that_was_taken_for_lost_counts_in_the_end_as_i
     claimed = await begun(journal)
     await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
     again = await begun(journal, "again")
-    reserved = await journal.start_aside(again.lane, claimed.run, beside(apart=True))
+    reserved = await journal.start_auxiliary(again.lane, claimed.run, beside(apart=True))
     await start(journal, again, priced())
     assert (await home.rows(ROW))[0] == ("lost", 1, 10, 100, 210.0)
-    await home.do(reserved.settled(Took(Usage(7, 5, 2), requests=2)).write)
-    await home.do(reserved.settled(Took(Usage(7, 5, 2), requests=2)).write)
+    await home.do(reserved.settled(AuxiliaryUsage(Usage(7, 5, 2), requests=2)).write)
+    await home.do(reserved.settled(AuxiliaryUsage(Usage(7, 5, 2), requests=2)).write)
     await journal.finish(again.lane, again.run, replied(again, answer()))
     assert await home.rows(ROW) == [("settled", 2, 7, 5, 16.0), ("settled", 1, 7, 5, 16.0)]
     (row,) = await home.spending().rows("model", DAY, {})
@@ -474,9 +476,9 @@ async def test_a_call_after_a_run_is_not_its_answer_s_cost(home: Home) -> None:
     journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=250.0))
     claimed = await begun(journal)
     await start(journal, claimed, priced())
-    await journal.start_aside(claimed.lane, claimed.run, beside(apart=True))
+    await journal.start_auxiliary(claimed.lane, claimed.run, beside(apart=True))
     with pytest.raises(OverBudget, match="for one answer"):
-        await journal.start_aside(claimed.lane, claimed.run, beside())
+        await journal.start_auxiliary(claimed.lane, claimed.run, beside())
 
 
 async def test_a_call_whose_conversation_was_deleted_meanwhile_is_counted(home: Home) -> None:
@@ -484,9 +486,9 @@ async def test_a_call_whose_conversation_was_deleted_meanwhile_is_counted(home: 
     claimed = await begun(journal)
     await journal.finish(claimed.lane, claimed.run, replied(claimed))
     again = await begun(journal, "again")
-    reserved = await journal.start_aside(again.lane, again.run, beside())
-    await home.execute("DELETE FROM spending")
-    await home.do(reserved.settled(Took(Usage(7, 5, 2))).write)
+    reserved = await journal.start_auxiliary(again.lane, again.run, beside())
+    await home.execute("DELETE FROM model_call_costs")
+    await home.do(reserved.settled(AuxiliaryUsage(Usage(7, 5, 2))).write)
     (row,) = await home.spending().rows("model", DAY, {})
     assert (row.requests, row.cost) == (1, 16.0)
 

@@ -6,15 +6,15 @@ import msgspec
 import pytest
 
 from nanobot.errors import Fenced, ToolError
-from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunTerms
+from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunOptions
 from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.tasks import MAX_OF_SESSION, NewTask, Parent, Report, Wanted
+from nanobot.session.tasks import MAX_OF_SESSION, NewTask, Parent, Report, TaskRequest
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY
 
@@ -24,7 +24,7 @@ class Desk:
 
     def __init__(self, home: Home) -> None:
         lease = LEASE_SECONDS if home.shared else None
-        writer = Writer(home.clock, home.ids, "us", lease)
+        writer = StoreContext(home.clock, home.ids, "us", lease)
         self.journal = SqlJournal(home.database, writer)
         self.tasks = SqlTasks(home.database, writer)
         self.records = SqlRecords(home.database, writer)
@@ -43,8 +43,10 @@ def task(
     key: str = "k", *, report: Report = "post", orphan: bool = False, delay: float = 0.0
 ) -> NewTask:
     by = Parent(session_key=KEY, run_id="", address=CHAT, sender_id=ANN, role=Role.MEMBER)
-    asked = Wanted(type="say", title="Say it", input={}, key=key, parent=None if orphan else by)
-    terms = RunTerms(direct=True, type="say")
+    asked = TaskRequest(
+        type="say", title="Say it", input={}, key=key, parent=None if orphan else by
+    )
+    terms = RunOptions(direct=True, type="say")
     return NewTask(wanted=asked, text="say it", terms=terms, report=report, delay=delay)
 
 

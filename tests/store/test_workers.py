@@ -19,7 +19,7 @@ from nanobot.session.states import RunState
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from tests.store.conftest import Postgres
 from tests.store.home import LEASE_SECONDS, Home, on_postgres
 from tests.store.making import (
@@ -44,7 +44,7 @@ async def workers(home: Home, postgres_url: str) -> AsyncIterator[list[SqlJourna
     """Two processes besides the test's own. They try once: a deadlock would be an error."""
     databases = [PostgresDatabase(postgres_url, workers=4, tries=1) for _ in range(2)]
     yield [
-        SqlJournal(database, Writer(home.clock, home.ids, f"worker-{n}", LEASE_SECONDS))
+        SqlJournal(database, StoreContext(home.clock, home.ids, f"worker-{n}", LEASE_SECONDS))
         for n, database in enumerate(databases)
     ]
     for database in databases:

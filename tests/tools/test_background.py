@@ -15,12 +15,12 @@ from nanobot.errors import ToolError
 from nanobot.messages import Address, Origin, Role
 from nanobot.store.journal import inbox
 from nanobot.store.opening import Store, open_store
-from nanobot.store.repositories.background_commands import SqlBackground
+from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.shell.background import MAX_OF_SESSION, Background
-from nanobot.tools.shell.exec import Terms, exec_tool
+from nanobot.tools.shell.background import MAX_OF_SESSION, BackgroundCommands
+from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.shell.process import process_tool
 from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 
@@ -45,12 +45,12 @@ class Desk:
     def __init__(self, store: Store, workspace: Path, sandbox: Sandbox, seconds: float) -> None:
         self.store = store
         self.bus = Bus(store.journal)
-        records = SqlBackground(store.database, store.writer)
-        self.background = Background(
+        records = SqlBackgroundCommands(store.database, store.writer)
+        self.background = BackgroundCommands(
             sandbox, workspace, self.bus, records, SystemClock(), max_seconds=seconds
         )
         self.registry = ToolRegistry()
-        self.registry.register(exec_tool(sandbox, workspace, Terms(), self.background))
+        self.registry.register(exec_tool(sandbox, workspace, ExecOptions(), self.background))
         self.registry.register(process_tool(self.background))
 
     async def exec(self, command: str, key: str = KEY) -> int:

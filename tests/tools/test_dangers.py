@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.tools.shell.dangers import KINDS, dangers
+from nanobot.tools.shell.dangerous_commands import KINDS, command_risks
 
 HARMLESS = [
     "ls -la",
@@ -52,17 +52,17 @@ HARMLESS = [
 
 @pytest.mark.parametrize("command", HARMLESS)
 def test_a_harmless_command_is_let_alone(command: str) -> None:
-    assert dangers(command) == ()
+    assert command_risks(command) == ()
 
 
 @given(st.text(alphabet=st.sampled_from("rm -f/$(){}|&;<>`'\"\\\n a*~=:[]!#")))
 def test_no_text_however_broken_makes_it_fail(text: str) -> None:
-    assert all(one.kind in KINDS for one in dangers(text))
+    assert all(one.kind in KINDS for one in command_risks(text))
 
 
 @given(st.text())
 def test_any_text_is_judged(text: str) -> None:
-    dangers(text)
+    command_risks(text)
 
 
 def test_shells_within_shells_end_somewhere() -> None:
@@ -70,4 +70,4 @@ def test_shells_within_shells_end_somewhere() -> None:
     for _ in range(40):
         if len(command) < 50_000:
             command = f"bash -c {shlex.quote(command)}"
-    assert dangers(command)
+    assert command_risks(command)

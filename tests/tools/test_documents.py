@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
 from nanobot.tools.documents import parse_worker as parsing
-from nanobot.tools.documents.parse_worker import Job
+from nanobot.tools.documents.parse_worker import ParseJob
 from nanobot.tools.documents.reading import image_line, kind_of, read_document
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.worker import PLACES, working
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from tests.doubles.web_server import pdf
 from tests.tools.browsing import CALL
 
@@ -35,7 +35,7 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.registry = ToolRegistry()
-        for tool in file_tools(Roots(folder)):
+        for tool in file_tools(ConfinedFiles(folder)):
             self.registry.register(tool)
 
     def put(self, name: str, data: bytes) -> str:
@@ -195,7 +195,7 @@ def test_without_the_extra_the_remedy_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ToolError, match=r"pip install 'nanobot\[documents\]'"):
-        parsing.read(Job(kind=kind), io.BytesIO())
+        parsing.read(ParseJob(kind=kind), io.BytesIO())
 
 
 async def test_a_huge_document_is_not_even_begun(desk: Desk) -> None:
@@ -208,7 +208,7 @@ async def test_a_huge_document_is_not_even_begun(desk: Desk) -> None:
 async def test_a_document_that_takes_for_ever_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "page").write_bytes(b"<p " + b" ".join(b"a%d=1" % n for n in range(300_000)) + b">")
     with (tmp_path / "page").open("rb") as file, pytest.raises(ToolError, match=r"over 0\.5 s"):
-        await read_document(Job(kind="html"), file, 0.5)
+        await read_document(ParseJob(kind="html"), file, 0.5)
 
 
 async def test_the_reading_process_sees_no_variable_of_ours(
@@ -223,7 +223,7 @@ async def test_the_reading_process_sees_no_variable_of_ours(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     with (tmp_path / "sitecustomize.py").open("rb") as file:
-        reading = await read_document(Job(kind="html"), file)
+        reading = await read_document(ParseJob(kind="html"), file)
     assert "PYTHONPATH" in reading.text
     assert "OPENAI_API_KEY" not in reading.text
 
@@ -278,7 +278,7 @@ def test_no_bytes_break_the_look_at_a_picture(magic: bytes, rest: bytes) -> None
 async def test_only_a_few_documents_are_read_at_once(tmp_path: Path) -> None:
     """Each of them waits for its document, which comes only once the fifth has had to wait."""
     reading, writing = os.pipe()
-    job = Job(kind="html")
+    job = ParseJob(kind="html")
     began: list[int] = []
     full = asyncio.Event()
 

@@ -16,11 +16,11 @@ from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext, Effect
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.shell.capture import kill
-from nanobot.tools.shell.exec import Terms, exec_tool
-from nanobot.tools.shell.sandbox import REMEDY, Limits, Sandbox, find_bwrap
+from nanobot.tools.shell.exec import ExecOptions, exec_tool
+from nanobot.tools.shell.sandbox import REMEDY, Sandbox, SandboxLimits, find_bwrap
 
 SECRET = "sk-the-key-of-the-gateway"
-SMALL = Limits(output_bytes=1_000_000, file_kib=64, memory_kib=512 * 1024)
+SMALL = SandboxLimits(output_bytes=1_000_000, file_kib=64, memory_kib=512 * 1024)
 
 
 def call_by(
@@ -48,7 +48,7 @@ class Shell:
         (home / "config.toml").write_text(SECRET)
         self.sandbox = sandbox
         self.registry = ToolRegistry()
-        self.registry.register(exec_tool(sandbox, self.workspace, Terms(network=network)))
+        self.registry.register(exec_tool(sandbox, self.workspace, ExecOptions(network=network)))
 
     async def __call__(self, command: str, role: Role = Role.OWNER, **more: object) -> str:
         arguments = json.dumps({"command": command, **more})
@@ -359,18 +359,18 @@ async def test_without_a_working_sandbox_nothing_runs_and_the_remedy_is_told(
 
 @pytest.mark.parametrize("walls", ["required", "wanted", "off"])
 async def test_what_a_person_agreed_to_runs_without_a_sandbox_where_that_is_configured(
-    tmp_path: Path, walls: Literal["required", "wanted", "off"]
+    tmp_path: Path, isolation: Literal["required", "wanted", "off"]
 ) -> None:
     (tmp_path / "workspace").mkdir()
-    sandbox = Sandbox(find_bwrap() if walls == "off" else None, environment={"SECRET_KEY": "k"})
+    sandbox = Sandbox(find_bwrap() if isolation == "off" else None, environment={"SECRET_KEY": "k"})
     registry = ToolRegistry()
-    registry.register(exec_tool(sandbox, tmp_path / "workspace", Terms(walls=walls)))
+    registry.register(exec_tool(sandbox, tmp_path / "workspace", ExecOptions(isolation=isolation)))
     arguments = json.dumps(
         {"command": "pwd; echo $HOME; ls / | grep -c home; env | grep -c SECRET"}
     )
     with pytest.raises(ToolDenied, match="only in a sandbox"):
         await registry.execute("exec", arguments, call_by())
-    if walls == "required":
+    if isolation == "required":
         with pytest.raises(ToolDenied, match="only in a sandbox"):
             await registry.execute("exec", arguments, call_by(approved=True))
         return

@@ -19,7 +19,7 @@ from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext, Effect
 from nanobot.tools.files.tools import MAX_ENTRIES, file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 
 SECRET = "the secret outside"
 CALL = CallContext(
@@ -60,10 +60,10 @@ class Desk:
         self.outside = home / "config.toml"
         self.outside.write_text(SECRET)
         self.workspace = home / "workspace"
-        self.roots = Roots(self.workspace, hidden=[home])
+        self.roots = ConfinedFiles(self.workspace, hidden=[home])
         self.use(self.roots)
 
-    def use(self, roots: Roots) -> None:
+    def use(self, roots: ConfinedFiles) -> None:
         self.registry = ToolRegistry()
         for tool in file_tools(roots):
             self.registry.register(tool)
@@ -168,7 +168,7 @@ async def test_paths_inside_work_relative_absolute_and_through_links(desk: Desk)
 
 async def test_a_folder_exchanged_for_a_link_in_a_race_never_leads_out(desk: Desk) -> None:
     # Nothing hidden: it is the walk alone that has to hold.
-    desk.use(Roots(desk.workspace))
+    desk.use(ConfinedFiles(desk.workspace))
     inside = desk.workspace / "folder"
     inside.mkdir()
     (inside / "config.toml").write_text("harmless")
@@ -204,7 +204,7 @@ def test_no_string_leads_out_of_the_workspace(
     if not home.exists():
         home.mkdir()
         escapes(Desk(home))
-    roots = Roots(home / "workspace")
+    roots = ConfinedFiles(home / "workspace")
     for attempt in (path, f"{home}/workspace/{path}"):
         try:
             with roots.file(attempt) as (descriptor, _):
@@ -246,7 +246,7 @@ async def test_what_is_not_there_is_said_plainly(desk: Desk) -> None:
 
 def test_without_permission_it_says_so(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
-    roots = Roots(workspace)
+    roots = ConfinedFiles(workspace)
     (workspace / "closed").write_text("x")
     (workspace / "closed").chmod(0o400)
     if os.geteuid() != 0:
@@ -382,7 +382,7 @@ async def test_a_reader_sees_the_old_or_the_new_content_and_nothing_between(desk
 
 def test_a_failed_write_leaves_the_old_content_and_no_temporary_file(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
-    roots = Roots(workspace)
+    roots = ConfinedFiles(workspace)
     roots.write("a.txt", b"old")
     script = (
         "import resource, signal, sys\n"
@@ -489,7 +489,7 @@ async def test_what_is_hidden_is_out_of_reach_even_inside_the_workspace(tmp_path
     (home / "config.toml").write_text(SECRET)
     (tmp_path / "project" / "twin").hardlink_to(home / "config.toml")
     (tmp_path / "project" / "way").symlink_to(".nanobot")
-    roots = Roots(tmp_path / "project", hidden=[home, home / "config.toml"])
+    roots = ConfinedFiles(tmp_path / "project", hidden=[home, home / "config.toml"])
     for path in [".nanobot/config.toml", "way/config.toml", "twin", ".nanobot/new/x"]:
         with pytest.raises(ToolDenied, match="not for tools"), roots.file(path):
             pass
@@ -503,7 +503,7 @@ async def test_what_is_hidden_is_out_of_reach_even_inside_the_workspace(tmp_path
 async def test_everywhere_reaches_the_file_system_but_not_what_is_hidden(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     (tmp_path / "config.toml").write_text(SECRET)
-    roots = Roots(desk.workspace, hidden=[tmp_path], everywhere=True)
+    roots = ConfinedFiles(desk.workspace, hidden=[tmp_path], everywhere=True)
     roots.write("a.txt", b"mine")
     for path in ["a.txt", str(desk.workspace / "a.txt"), "/etc/passwd", "../workspace/a.txt"]:
         with roots.file(path) as (descriptor, _):
@@ -517,20 +517,20 @@ def test_a_workspace_that_cannot_be_one_is_a_wrong_configuration(tmp_path: Path)
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(ConfigError, match=f"workspace: {file}.*not a folder"):
-        Roots(file)
+        ConfinedFiles(file)
     with pytest.raises(ConfigError, match="workspace"):
-        Roots(file / "below")
+        ConfinedFiles(file / "below")
     with pytest.raises(ConfigError, match="a folder of its own"):
-        Roots(tmp_path, hidden=[tmp_path])
+        ConfinedFiles(tmp_path, hidden=[tmp_path])
     with pytest.raises(ConfigError, match="a folder of its own"):
-        Roots(Path("/"))
+        ConfinedFiles(Path("/"))
 
 
 def test_the_tools_are_for_owners_and_members_and_declare_what_they_leave_behind(
     tmp_path: Path,
 ) -> None:
     registry = ToolRegistry()
-    for tool in file_tools(Roots(tmp_path / "w")):
+    for tool in file_tools(ConfinedFiles(tmp_path / "w")):
         registry.register(tool)
     names = ["edit_file", "list_dir", "read_file", "search_files", "write_file"]
     assert [spec.name for spec in registry.specs(Role.MEMBER)] == names

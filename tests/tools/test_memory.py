@@ -14,11 +14,11 @@ from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance
 from nanobot.messages import Address, Role
-from nanobot.store.repositories.memories import SqlMemories
-from nanobot.store.unit import Writer
+from nanobot.store.repositories.memories import SqlMemoryStore
+from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import CountingIds, ManualClock
-from nanobot.tools.base import CallContext, Queued
+from nanobot.tools.base import CallContext, ToolOutput
 from nanobot.tools.memory import memory_tools
 from nanobot.tools.registry import ToolRegistry
 
@@ -40,8 +40,8 @@ class Bench:
 
     def __init__(self, workspace: Path, settings: MemorySettings) -> None:
         self.store = store = Process(MemoryHome())
-        writer = Writer(ManualClock(), CountingIds(), "us")
-        self.records, self.workspace = SqlMemories(store, writer), workspace
+        writer = StoreContext(ManualClock(), CountingIds(), "us")
+        self.records, self.workspace = SqlMemoryStore(store, writer), workspace
         self.memory = self.reopened()
         self.tools = ToolRegistry()
         for tool in memory_tools(self.memory, settings):
@@ -60,7 +60,7 @@ class Bench:
     async def call(self, name: str, context: CallContext, **arguments: object) -> str:
         return (await self.perform(name, context, **arguments)).text
 
-    async def perform(self, name: str, context: CallContext, **arguments: object) -> Queued:
+    async def perform(self, name: str, context: CallContext, **arguments: object) -> ToolOutput:
         """A call, and what the transaction that records its result does with it."""
         done = await self.asked(name, context, **arguments)
         for write in done.writes:
@@ -69,7 +69,7 @@ class Bench:
         await self.memory.listed(scopes=None)
         return done
 
-    async def asked(self, name: str, context: CallContext, **arguments: object) -> Queued:
+    async def asked(self, name: str, context: CallContext, **arguments: object) -> ToolOutput:
         return await self.tools.perform(name, msgspec.json.encode(arguments).decode(), context)
 
 

@@ -11,16 +11,16 @@ from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import ChatGone, NotSent
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.session.entries import PostEntry, ToolResultEntry
-from nanobot.store.repositories.quiet import SqlQuiet
+from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, FakePlatform
-from nanobot.tools.message import Files, message_tool
-from nanobot.triggers.quiet import Quietness
+from nanobot.tools.message import OutgoingFiles, message_tool
+from nanobot.triggers.quiet import QuietHours
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tooling import bodies
 
 TOOLS = [message_tool({"fake"})]
@@ -97,7 +97,7 @@ async def test_what_is_held_back_is_told_at_once() -> None:
     model = ScriptedProvider(asks_for("message", content="dinner!", chat_id="2"), "it will be told")
     async with gateway(model, tools=TOOLS) as bot:
         writer = bot.process.writer
-        writer.quiet = SqlQuiet(writer, Quietness(QuietSettings(max_per_hour=1)))
+        writer.quiet = SqlNotificationLimiter(writer, QuietHours(QuietSettings(max_per_hour=1)))
         await bot.journal.post(
             "fake:2",
             OutboundMessage(
@@ -168,7 +168,7 @@ async def test_files_of_the_workspace_go_with_it(tmp_path: Path) -> None:
     (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7 ...")
     (tmp_path / "chart.png").write_bytes(b"\x89PNG\r\n\x1a\n...")
     blobs = Blobs(tmp_path / "blobs")
-    tools = [message_tool({"fake"}, Files(Roots(tmp_path), blobs))]
+    tools = [message_tool({"fake"}, OutgoingFiles(ConfinedFiles(tmp_path), blobs))]
     files = ["report.pdf", "chart.png"]
     model = ScriptedProvider(asks_for("message", content="here", files=files), "done")
     platform, options = FakePlatform(), Options(hosting=Hosting(blobs=blobs), receipts=False)
@@ -187,7 +187,9 @@ async def test_files_of_the_workspace_go_with_it(tmp_path: Path) -> None:
 async def test_what_is_no_file_of_the_workspace_is_not_sent(tmp_path: Path, path: str) -> None:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "folder").mkdir()
-    tools = [message_tool({"fake"}, Files(Roots(tmp_path), Blobs(tmp_path / "blobs")))]
+    tools = [
+        message_tool({"fake"}, OutgoingFiles(ConfinedFiles(tmp_path), Blobs(tmp_path / "blobs")))
+    ]
     model = ScriptedProvider(asks_for("message", content="here", files=[path]), "done")
     async with gateway(model, tools=tools) as bot:
         await bot.channel.push("send it")

@@ -16,8 +16,8 @@ from nanobot.messages import Role
 from nanobot.testing import gateway
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import OWNER
-from nanobot.tools.policy import DEFAULTS, Circumstances, Judgement, Policy, Verdict
-from nanobot.tools.policy_explain import Asked, explain
+from nanobot.tools.policy import DEFAULTS, Policy, PolicyDecision, PolicyInput, Verdict
+from nanobot.tools.policy_explain import PolicyQuestion, explain
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.shell.exec import exec_tool
 from nanobot.tools.shell.sandbox import Sandbox
@@ -25,8 +25,10 @@ from nanobot.tools.shell.sandbox import Sandbox
 OWNERS, MEMBERS, GUESTS = Role.OWNER, Role.MEMBER, Role.GUEST
 
 
-def judged(tool: str, role: Role, rules: tuple[RuleSettings, ...] = (), **more: Any) -> Judgement:
-    call = Circumstances(tool=tool, role=role, **more)
+def judged(
+    tool: str, role: Role, rules: tuple[RuleSettings, ...] = (), **more: Any
+) -> PolicyDecision:
+    call = PolicyInput(tool=tool, role=role, **more)
     return Policy(PolicySettings(rules=rules)).judge(call)
 
 
@@ -282,24 +284,31 @@ def registry() -> ToolRegistry:
 
 
 async def test_it_says_which_rule_decides_about_a_call() -> None:
-    found = await explain(registry(), Asked(tool="exec", text="git push role=member tainted=yes"))
+    found = await explain(
+        registry(), PolicyQuestion(tool="exec", text="git push role=member tainted=yes")
+    )
     assert (found.verdict, found.arguments) == ("ask", '{"command":"git push"}')
     assert found.rule == "built-in: no sandbox"
     assert found.because == "commands run without a sandbox on this machine"
-    guest = await explain(registry(), Asked(tool="exec", text='{"command": "ls"}', role="guest"))
+    guest = await explain(
+        registry(), PolicyQuestion(tool="exec", text='{"command": "ls"}', role="guest")
+    )
     assert guest.verdict == "deny"
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (Asked(tool="exce", text="x"), "Did you mean exec?"),
-        (Asked(tool="exec"), "command: required"),
-        (Asked(tool="exec", text="{"), "cut-off JSON"),
-        (Asked(tool="exec", text="x role=king"), "role: 'king' is not one of owner, member"),
+        (PolicyQuestion(tool="exce", text="x"), "Did you mean exec?"),
+        (PolicyQuestion(tool="exec"), "command: required"),
+        (PolicyQuestion(tool="exec", text="{"), "cut-off JSON"),
+        (
+            PolicyQuestion(tool="exec", text="x role=king"),
+            "role: 'king' is not one of owner, member",
+        ),
     ],
 )
-async def test_what_cannot_be_explained_is_told(asked: Asked, said: str) -> None:
+async def test_what_cannot_be_explained_is_told(asked: PolicyQuestion, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         await explain(registry(), asked)
     assert said in str(caught.value)

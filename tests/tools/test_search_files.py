@@ -16,7 +16,7 @@ from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.tools.files.search import MAX_MATCHES, search_files_tool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.tree import Glob
 from tests.tools.browsing import CALL
 
@@ -28,11 +28,11 @@ class Desk:
 
     def __init__(self, home: Path, rg: str = "", seconds: float = 20.0) -> None:
         self.workspace = home / "workspace"
-        roots = Roots(self.workspace, hidden=[home])
+        roots = ConfinedFiles(self.workspace, hidden=[home])
         self.use(roots, rg, seconds)
         self.put("../config.toml", "needle outside")
 
-    def use(self, roots: Roots, rg: str = "", seconds: float = 20.0) -> None:
+    def use(self, roots: ConfinedFiles, rg: str = "", seconds: float = 20.0) -> None:
         self.registry = ToolRegistry()
         self.registry.register(search_files_tool(roots, rg=rg, seconds=seconds))
         for tool in file_tools(roots):
@@ -167,9 +167,9 @@ async def test_ripgrep_is_not_asked_where_it_could_see_what_is_hidden(tmp_path: 
     spy.write_text("#!/bin/sh\necho asked >&2; exit 2\n")
     spy.chmod(0o755)
     desk = Desk(tmp_path)
-    desk.use(Roots(workspace, hidden=[hidden]), str(spy))
+    desk.use(ConfinedFiles(workspace, hidden=[hidden]), str(spy))
     assert await desk.search("needle") == "a:1: needle"
-    desk.use(Roots(workspace), str(spy))
+    desk.use(ConfinedFiles(workspace), str(spy))
     with pytest.raises(ToolError, match="asked"):
         await desk.search("needle")
 
@@ -254,5 +254,5 @@ async def test_a_glob_finds_nothing_that_is_hidden(tmp_path: Path) -> None:
     (workspace / "home").mkdir(parents=True)
     (workspace / "home" / "keys.md").write_text("x")
     desk = Desk(tmp_path)
-    desk.use(Roots(workspace, hidden=[workspace / "home"]))
+    desk.use(ConfinedFiles(workspace, hidden=[workspace / "home"]))
     assert "is named like" in await desk.call("list_dir", path=".", glob="*.md")

@@ -26,30 +26,30 @@ from nanobot.plugins import Plugins
 from nanobot.providers.base import ModelRequest
 from nanobot.store.database import schema
 from nanobot.store.opening import Store
-from nanobot.store.repositories.quiet import SqlQuiet
-from nanobot.store.repositories.trigger_state import SqlKeeping
+from nanobot.store.repositories.quiet import SqlNotificationLimiter
+from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, last_text
 from nanobot.testing.platform import FakeChannel
-from nanobot.triggers.cron.editing import Asker, Wish
+from nanobot.triggers.cron.editing import JobRequest, Requester
 from nanobot.triggers.cron.jobs import Job
 from nanobot.triggers.cron.schedule import coming
-from nanobot.triggers.events.ledger import Terms
-from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.event_queue import EventOptions
+from nanobot.triggers.events.sensor import SensorEvent
 from nanobot.triggers.events.trigger import Events
-from nanobot.triggers.quiet import DIGEST, Quietness
+from nanobot.triggers.quiet import DIGEST, QuietHours
 from nanobot.triggers.supervisor import supervise
 from nanobot.triggers.webhooks.signatures import sign
-from nanobot.triggers.webhooks.webhook import Hooks
+from nanobot.triggers.webhooks.webhook import Webhooks
 from tests.triggers.beating import at, configured, wanted
 
 EVENING = at("2026-03-10T19:30")
 ENDS = {"done", "failed", "skipped", "missed", "cancelled"}
 HOOK = HookSettings(style="github", secret="hush", to="fake:1", prompt="hook {number}")
-TERMS = Terms(host="box", zone="UTC", prompts={}, prompt="", per_hour=1_000)
-ELSEWHERE = Asker(
+TERMS = EventOptions(host="box", zone="UTC", prompts={}, prompt="", per_hour=1_000)
+ELSEWHERE = Requester(
     role=Role.OWNER, sender_id="1001", address=Address("fake", "9"), session_key="fake:9"
 )
 SCHEDULES = (("*/7 * * * *", False), ("every 11 minutes", True), ("+50m", False))
@@ -68,9 +68,9 @@ class Tally:
     async def read(self, _: int | None) -> int:
         return self._world.things
 
-    def judge(self, reading: int, state: int | None, now: float) -> tuple[Event | None, int]:
+    def judge(self, reading: int, state: int | None, now: float) -> tuple[SensorEvent | None, int]:
         fresh = " ".join(f"thing {number};" for number in range((state or 0) + 1, reading + 1))
-        return (Event(at=now, text=fresh) if fresh else None), reading
+        return (SensorEvent(at=now, text=fresh) if fresh else None), reading
 
     def seen(self, reading: int) -> str:
         return str(reading)
@@ -100,18 +100,18 @@ class Outside:
         return f"answer{len(self.asked)}."
 
     @asynccontextmanager
-    async def life(self, limits: QuietSettings) -> AsyncIterator[tuple[FakeGateway, Hooks]]:
+    async def life(self, limits: QuietSettings) -> AsyncIterator[tuple[FakeGateway, Webhooks]]:
         """One process, with everything at work that makes it act by itself."""
         provider = ScriptedProvider(otherwise=self.answer)
         async with gateway(provider, self.channel, home=self.home) as bot:
             process = bot.process
-            process.writer.quiet = SqlQuiet(process.writer, Quietness(limits))
+            process.writer.quiet = SqlNotificationLimiter(process.writer, QuietHours(limits))
             config = configured(self._workspace, interval_seconds=600.0, active_seconds=0.0)
             config = msgspec.structs.replace(config, hooks={"ci": HOOK})
             store = Store(process, process.writer, None)
             triggers = triggers_of(config, bot.cron, "UTC", Plugins(), store, provider)
             told = bot.cron.publisher(plan_of("events", "fake:1", Origin.EVENT, "UTC"))
-            keeping = SqlKeeping(process, process.writer)
+            keeping = SqlTriggerState(process, process.writer)
             triggers["events"] = Events([Tally(self)], TERMS, keeping, self.clock, told), told
             async with asyncio.TaskGroup() as tasks:
                 running = [
@@ -129,7 +129,7 @@ class Outside:
             await self.channel.push("hello")
             await self.channel.pop()
             for schedule, send in SCHEDULES:
-                wish = Wish(schedule=schedule, text=f"job {schedule}", send=send, to="fake:1")
+                wish = JobRequest(schedule=schedule, text=f"job {schedule}", send=send, to="fake:1")
                 self.jobs.append(await bot.book.add(ELSEWHERE, wish))
 
     async def killed(self) -> None:
@@ -152,7 +152,7 @@ class Outside:
                 await bot.settle()
         self.clock.advance(self.rng.choice([0.0, 1.0, 90.0, 2_000.0]))
 
-    async def happen(self, hooks: Hooks) -> None:
+    async def happen(self, hooks: Webhooks) -> None:
         """Something, or nothing."""
         what = self.rng.randrange(4)
         if what == 0:
@@ -162,7 +162,7 @@ class Outside:
         elif what == 2 and self.answers:
             await self.deliver(hooks, self.rng.choice(list(self.answers)))
 
-    async def deliver(self, hooks: Hooks, key: str) -> None:
+    async def deliver(self, hooks: Webhooks, key: str) -> None:
         """As a service does that delivers again what was not taken."""
         body = json.dumps({"number": key}).encode()
         headers = sign(HOOK, body, at=0, key=key) | {"content-type": "application/json"}

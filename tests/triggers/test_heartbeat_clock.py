@@ -17,7 +17,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher
 from nanobot.triggers.cron.hours import hours_of
 from nanobot.triggers.cron.jobs import Taken
-from nanobot.triggers.heartbeat import LATE_SECONDS, Around, Heartbeat, Rhythm
+from nanobot.triggers.heartbeat import LATE_SECONDS, ChatSituation, Heartbeat, HeartbeatSchedule
 from tests.triggers.beating import at, wanted
 
 CHAT = Address("fake", "1")
@@ -72,8 +72,8 @@ class Kept:
     async def home(self) -> Address | None:
         return CHAT
 
-    async def around(self, address: Address, _: int) -> Around:
-        return Around(session_key=str(address))
+    async def around(self, address: Address, _: int) -> ChatSituation:
+        return ChatSituation(session_key=str(address))
 
     async def greeted(self, _: str) -> float | None:
         return None
@@ -82,8 +82,8 @@ class Kept:
         return False
 
 
-def beating(folder: Path, kept: Kept, rhythm: Rhythm) -> Heartbeat:
-    def into(_address: Address, _around: Around) -> Publisher:
+def beating(folder: Path, kept: Kept, rhythm: HeartbeatSchedule) -> Heartbeat:
+    def into(_address: Address, _around: ChatSituation) -> Publisher:
         return kept
 
     async def able() -> bool:
@@ -103,7 +103,7 @@ async def lived(beats: Heartbeat, kept: Kept, seconds: float) -> None:
 async def test_beats_stand_on_the_clock_whenever_the_process_began(tmp_path: Path) -> None:
     wanted(tmp_path)
     kept = Kept(Passing(at("2026-03-10T12:07:11")))
-    await lived(beating(tmp_path, kept, Rhythm(interval=1_800)), kept, 3 * 3_600)
+    await lived(beating(tmp_path, kept, HeartbeatSchedule(interval=1_800)), kept, 3 * 3_600)
     shown = [datetime.fromtimestamp(time, ZoneInfo("UTC")) for time in kept.taken.values()]
     assert [f"{time:%H:%M:%S}" for time in shown] == [
         "12:30:00",
@@ -118,7 +118,7 @@ async def test_beats_stand_on_the_clock_whenever_the_process_began(tmp_path: Pat
 async def test_a_restart_doubles_nothing_and_makes_up_for_nothing(tmp_path: Path) -> None:
     wanted(tmp_path)
     kept = Kept(Passing(at("2026-03-10T12:00:00")))
-    beats = beating(tmp_path, kept, Rhythm(interval=1_800))
+    beats = beating(tmp_path, kept, HeartbeatSchedule(interval=1_800))
     for _ in range(4):
         await lived(beats, kept, 7)
     assert kept.taken == {}
@@ -132,7 +132,7 @@ async def test_a_clock_that_is_set_back_or_forward_doubles_no_beat_and_stops_non
 ) -> None:
     wanted(tmp_path)
     kept = Kept(Passing(at("2026-03-10T12:00:01")))
-    beats = beating(tmp_path, kept, Rhythm(interval=600))
+    beats = beating(tmp_path, kept, HeartbeatSchedule(interval=600))
     await lived(beats, kept, 1_500)
     assert len(kept.taken) == 2
     kept.clock.set_by(-1_500)
@@ -156,14 +156,14 @@ async def test_a_machine_that_slept_over_a_beat_goes_on_with_the_next(tmp_path: 
                 self.advance(LATE_SECONDS + 60)
 
     kept = Kept(Sleepy(at("2026-03-10T12:00:01")))
-    await lived(beating(tmp_path, kept, Rhythm(interval=1_800)), kept, 4 * 3_600)
+    await lived(beating(tmp_path, kept, HeartbeatSchedule(interval=1_800)), kept, 4 * 3_600)
     assert {int(time % 3_600) for time in kept.taken.values()} == {0}
 
 
 async def test_a_beat_that_fails_is_over(tmp_path: Path) -> None:
     wanted(tmp_path)
     kept = Kept(Passing(at("2026-03-10T12:00:01")))
-    beats = beating(tmp_path, kept, Rhythm(interval=600))
+    beats = beating(tmp_path, kept, HeartbeatSchedule(interval=600))
     kept.fails = 1
     with pytest.raises(StoreError):
         await lived(beats, kept, 3_600)
@@ -190,7 +190,7 @@ async def test_random_restarts_over_nights_that_change_never_double_and_never_di
     clock = Passing(at(f"{day}T12:00", zone) + rng.random() * interval)
     kept = Kept(clock)
     for _ in range(rng.randrange(1, 8)):
-        beats = beating(asked, kept, Rhythm(interval=interval, hours=hours, zone=zone))
+        beats = beating(asked, kept, HeartbeatSchedule(interval=interval, hours=hours, zone=zone))
         await lived(beats, kept, rng.choice([5.0, 100.0, 5_000.0, 30_000.0]))
         clock.advance(rng.choice([0.0, 1.0, 50.0, 4_000.0]))
         clock.set_by(rng.choice([0.0, 0.0, -3_000.0, 3_000.0]))

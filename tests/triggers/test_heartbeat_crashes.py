@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import StoreError
 from nanobot.store.database import schema
-from nanobot.store.repositories.quiet import SqlQuiet
+from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
-from nanobot.triggers.quiet import DIGEST, Quietness
+from nanobot.triggers.quiet import DIGEST, QuietHours
 from tests.triggers.beating import at, beaten, heart, wanted
 
 NOON = at("2026-03-10T12:00")
@@ -97,7 +97,7 @@ async def test_beats_over_the_limit_of_what_is_said_unasked_are_one_message_late
     provider = ScriptedProvider(otherwise=lambda _: f"News {len(provider.requests)}.")
     limits = QuietSettings(max_per_hour=1, quiet_from="18:00", quiet_until="08:00")
     async with MemoryHome(ManualClock(NOON)) as home, gateway(provider, home=home) as bot:
-        bot.process.writer.quiet = SqlQuiet(bot.process.writer, Quietness(limits))
+        bot.process.writer.quiet = SqlNotificationLimiter(bot.process.writer, QuietHours(limits))
         await bot.channel.push("/cron add send=yes +7h Tea!")
         await bot.channel.pop()
         beats = heart(bot, tmp_path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nanobot.errors import ModelUnreachable
 from nanobot.messages import Attachment
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received, safe_name
 from tests.pictures import jpeg, png
 
@@ -26,7 +26,7 @@ class Home:
     def __init__(self, folder: Path, transcriber: Heard | None = None) -> None:
         self.workspace = folder / "workspace"
         self.blobs = Blobs(folder / "blobs")
-        self.received = Received(self.blobs, Roots(self.workspace), transcriber)
+        self.received = Received(self.blobs, ConfinedFiles(self.workspace), transcriber)
 
     async def keep(
         self, content: bytes, kind: str = "document", *, name: str = "", mime: str = ""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.agent.prompt import SKILLS_LIMIT, Briefing
+from nanobot.agent.prompt import SKILLS_LIMIT, PromptParts
 from nanobot.errors import NanobotError, ToolError, UsageError
 from nanobot.messages import Address, Role
 from nanobot.providers.base import ToolSpec
@@ -227,7 +227,7 @@ def test_what_is_no_skill_is_not_added(tmp_path: Path) -> None:
 
 def shown(folder: Path, *, tool: bool = True) -> dict[str, str]:
     tools = (ToolSpec("skill" if tool else "other", "Opens.", {}),)
-    parts = Briefing(folder, skills=Skills(folder)).parts(tools, private=True)
+    parts = PromptParts(folder, skills=Skills(folder)).parts(tools, private=True)
     return {part.name: part.text for part in parts if part.name.startswith("skill")}
 
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from loguru import logger
 
 from nanobot.agent.settings import Models
-from nanobot.agent.stages.helpers import Helpers
+from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.recall import AskingRecall, AutoRecall, Recall
 from nanobot.agent.stages.remember import Remembering, RememberRecords
-from nanobot.agent.stages.stages import Mind
-from nanobot.agent.stages.triage import Triage, View
+from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.memory.port import MemoryPort
 from nanobot.ports import Clock
@@ -22,7 +22,7 @@ from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
 
 
-class Around(NamedTuple):
+class StageDependencies(NamedTuple):
     """What the stages work with. Without a memory nothing is recalled or remembered. `propose`:
     what is remembered waits for a person's word."""
 
@@ -36,10 +36,10 @@ class Around(NamedTuple):
     propose: bool = False
 
 
-class Stages(NamedTuple):
+class AssembledStages(NamedTuple):
     """What comes before a run's acting, and the service that remembers afterwards (None: off)."""
 
-    mind: Mind
+    mind: Stages
     remembering: Remembering | None = None
 
     async def remember(self) -> None:
@@ -48,10 +48,12 @@ class Stages(NamedTuple):
             await self.remembering.run()
 
 
-def stages_of(settings: AgentSettings, around: Around, tools: ToolRegistry) -> Stages:
+def stages_of(
+    settings: AgentSettings, around: StageDependencies, tools: ToolRegistry
+) -> AssembledStages:
     """The stages of a gateway; what they bring for the model is among its tools after."""
     journal, clock, memory = around.journal, around.clock, around.memory
-    helpers = Helpers(around.models)
+    helpers = AuxiliaryModels(around.models)
     triage = auto = asking = remembering = None
     if settings.triage == "decision":
         strange = set(settings.decision.allowed_run_types) - set(around.starter.types)
@@ -60,7 +62,7 @@ def stages_of(settings: AgentSettings, around: Around, tools: ToolRegistry) -> S
                 "agent.decision.allowed_run_types: there is no type {}; there are {}",
                 *(", ".join(sorted(strange)), ", ".join(around.starter.types)),
             )
-        view = View(memory, _Recent(around.records))
+        view = TriageContext(memory, _Recent(around.records))
         triage = Triage(journal, helpers, around.starter, clock, settings.decision, view)
     if memory is not None:
         recall = Recall(memory, settings.recall_top_k)
@@ -71,7 +73,7 @@ def stages_of(settings: AgentSettings, around: Around, tools: ToolRegistry) -> S
             tools.register(asking.tool())
         if settings.remember == "summary":
             remembering = Remembering(around.remembered, memory, helpers, clock, ask=around.propose)
-    return Stages(Mind(triage, auto, asking), remembering)
+    return AssembledStages(Stages(triage, auto, asking), remembering)
 
 
 class _Recent:

@@ -11,13 +11,13 @@ from nanobot.errors import UsageError
 _MAX_INPUT = 20_000
 
 
-class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TriageReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is said at once."""
 
     content: str = ""
 
 
-class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TriageRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The background run to start. `conversation_id` is the current one, or None: the run is
     nobody's, and opens a conversation of its own when it ends."""
 
@@ -38,8 +38,8 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decision: Literal["reply", "run", "reply_and_run"]
     confidence: Annotated[float, msgspec.Meta(ge=0, le=1)]
     reason: str
-    reply: Reply | None = None
-    run: Run | None = None
+    reply: TriageReply | None = None
+    run: TriageRun | None = None
 
     @property
     def said(self) -> str:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from loguru import logger
 
-from nanobot.agent.active_run import Turn
+from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.settings import Models
 from nanobot.errors import ConfigError, ModelError
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import ModelCallEntry, ReplyEntry
 
 
-def scope(turn: Turn) -> str:
+def scope(turn: ActiveRun) -> str:
     """Whose memory the run has: the same that its tools have."""
     return turn.scope
 
 
-def begun(turn: Turn) -> bool:
+def begun(turn: ActiveRun) -> bool:
     """Whether the run acts already."""
     return any(isinstance(body, ModelCallEntry | ReplyEntry) for body in turn.bodies)
 
 
-def asked(turn: Turn, limit: int) -> str:
+def asked(turn: ActiveRun, limit: int) -> str:
     """What the run is to answer, at most so many characters."""
     return "\n".join(message.text for message in turn.asked() if message.text)[:limit]
 
 
-class Helpers:
+class AuxiliaryModels:
     """The models for calls beside the conversation. Small ones are spared them, which the log says
     once for each."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from nanobot.agent.active_run import Turn
+from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.stages.recall import AskingRecall, AutoRecall
 from nanobot.agent.stages.triage import Triage
 
 
-class Mind:
+class Stages:
     """See agent.run.Before. What is None is off."""
 
     def __init__(
@@ -20,7 +20,7 @@ class Mind:
         self._auto = auto
         self._asking = asking
 
-    async def __call__(self, turn: Turn) -> None:
+    async def __call__(self, turn: ActiveRun) -> None:
         """Triage, then recall if the run is to act. Raises StoreError."""
         if self._triage is not None:
             await self._triage.decide(turn)

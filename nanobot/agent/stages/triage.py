@@ -11,10 +11,10 @@ from typing import NamedTuple, Protocol
 import msgspec
 from loguru import logger
 
-from nanobot.agent.active_run import Turn
-from nanobot.agent.auxiliary import Said, ask
-from nanobot.agent.stages.decision import Decision, Run, parse
-from nanobot.agent.stages.helpers import Helpers, asked, begun, scope
+from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.auxiliary import AuxiliaryAnswer, ask
+from nanobot.agent.stages.decision import Decision, TriageRun, parse
+from nanobot.agent.stages.helpers import AuxiliaryModels, asked, begun, scope
 from nanobot.agent.step import elapsed_ms
 from nanobot.agent.summaries import material
 from nanobot.config.settings.agent import DecisionSettings
@@ -34,7 +34,7 @@ from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, Model
 from nanobot.session.entries import NoteEntry, ReplyEntry, TriageEntry, UserEntry
 from nanobot.session.journal import Journal
 from nanobot.session.states import RunKind
-from nanobot.session.tasks import Parent, TaskStarter, Wanted
+from nanobot.session.tasks import Parent, TaskRequest, TaskStarter
 from nanobot.text import clean
 
 ACT = "act"
@@ -66,7 +66,7 @@ class RecentRuns(Protocol):
         ...
 
 
-class View(NamedTuple):
+class TriageContext(NamedTuple):
     """What a decision is made from besides the conversation: the facts that are known, and what
     runs there were."""
 
@@ -80,11 +80,11 @@ class Triage:
     def __init__(
         self,
         journal: Journal,
-        helpers: Helpers,
+        helpers: AuxiliaryModels,
         starter: TaskStarter,
         clock: Clock,
         settings: DecisionSettings,
-        view: View = View(),  # noqa: B008 - frozen
+        view: TriageContext = TriageContext(),  # noqa: B008 - frozen
     ) -> None:
         self._journal = journal
         self._helpers = helpers
@@ -93,7 +93,7 @@ class Triage:
         self._settings = settings
         self._view = view
 
-    async def decide(self, turn: Turn) -> None:
+    async def decide(self, turn: ActiveRun) -> None:
         """Leave an answer in `turn.unrecorded`, or none: the run acts then. Raises StoreError."""
         if not _concerns(turn):
             return
@@ -107,14 +107,14 @@ class Triage:
             turn.unrecorded.append(ReplyEntry(call=0, text=text))
             turn.emit(EventKind.ASSISTANT_MESSAGE, text=text, tool_calls=0)
 
-    async def _decided(self, turn: Turn) -> TriageEntry | None:
+    async def _decided(self, turn: ActiveRun) -> TriageEntry | None:
         """Have it decided, and record that. None: the model is too small."""
-        twin = _twin(turn)
+        twin = _duplicate_of(turn)
         if twin is not None:
             turn.recorded(await self._journal.record_result(turn.lane, turn.run, [twin]))
             return twin
         began = self._clock.monotonic()
-        said: Said | None = None
+        said: AuxiliaryAnswer | None = None
         profile: ModelProfile | None = None
         why = ""
         try:
@@ -140,7 +140,7 @@ class Triage:
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, bodies, effects))
         return entry
 
-    def _entry(self, turn: Turn, said: Said) -> TriageEntry:
+    def _entry(self, turn: ActiveRun, said: AuxiliaryAnswer) -> TriageEntry:
         """The decision as the log keeps it. Raises ModelError or TimeoutError if there is none, and
         UsageError for one that is not valid here."""
         if said.late:
@@ -162,12 +162,14 @@ class Triage:
             raise UsageError("what came from outside is in view, so a person is to be asked")
         return _kept(found, found.said, run, turn)
 
-    def _seconds(self, turn: Turn) -> float:
+    def _seconds(self, turn: ActiveRun) -> float:
         most = turn.terms.max_run_seconds
         left = self._settings.timeout_seconds
         return left if most is None else max(min(left, most - elapsed_ms(turn.bodies) / 1000), 0.05)
 
-    async def _ask(self, turn: Turn, picked: tuple[LLMProvider, ModelProfile]) -> Said:
+    async def _ask(
+        self, turn: ActiveRun, picked: tuple[LLMProvider, ModelProfile]
+    ) -> AuxiliaryAnswer:
         types = ", ".join(self._settings.allowed_run_types) or "(none)"
         until = asyncio.get_running_loop().time() + self._seconds(turn)
         async with asyncio.timeout_at(until):
@@ -181,10 +183,10 @@ class Triage:
             temperature=0.0,
             max_tokens=min(_MAX_TOKENS, max(picked[1].context_tokens // 8, 64)),
         )
-        reserve = partial(self._journal.start_aside, turn.lane, turn.run)
+        reserve = partial(self._journal.start_auxiliary, turn.lane, turn.run)
         return await ask(reserve, picked, request, until=until)
 
-    async def _material(self, turn: Turn) -> str:
+    async def _material(self, turn: ActiveRun) -> str:
         """What the decision is made from."""
         history = material(turn.seen, turn.window_from, turn.run.first_seq - 1, _HISTORY_CHARS)
         recent, runs = self._view.recent, list[str]()
@@ -198,7 +200,7 @@ class Triage:
         }
         return "\n\n".join(f"## {name}\n{text}" for name, text in told.items() if text)
 
-    async def _facts(self, turn: Turn) -> str:
+    async def _facts(self, turn: ActiveRun) -> str:
         if self._view.memory is None or (scope(turn) == OWNER and not turn.with_owner):
             return ""
         try:
@@ -209,14 +211,14 @@ class Triage:
             logger.warning("run {}: triage sees no facts: {}", turn.run.id, error)
             return ""
 
-    async def _carried_out(self, turn: Turn, entry: TriageEntry) -> str:
+    async def _carried_out(self, turn: ActiveRun, entry: TriageEntry) -> str:
         """Do what was decided, which may be done again; returns what is to be said."""
         if entry.decision == ACT:
             failed = bool(entry.reason) and self._settings.fallback_mode == "reply-only"
             return _SORRY if failed else ""
         if not entry.wanted:
             return entry.reply
-        run = msgspec.json.decode(entry.wanted, type=Run)
+        run = msgspec.json.decode(entry.wanted, type=TriageRun)
         try:
             await self._starter.start(_wanted(turn, entry.key, run))
         except ToolError as error:
@@ -226,7 +228,7 @@ class Triage:
         return entry.reply or f"Started: {run.name}; I will tell you when it is done."
 
 
-def _concerns(turn: Turn) -> bool:
+def _concerns(turn: ActiveRun) -> bool:
     """Whether a person said something in words, as they do in conversations, that is yet to be
     answered: programs that set terms get what they asked for."""
     run, terms = turn.run, turn.terms
@@ -242,7 +244,7 @@ def _concerns(turn: Turn) -> bool:
     )
 
 
-def _wanted(turn: Turn, key: str, run: Run) -> Wanted:
+def _wanted(turn: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
     """The run to start. One without a parent is an owner's, so only theirs may be."""
     asked = turn.run
     parent = Parent(
@@ -254,7 +256,7 @@ def _wanted(turn: Turn, key: str, run: Run) -> Wanted:
         private=turn.private,
     )
     alone = run.conversation_id is None and asked.role is Role.OWNER
-    return Wanted(
+    return TaskRequest(
         type=run.type,
         title=run.name,
         input=run.input,
@@ -263,7 +265,7 @@ def _wanted(turn: Turn, key: str, run: Run) -> Wanted:
     )
 
 
-def _kept(found: Decision, said: str, run: Run | None, turn: Turn) -> TriageEntry:
+def _kept(found: Decision, said: str, run: TriageRun | None, turn: ActiveRun) -> TriageEntry:
     return TriageEntry(
         decision=found.decision,
         reply=clean(said),
@@ -274,7 +276,7 @@ def _kept(found: Decision, said: str, run: Run | None, turn: Turn) -> TriageEntr
     )
 
 
-def _twin(turn: Turn) -> TriageEntry | None:
+def _duplicate_of(turn: ActiveRun) -> TriageEntry | None:
     """The decision over the very same words of the same person a moment ago (a double click, a
     message sent twice): its key starts nothing new."""
     mine = turn.asked()

@@ -16,7 +16,7 @@ from nanobot.session.views import Records
 _LOOK_SECONDS = 15.0
 
 
-class Keeper:
+class DeadlineMonitor:
     """Ends what is past its deadline, whether it waits or works."""
 
     def __init__(self, tasks: TaskRecords, records: Records, bus: Bus, clock: Clock) -> None:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from nanobot.agent.tasks.deadlines import Keeper
-from nanobot.agent.tasks.starting import Starter
-from nanobot.agent.tasks.types import AnyRunType, Types
+from nanobot.agent.tasks.deadlines import DeadlineMonitor
+from nanobot.agent.tasks.starting import StoredTaskStarter
+from nanobot.agent.tasks.types import AnyRunType, RunTypeRegistry
 from nanobot.bus.core import Bus
 from nanobot.ports import Clock
 from nanobot.session.tasks import TaskRecords
@@ -29,9 +29,9 @@ class BackgroundRuns:
         tools: ToolRegistry,
         types: Sequence[AnyRunType],
     ) -> None:
-        self.types = Types(types, tools, clock)
-        self.starter = Starter(self.types, records, bus)
-        self._keeper = Keeper(records, seen, bus, clock)
+        self.types = RunTypeRegistry(types, tools, clock)
+        self.starter = StoredTaskStarter(self.types, records, bus)
+        self._keeper = DeadlineMonitor(records, seen, bus, clock)
         tools.register(spawn_tool(self.starter))
 
     @asynccontextmanager

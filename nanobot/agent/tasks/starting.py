@@ -7,19 +7,19 @@ from typing import Any
 
 import msgspec
 
-from nanobot.agent.tasks.types import Types
+from nanobot.agent.tasks.types import RunTypeRegistry
 from nanobot.bus.core import Bus
 from nanobot.errors import ToolArgumentsError, ToolDenied
-from nanobot.ports import Write
+from nanobot.ports import StoreWrite
 from nanobot.session.states import RunKind
-from nanobot.session.tasks import MAX_TITLE, NewTask, TaskRecords, Wanted
+from nanobot.session.tasks import MAX_TITLE, NewTask, TaskRecords, TaskRequest
 from nanobot.text import clean
 
 
-class Starter:
+class StoredTaskStarter:
     """See tasks.port.TaskStarter."""
 
-    def __init__(self, types: Types, records: TaskRecords, bus: Bus) -> None:
+    def __init__(self, types: RunTypeRegistry, records: TaskRecords, bus: Bus) -> None:
         self._types = types
         self._records = records
         self._bus = bus
@@ -29,7 +29,7 @@ class Starter:
         """What there is to start."""
         return self._types.names
 
-    async def start(self, wanted: Wanted, allowed: Collection[str] | None = None) -> str:
+    async def start(self, wanted: TaskRequest, allowed: Collection[str] | None = None) -> str:
         """Start it; `allowed` are the types that may be (None: all)."""
         task = self._checked(wanted, allowed)
         run_id = await self._records.create(task)
@@ -37,8 +37,8 @@ class Starter:
         return run_id
 
     async def prepare(
-        self, wanted: Wanted, allowed: Collection[str] | None = None
-    ) -> tuple[str, Write]:
+        self, wanted: TaskRequest, allowed: Collection[str] | None = None
+    ) -> tuple[str, StoreWrite]:
         """Start it with another transaction."""
         task = self._checked(wanted, allowed)
         await self._records.room(wanted.parent)
@@ -48,7 +48,7 @@ class Starter:
     def _wake(self, run_id: str, delay: float) -> None:
         self._bus.wake(f"task:{run_id}", RunKind.TASK, delay)
 
-    def _checked(self, wanted: Wanted, allowed: Collection[str] | None) -> NewTask:
+    def _checked(self, wanted: TaskRequest, allowed: Collection[str] | None) -> NewTask:
         kind = self._types.get(wanted.type)
         if allowed is not None and kind.name not in allowed:
             listed = ", ".join(sorted(allowed)) or "none"

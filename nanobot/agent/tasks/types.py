@@ -15,11 +15,11 @@ import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolError, ToolUnknown, UsageError
-from nanobot.messages import EventKind, RunTerms
-from nanobot.plugins import RUN_TYPES, Found, Plugins
+from nanobot.messages import EventKind, RunOptions
+from nanobot.plugins import RUN_TYPES, LoadedPlugin, Plugins
 from nanobot.ports import Clock
 from nanobot.session.runs import Run
-from nanobot.session.tasks import Job, Made, Report
+from nanobot.session.tasks import Report, TaskExecution, TaskResult
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
 from nanobot.tools.registry import ToolRegistry
@@ -31,10 +31,10 @@ _FINAL = (ToolArgumentsError, ToolDenied, ToolUnknown)
 In = TypeVar("In", bound=msgspec.Struct)
 
 
-class Bench:
+class TaskContext:
     """What a run of some type works with: its job, and the tools as its sender may use them."""
 
-    def __init__(self, job: Job, tools: ToolRegistry) -> None:
+    def __init__(self, job: TaskExecution, tools: ToolRegistry) -> None:
         self.job = job
         self._tools = tools
         self._calls = 0
@@ -84,8 +84,8 @@ class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
     description: str
     args: type[In]
     text: Callable[[In], str]
-    perform: Callable[[In, Bench], Awaitable[Made]] | None = None
-    terms: Callable[[In], RunTerms] = lambda _: RunTerms(tools=())
+    perform: Callable[[In, TaskContext], Awaitable[TaskResult]] | None = None
+    terms: Callable[[In], RunOptions] = lambda _: RunOptions(tools=())
     delay: Callable[[In], float] = lambda _: 0.0
     seconds: float = 600.0
     report: Report = "post"
@@ -102,7 +102,7 @@ class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
 AnyRunType = RunType[Any]
 
 
-class Types:
+class RunTypeRegistry:
     """The types there are; see tasks.port.RunTypes."""
 
     def __init__(self, types: Sequence[AnyRunType], tools: ToolRegistry, clock: Clock) -> None:
@@ -125,13 +125,13 @@ class Types:
             )
         return found
 
-    async def perform(self, job: Job) -> Made:
+    async def perform(self, job: TaskExecution) -> TaskResult:
         """See tasks.port.RunTypes."""
         kind = self.get(job.terms.type)
         if kind.perform is None:
             raise ToolError(f"a run of type {kind.name} is the model's to do")
         given = kind.parsed(msgspec.json.decode(job.terms.input or "{}"))
-        bench = Bench(job, self._tools)
+        bench = TaskContext(job, self._tools)
         failure = ToolError(f"{kind.name} was not tried")
         for number in range(kind.tries):
             if number:
@@ -155,7 +155,7 @@ def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:
     """The types of other packages. One that is broken, or whose name is `taken`, is left out."""
     names = set(taken)
 
-    def use(found: Found[Any]) -> AnyRunType:
+    def use(found: LoadedPlugin[Any]) -> AnyRunType:
         kind = found.what
         if not isinstance(kind, RunType):
             raise UsageError(

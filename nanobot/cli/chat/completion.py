@@ -27,7 +27,7 @@ class Suggestion(msgspec.Struct, frozen=True):
     help: str = ""
 
 
-class Command(Protocol):
+class OperationName(Protocol):
     """What an operation looks like from here."""
 
     @property
@@ -52,7 +52,7 @@ class _Local(msgspec.Struct, frozen=True):
     help: str
 
 
-LOCAL: tuple[Command, ...] = (
+LOCAL: tuple[OperationName, ...] = (
     _Local("image", "/image PATH", "shows me a picture, with what you write behind it"),
     _Local("quit", "/quit", "leaves this terminal (Ctrl-D does, too)"),
     _Local("exit", "/exit", "the same"),
@@ -64,7 +64,7 @@ class Commands:
     """Suggests names while they are written, and arguments after them."""
 
     def __init__(
-        self, arguments: Arguments, commands: Sequence[Command] = (*OPERATIONS, *LOCAL)
+        self, arguments: Arguments, commands: Sequence[OperationName] = (*OPERATIONS, *LOCAL)
     ) -> None:
         self._commands = sorted(commands, key=lambda command: " " in command.name)
         self._arguments = arguments
@@ -92,7 +92,7 @@ class Commands:
         ]
 
 
-def _words(command: Command) -> list[str]:
+def _words(command: OperationName) -> list[str]:
     """What a usage such as `/stop [all] [limit=LIMIT]` says literally: capitals stand for
     something else."""
     words = []

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from nanobot.server.client import Client
+from nanobot.server.client import ControlClient
 
 _SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".webp"})
 _COMMAND = "/image"
@@ -71,7 +71,7 @@ def _dropped(line: str) -> str:
     return ""
 
 
-def say_typed(client: Client, text: str, key: str) -> None:
+def say_typed(client: ControlClient, text: str, key: str) -> None:
     """Send a message as it was typed, with the pictures that it names."""
     said = typed(text)
     client.say(said.text, key, images=said.images)

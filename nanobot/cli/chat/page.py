@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nanobot.cli.chat.markdown import Ink, ending
-from nanobot.cli.chat.transcript import Call, Transcript
+from nanobot.cli.chat.transcript import ToolCallLine, Transcript
 from nanobot.messages import Choice
 
 _SAID_LINES = 12
@@ -18,7 +18,7 @@ Size = Callable[[], tuple[int, int]]
 """Columns and rows."""
 
 
-class TerminalPaper:
+class TerminalPage:
     """A Paper (see transcript) in a terminal; `put` writes into the scrollback.
 
     No line is as wide as the terminal, so that none wraps when it is narrowed by one.
@@ -51,7 +51,7 @@ class TerminalPaper:
         how = self._ink.text("Type a number, or answer in your own words.", self._width, "dim")
         self._keep("choices", "".join([*drawn, how]))
 
-    def called(self, call: Call, *, ok: bool, ms: int | None, text: str) -> None:
+    def called(self, call: ToolCallLine, *, ok: bool, ms: int | None, text: str) -> None:
         """One line: a mark, the call, how long it took, and what went wrong."""
         mark, style = ("✓", "green") if ok else ("✗", "red")
         if ms is None:

@@ -15,13 +15,13 @@ from nanobot.cli.chat.completion import Commands, model_labels
 from nanobot.cli.chat.editor import Editor
 from nanobot.cli.chat.images import say_typed
 from nanobot.cli.chat.markdown import Ink
-from nanobot.cli.chat.page import TerminalPaper
+from nanobot.cli.chat.page import TerminalPage
 from nanobot.cli.chat.transcript import Transcript
 from nanobot.cli.logs import to_function
 from nanobot.config.loader import Config
 from nanobot.errors import Disconnected, NanobotError
-from nanobot.server.client import Client
-from nanobot.server.control import Answer, Hello, Message, Taken
+from nanobot.server.client import ControlClient
+from nanobot.server.protocol import Answer, Hello, ShowMessage, Taken
 
 _RECONNECT_SECONDS = 0.5
 _FRAME_SECONDS = 0.12
@@ -47,17 +47,17 @@ class Repl:
         )
         self._editor.on_text = self._entered
         self._editor.on_interrupt = self._interrupted
-        self._paper = TerminalPaper(Ink(colour=colour), self._editor.put, self._editor.size)
+        self._paper = TerminalPage(Ink(colour=colour), self._editor.put, self._editor.size)
         self._transcript = Transcript(self._paper, time.monotonic)
         self._environ = environ
-        self._client: Client | None = None
+        self._client: ControlClient | None = None
         self._prefix = f"{getpass.getuser()}-{os.getpid()}-{os.urandom(6).hex()}"
         self._count = 0
         self._armed = ""
         self._stopping = ""
         self._seen = asyncio.Event()
 
-    async def run(self, client: Client) -> int:
+    async def run(self, client: ControlClient) -> int:
         """Talk until the person leaves; returns the exit code. Raises NanobotError when the
         session is refused."""
         hello = await client.attach(self._session)
@@ -130,7 +130,7 @@ class Repl:
 
     # What comes
 
-    async def _converse(self, client: Client) -> None:
+    async def _converse(self, client: ControlClient) -> None:
         while True:
             self._client = client
             for key, text in self._transcript.unsent.items():
@@ -150,9 +150,9 @@ class Repl:
             client, hello = await self._again()
             self._paper.note(f"Connected again. {hello.model}")
 
-    async def _again(self) -> tuple[Client, Hello]:
+    async def _again(self) -> tuple[ControlClient, Hello]:
         while True:
-            client = await Client.connect(self._socket)
+            client = await ControlClient.connect(self._socket)
             if client is not None:
                 try:
                     return client, await client.attach(self._session)
@@ -163,7 +163,7 @@ class Repl:
     def _see(self, answer: Answer) -> None:
         self._transcript.see(answer)
         self._seen.set()
-        if isinstance(answer, Message) and self._client is not None:
+        if isinstance(answer, ShowMessage) and self._client is not None:
             self._client.was_shown(answer.key)
         if not (isinstance(answer, Taken) or self._transcript.busy):
             self._stopping = ""

@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from nanobot.messages import EventKind, RunEvent
-from nanobot.server.control import Message
+from nanobot.server.protocol import ShowMessage
 
 _PROMPT = "> "
 _SEQUENCE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
@@ -37,7 +37,7 @@ class Screen(Protocol):
         """Something happened in the run."""
         ...
 
-    def message(self, message: Message, *, earlier: bool) -> None:
+    def message(self, message: ShowMessage, *, earlier: bool) -> None:
         """A message for the person; `earlier`: it answers something from before."""
         ...
 
@@ -82,7 +82,7 @@ class PlainScreen:
             now = f"asking {other}" if other else "trying again"
             self.say(f"[{event.payload.get('why')}; {now}]")
 
-    def message(self, message: Message, *, earlier: bool) -> None:
+    def message(self, message: ShowMessage, *, earlier: bool) -> None:
         """The whole text, or what of it has not been streamed."""
         text = _with_choices(message)
         if earlier:
@@ -106,7 +106,7 @@ class PlainScreen:
         sys.stdout.flush()
 
 
-def _with_choices(message: Message) -> str:
+def _with_choices(message: ShowMessage) -> str:
     lines = [f"{number}. {choice.label}" for number, choice in enumerate(message.choices, 1)]
     return "\n".join([message.text, *lines])
 
@@ -130,7 +130,7 @@ class JsonScreen:
         sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
         sys.stdout.flush()
 
-    def message(self, message: Message, *, earlier: bool) -> None:
+    def message(self, message: ShowMessage, *, earlier: bool) -> None:
         """Messages are in the events of their runs; only what no run said is told here."""
         if message.key.startswith("notice:") or earlier:
             told = {

@@ -22,22 +22,24 @@ from nanobot.cli.logs import to_stderr
 from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError, ModelError, NanobotError, StoreLocked, UsageError
 from nanobot.messages import EventKind
-from nanobot.server.client import Client
-from nanobot.server.control import Answer, Event, Message, Refusal, Taken
+from nanobot.server.client import ControlClient
+from nanobot.server.protocol import Answer, EventLine, Refusal, ShowMessage, Taken
 
 _CONNECT_SECONDS = 5.0
 _DRAIN_SECONDS = 2.0
 _MODEL_SECONDS = 1.0
 
 
-class Once(msgspec.Struct, frozen=True):
+class OneMessage(msgspec.Struct, frozen=True):
     """One thing to say, with the pictures at these paths."""
 
     text: str
     images: tuple[str, ...] = ()
 
 
-def talk(environ: Mapping[str, str], message: Once | None, session: str, *, json: bool) -> int:
+def talk(
+    environ: Mapping[str, str], message: OneMessage | None, session: str, *, json: bool
+) -> int:
     """Run the command; returns its exit code."""
     to_stderr(environ, "ERROR" if message is None else "WARNING")
     if message is not None and not (message.text.strip() or message.images):
@@ -59,7 +61,11 @@ def talk(environ: Mapping[str, str], message: Once | None, session: str, *, json
 
 
 async def _talk(
-    config: Config, environ: Mapping[str, str], message: Once | None, session: str, screen: Screen
+    config: Config,
+    environ: Mapping[str, str],
+    message: OneMessage | None,
+    session: str,
+    screen: Screen,
 ) -> int:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(
@@ -90,11 +96,11 @@ def _on_a_terminal(environ: Mapping[str, str]) -> bool:
 @asynccontextmanager
 async def _connected(
     config: Config, environ: Mapping[str, str], *, greets: bool
-) -> AsyncIterator[Client]:
+) -> AsyncIterator[ControlClient]:
     """A client of whoever serves this home; of ourselves if nobody does. One that `greets` may
     wait a moment until it is known which model answers."""
     path = config.home / "control.sock"
-    client = await Client.connect(path)
+    client = await ControlClient.connect(path)
     if client is not None:
         yield client
         await client.close()
@@ -108,7 +114,7 @@ async def _connected(
         else:
             if greets:
                 await _know_the_model(own)
-            client = await Client.connect(path)
+            client = await ControlClient.connect(path)
         if client is None:
             raise NanobotError(f"{path} does not answer")
         yield client
@@ -122,11 +128,11 @@ async def _know_the_model(own: Gateway) -> None:
             await own.describe_model(None)
 
 
-async def _soon(path: Path, locked: StoreLocked) -> Client:
+async def _soon(path: Path, locked: StoreLocked) -> ControlClient:
     """Somebody holds the home but does not answer yet: it may be starting."""
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
-            while (client := await Client.connect(path)) is None:  # noqa: ASYNC110
+            while (client := await ControlClient.connect(path)) is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
     except TimeoutError:
         raise locked from None
@@ -140,19 +146,19 @@ def _alone(config: Config) -> Config:
 class Conversation:
     """What is said and what comes back, one message at a time."""
 
-    def __init__(self, client: Client, screen: Screen) -> None:
+    def __init__(self, client: ControlClient, screen: Screen) -> None:
         self._client = client
         self._screen = screen
         self._count = 0
         self._prefix = f"{getpass.getuser()}-{os.getpid()}-{os.urandom(6).hex()}"
         self.busy = False
 
-    async def once(self, said: Once) -> int:
+    async def once(self, said: OneMessage) -> int:
         """Say one thing and show its answer; returns the exit code."""
         key = self._key()
         images = tuple(absolute(path) for path in said.images)
         self._client.say(said.text, key, images=images, attended=False)
-        wanted = Wanted(key)
+        wanted = PendingAnswer(key)
         async for answer in self._client.answers():
             wanted.see(answer)
             self._show(answer, mine=wanted.is_mine(answer))
@@ -193,15 +199,15 @@ class Conversation:
     async def _keep_showing(self) -> None:
         async for answer in self._client.answers():
             self._show(answer, mine=self._count > 0)
-            if isinstance(answer, Message | Refusal):
+            if isinstance(answer, ShowMessage | Refusal):
                 self.busy = False
                 self._screen.prompt()
 
     def _show(self, answer: Answer, *, mine: bool) -> None:
         match answer:
-            case Event(event):
+            case EventLine(event):
                 self._screen.event(event)
-            case Message():
+            case ShowMessage():
                 self._screen.message(answer, earlier=not mine)
                 self._client.was_shown(answer.key)
             case Refusal(text):
@@ -210,7 +216,7 @@ class Conversation:
                 pass
 
 
-class Wanted:
+class PendingAnswer:
     """The answer to one message: which run takes it, and what that run says."""
 
     def __init__(self, key: str) -> None:
@@ -232,9 +238,9 @@ class Wanted:
                     self.done = False
             case Refusal():
                 self.done, self.exit_code = True, 1
-            case Event(event):
+            case EventLine(event):
                 self._event(event.run_id, event.kind, event.payload)
-            case Message(key):
+            case ShowMessage(key):
                 self._shown.add(key)
             case _:
                 pass
@@ -242,7 +248,7 @@ class Wanted:
 
     def is_mine(self, answer: Answer) -> bool:
         """Whether a message answers this one, and not an earlier one."""
-        return isinstance(answer, Message) and answer.key in self._keys()
+        return isinstance(answer, ShowMessage) and answer.key in self._keys()
 
     def _keys(self) -> set[str]:
         keys = {key for key in self._shown if key.endswith(f":{self._key}")}

@@ -10,13 +10,13 @@ import msgspec
 
 from nanobot.cli.chat.markdown import settled
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent
-from nanobot.server.control import Answer, Event, Message, Refusal, Taken
+from nanobot.server.protocol import Answer, EventLine, Refusal, ShowMessage, Taken
 
 _QUIET_SECONDS = 2.0
 """A wait that is shorter needs no number."""
 
 
-class Paper(Protocol):
+class ScrollbackPage(Protocol):
     """Where settled things are kept for good, in order."""
 
     def said(self, text: str) -> None:
@@ -31,7 +31,7 @@ class Paper(Protocol):
         """Answers to choose from, numbered from 1."""
         ...
 
-    def called(self, call: Call, *, ok: bool, ms: int | None, text: str) -> None:
+    def called(self, call: ToolCallLine, *, ok: bool, ms: int | None, text: str) -> None:
         """A tool call that ended; without `ms`, one that was cut off."""
         ...
 
@@ -48,7 +48,7 @@ class Paper(Protocol):
         ...
 
 
-class Call(msgspec.Struct, frozen=True):
+class ToolCallLine(msgspec.Struct, frozen=True):
     """A tool call as people see it."""
 
     name: str
@@ -97,12 +97,12 @@ _UNASKED = (OutboundKind.POST, OutboundKind.APPROVAL)
 class Transcript:
     """Follows one conversation. `choices` are the answers proposed by the last message."""
 
-    def __init__(self, paper: Paper, monotonic: Callable[[], float]) -> None:
+    def __init__(self, paper: ScrollbackPage, monotonic: Callable[[], float]) -> None:
         self.choices: tuple[Choice, ...] = ()
         self._paper = paper
         self._monotonic = monotonic
         self._draft = _Draft()
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str, ToolCallLine] = {}
         self._runs: dict[str, bool] = {}
         self._unsent: dict[str, str] = {}
         self._unanswered: set[str] = set()
@@ -196,12 +196,12 @@ class Transcript:
     def see(self, answer: Answer) -> None:
         """Something came."""
         match answer:
-            case Event(event):
+            case EventLine(event):
                 self._fresh = False
                 self._event(event)
             case Taken():
                 self._taken(answer)
-            case Message():
+            case ShowMessage():
                 self._message(answer)
             case Refusal(text, key):
                 self._write(key)
@@ -226,7 +226,7 @@ class Transcript:
         elif not taken.stopped and taken.inbound_id not in self._begun:
             self._waiting[taken.inbound_id] = taken.key
 
-    def _message(self, message: Message) -> None:
+    def _message(self, message: ShowMessage) -> None:
         if message.key in self._received:
             return
         head, _, tail = message.key.rpartition(":")
@@ -264,7 +264,7 @@ class Transcript:
                 if payload.get("tool_calls"):
                     self._finish_draft(str(payload.get("text", "")))
             case EventKind.TOOL_CALL:
-                call = Call(str(payload.get("name")), str(payload.get("arguments", "")))
+                call = ToolCallLine(str(payload.get("name")), str(payload.get("arguments", "")))
                 self._calls[str(payload.get("key"))] = call
             case EventKind.TOOL_RESULT:
                 self._result(payload)
@@ -334,7 +334,7 @@ class Transcript:
         self._calls.clear()
 
     def _result(self, payload: dict[str, object]) -> None:
-        call = self._calls.pop(str(payload.get("key")), Call(str(payload.get("name")), ""))
+        call = self._calls.pop(str(payload.get("key")), ToolCallLine(str(payload.get("name")), ""))
         ms = payload.get("ms")
         ok = bool(payload.get("ok"))
         text = str(payload.get("text", ""))

@@ -24,7 +24,7 @@ from nanobot.cli.doctor.findings import Finding, Mendable
 from nanobot.cli.doctor.heartbeat import hindrances
 from nanobot.cli.doctor.plugins import broken
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.trials import try_model
+from nanobot.cli.probes import try_model
 from nanobot.config.loader import Config, survey
 from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
 from nanobot.providers.model_choice import KNOWN_PROVIDERS

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from nanobot.cli.calls import asked
 from nanobot.cli.doctor.findings import Finding
-from nanobot.cli.trials import try_channel
+from nanobot.cli.probes import try_channel
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import ChannelError, ConfigError, NanobotError, PluginBroken
 

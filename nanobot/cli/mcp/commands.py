@@ -36,10 +36,10 @@ def add_server(
     ] = None,
 ) -> None:
     """Write a server into config.toml; values like ${NAME} and file:PATH are kept as they are."""
-    from nanobot.cli.mcp.config import Wanted, added  # noqa: PLC0415 - more than --help needs
+    from nanobot.cli.mcp.config import ServerSpec, added  # noqa: PLC0415 - more than --help needs
 
     with errors():
-        wanted = Wanted(
+        wanted = ServerSpec(
             command=tuple(command or ()),
             url=url,
             env=tuple(env or ()),

@@ -16,7 +16,7 @@ from nanobot.cli.logs import to_stderr
 from nanobot.config.loader import load
 from nanobot.config.values import home_of
 from nanobot.errors import ConfigError, UsageError
-from nanobot.tools.mcp.connection_state import Line, ServerTrouble
+from nanobot.tools.mcp.connection_state import ConnectionState, ServerTrouble
 from nanobot.tools.mcp.server import connect
 from nanobot.tools.mcp.servers import environment
 from nanobot.tools.mcp.tool_names import allowed, described, names
@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A server as it was typed; `env` and `headers` are KEY=VALUE."""
 
     command: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[str, ...] = ()
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class ToolProbe(msgspec.Struct, frozen=True, kw_only=True):
     """A tool of a server that was tried. `offered`: `allow` lets it through."""
 
     name: str
@@ -43,7 +43,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     offered: bool
 
 
-def added(environ: Mapping[str, str], name: str, wanted: Wanted) -> Path:
+def added(environ: Mapping[str, str], name: str, wanted: ServerSpec) -> Path:
     """Write a server; returns the file. Raises UsageError and ConfigError, and then nothing is
     written."""
     if not _NAME.fullmatch(name):
@@ -105,7 +105,7 @@ def tried(environ: Mapping[str, str], name: str, *, json: bool) -> None:
     print(f"{name} answers: {len(tools)} tools, {offered} of them offered.")
 
 
-async def _tools(environ: Mapping[str, str], name: str) -> list[Tried]:
+async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
     config = load(environ)
     settings = config.mcp.get(name)
     if settings is None:
@@ -114,7 +114,7 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[Tried]:
     if not settings.enabled:
         raise UsageError(f"mcp.{name}.enabled is false")
     await asyncio.to_thread(config.workspace.mkdir, parents=True, exist_ok=True)
-    line = Line()
+    line = ConnectionState()
     try:
         async with (
             connect(settings, environment(environ), config.workspace, line) as link,
@@ -125,7 +125,7 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[Tried]:
         raise ServerTrouble("it does not answer") from None
     by_name = {one.name: one for one in reversed(listed)}
     return [
-        Tried(
+        ToolProbe(
             name=shown,
             description=described(name, one.description),
             read_only=one.read_only,

@@ -43,7 +43,7 @@ _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-class Message(msgspec.Struct, frozen=True):
+class SendMessageArgs(msgspec.Struct, frozen=True):
     """Arguments of send_message."""
 
     text: Annotated[str, msgspec.Meta(min_length=1, description="What to say to the assistant")]
@@ -55,7 +55,7 @@ class Message(msgspec.Struct, frozen=True):
     ] = 300.0
 
 
-class Served:
+class ServedTools:
     """What nanobot offers to other programs."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -72,7 +72,7 @@ class Served:
     ) -> types.ListToolsResult:
         """What there is."""
         said = "Say something to the assistant, and get its answer."
-        listed = [_tool(_SEND, said, parameters_of(Message), looks=False)]
+        listed = [_tool(_SEND, said, parameters_of(SendMessageArgs), looks=False)]
         for name, one in self._operations.items():
             sentence = f"{one.help[0].upper()}{one.help[1:]}."
             looks = one.name in _LOOKING
@@ -103,7 +103,7 @@ class Served:
 
     async def _said(self, given: Mapping[str, Any]) -> str:
         try:
-            message = parse_arguments(Message, msgspec.json.encode(given).decode())
+            message = parse_arguments(SendMessageArgs, msgspec.json.encode(given).decode())
         except ToolArgumentsError as error:
             raise UsageError(str(error)) from None
         asked = RunInput(
@@ -158,7 +158,7 @@ def _answer(text: str, *, failed: bool = False) -> types.CallToolResult:
 
 def server(environ: Mapping[str, str]) -> Server[Any]:
     """The server, for any transport. Raises ConfigError."""
-    served = Served(environ)
+    served = ServedTools(environ)
     return Server(
         "nanobot",
         version=__version__,

@@ -14,14 +14,14 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import follow, is_secret
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.plugins import CHANNELS, Plugins
-from nanobot.ports import Field, Setup
+from nanobot.ports import Setup, SetupField
 
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
 _DOMAIN = re.compile(r"@(\w+)")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
-class Kind(msgspec.Struct, frozen=True):
+class ChannelType(msgspec.Struct, frozen=True):
     """A type of channel that is installed. `broken`: why it cannot be used."""
 
     name: str
@@ -29,18 +29,18 @@ class Kind(msgspec.Struct, frozen=True):
     broken: str = ""
 
 
-def kinds() -> list[Kind]:
+def kinds() -> list[ChannelType]:
     """The types of channels that are installed, nanobot's own first."""
     plugins, found = Plugins(), []
     for name in plugins.names(CHANNELS):
         try:
-            found.append(Kind(name, setup_of(name, plugins)))
+            found.append(ChannelType(name, setup_of(name, plugins)))
         except PluginBroken as error:
-            found.append(Kind(name, Setup(title=name, steps=""), str(error)))
+            found.append(ChannelType(name, Setup(title=name, steps=""), str(error)))
     return found
 
 
-class Wanted:
+class NewChannel:
     """A channel to be: what its table is to hold (`keys`, as written), and the secrets that go into
     files of their own, by their names in the home."""
 
@@ -59,7 +59,7 @@ class Wanted:
         if not self.known.enabled:
             self.keys["enabled"] = True
 
-    def field(self, key: str) -> Field | None:
+    def field(self, key: str) -> SetupField | None:
         """What is known of a key in advance."""
         return next((one for one in self.setup.fields if one.key == key), None)
 
@@ -87,7 +87,7 @@ class Wanted:
         """Whether the key is set, here or in the configuration before."""
         return key in self.keys or key in self.known.settings
 
-    def usual(self, field: Field) -> str:
+    def usual(self, field: SetupField) -> str:
         """What just Enter takes: what was said or configured before, else the usual."""
         before = self.keys.get(field.key, self.known.settings.get(field.key))
         if before is not None:
@@ -134,7 +134,7 @@ class Wanted:
             self.put(field.key, value)
 
 
-def wanted_channel(channel: str, name: str, given: tuple[str, ...], config: Config) -> Wanted:
+def wanted_channel(channel: str, name: str, given: tuple[str, ...], config: Config) -> NewChannel:
     """The channel of a command line: `channel` is a type or a table that is there, `name` the table
     ("": that of the type), `given` are KEY=VALUE. Raises UsageError."""
     table = name or channel
@@ -146,7 +146,7 @@ def wanted_channel(channel: str, name: str, given: tuple[str, ...], config: Conf
         raise UsageError(f"there is no channel type {kind[:60]!r}; installed are {there}")
     if installed[kind].broken:
         raise UsageError(installed[kind].broken)
-    made = Wanted(table, kind, installed[kind].setup, config)
+    made = NewChannel(table, kind, installed[kind].setup, config)
     for one in given:
         key, equals, value = one.partition("=")
         if not (equals and re.fullmatch(r"[A-Za-z0-9_-]+", key.strip()) and value.strip()):
@@ -155,6 +155,6 @@ def wanted_channel(channel: str, name: str, given: tuple[str, ...], config: Conf
     return made
 
 
-def variable_of(field: Field, environ: Mapping[str, str]) -> str:
+def variable_of(field: SetupField, environ: Mapping[str, str]) -> str:
     """The variable of the environment that holds a field already; "": none."""
     return next((one for one in field.variables if environ.get(one, "").strip()), "")

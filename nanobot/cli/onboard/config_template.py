@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nanobot.cli.config_file import as_toml, edited, tree
 
 if TYPE_CHECKING:
-    from nanobot.cli.onboard.channels import Wanted
+    from nanobot.cli.onboard.channels import NewChannel
 
 _WHOLE = """\
 # The configuration of nanobot. `nanobot config get` shows every key with what holds now; what each
@@ -50,7 +50,7 @@ members = []
 """
 
 
-def written(text: str, keys: Mapping[str, Any], channel: Wanted | None = None) -> str:
+def written(text: str, keys: Mapping[str, Any], channel: NewChannel | None = None) -> str:
     """The text of config.toml ("": there is none yet) with these keys set and that channel in it;
     all else stays. Raises ConfigError when that cannot be."""
     text = text or _WHOLE
@@ -72,7 +72,7 @@ def written(text: str, keys: Mapping[str, Any], channel: Wanted | None = None) -
     return commented if _tables(commented) == wanted else whole
 
 
-def _block(path: str, channel: Wanted) -> str:
+def _block(path: str, channel: NewChannel) -> str:
     """The table of a channel, with what its keys are."""
     setup = channel.setup
     more = f"; {setup.docs} says what else there is" if setup.docs else ""

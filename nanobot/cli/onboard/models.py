@@ -17,7 +17,7 @@ from nanobot.providers.model_choice import EMBEDDED, KNOWN_PROVIDERS, http_probe
 _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
 
-class Answering(msgspec.Struct, frozen=True, kw_only=True):
+class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
     """A model that could answer, and what has to be configured for it."""
 
     label: str
@@ -27,7 +27,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
     providers: dict[str, ProviderSettings] = {}
 
     @classmethod
-    def of(cls, name: str, model: str, *, key: str = "", base: str = "") -> Answering:
+    def of(cls, name: str, model: str, *, key: str = "", base: str = "") -> AvailableModel:
         """A model of a provider, with a key that goes into a file of its own."""
         label = f"{name}/{model}"
         keys: dict[str, str | list[str]] = {"agent.model": label}
@@ -47,13 +47,13 @@ def wanted(
     variable: str,
     providers: Mapping[str, ProviderSettings],
     environ: Mapping[str, str],
-) -> Answering:
+) -> AvailableModel:
     """The model of that label, its key in a variable ("": where it is anyway). Raises UsageError
     when there is no such variable."""
     keys: dict[str, str | list[str]] = {"agent.model": label}
     name, slash, _ = label.partition("/")
     if not variable:
-        return Answering(label=label, why="as you said", keys=keys)
+        return AvailableModel(label=label, why="as you said", keys=keys)
     key = environ.get(variable, "")
     if not key:
         raise UsageError(f"the variable {variable} is not set")
@@ -62,10 +62,12 @@ def wanted(
     keys[f"providers.{name}.api_key"] = f"${{{variable}}}"
     known = providers.get(name, ProviderSettings())
     settings = msgspec.structs.replace(known, api_key=key)
-    return Answering(label=label, why=f"{variable} is set", keys=keys, providers={name: settings})
+    return AvailableModel(
+        label=label, why=f"{variable} is set", keys=keys, providers={name: settings}
+    )
 
 
-async def find(environ: Mapping[str, str], home: Path) -> list[Answering]:
+async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
     """What could answer here, best first."""
     found = []
     for name, known in KNOWN_PROVIDERS.items():
@@ -73,24 +75,24 @@ async def find(environ: Mapping[str, str], home: Path) -> list[Answering]:
         if variable and known.default_model:
             label = f"{name}/{known.default_model}"
             why = f"{variable} is set"
-            found.append(Answering(label=label, why=why, keys={"agent.model": label}))
+            found.append(AvailableModel(label=label, why=why, keys={"agent.model": label}))
     found += await _local()
     try:
         require(home)
     except ModelMissing:
         return found
     keys: dict[str, str | list[str]] = {"agent.model": EMBEDDED}
-    return [*found, Answering(label=EMBEDDED, why="included, small, it only chats", keys=keys)]
+    return [*found, AvailableModel(label=EMBEDDED, why="included, small, it only chats", keys=keys)]
 
 
-async def _local() -> list[Answering]:
+async def _local() -> list[AvailableModel]:
     servers = {n: one.api_base for n, one in KNOWN_PROVIDERS.items() if is_loopback(one.api_base)}
     async with asyncio.TaskGroup() as tasks:
         asked = {
             name: tasks.create_task(http_probe(f"{base}/models")) for name, base in servers.items()
         }
     return [
-        Answering(
+        AvailableModel(
             label=f"{name}/{model}",
             why="found running here",
             keys={"agent.model": f"{name}/{model}"},

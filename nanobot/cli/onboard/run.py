@@ -14,18 +14,18 @@ import msgspec
 
 from nanobot.cli import config_file as configfile
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.onboard.channels import Wanted, wanted_channel
+from nanobot.cli.onboard.channels import NewChannel, wanted_channel
 from nanobot.cli.onboard.config_template import written
-from nanobot.cli.onboard.models import Answering, find, wanted
+from nanobot.cli.onboard.models import AvailableModel, find, wanted
 from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
+from nanobot.cli.probes import try_channel, try_model
 from nanobot.cli.questions import ask, ask_secret, choose, say
-from nanobot.cli.trials import try_channel, try_model
 from nanobot.config.loader import Config, load, survey
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
 from nanobot.workspace import folder as workspace
 
 
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+class OnboardOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What was given on the command line."""
 
     yes: bool = False
@@ -38,16 +38,16 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
 
 
-class Plan:
+class OnboardPlan:
     """What is to be written: keys of the configuration, and secrets by their file in the home."""
 
     def __init__(self) -> None:
         self.keys: dict[str, str | list[str]] = {}
         self.secrets: dict[str, str] = {}
-        self.channel: Wanted | None = None
+        self.channel: NewChannel | None = None
 
 
-def run(environ: Mapping[str, str], wishes: Wishes) -> int:
+def run(environ: Mapping[str, str], wishes: OnboardOptions) -> int:
     """Hold the conversation; returns the exit code. Raises NanobotError, and then wrote nothing."""
     to_stderr(environ, "ERROR")
     if not wishes.yes and not sys.stdin.isatty():
@@ -57,7 +57,7 @@ def run(environ: Mapping[str, str], wishes: Wishes) -> int:
         raise ConfigError("\n".join(problems))
     for one in problems:
         say(f"To be mended: {one}")
-    plan = Plan()
+    plan = OnboardPlan()
     if wishes.yes:
         asyncio.run(_unasked(environ, config, wishes, plan))
     else:
@@ -65,7 +65,7 @@ def run(environ: Mapping[str, str], wishes: Wishes) -> int:
     return _write(environ, config, plan)
 
 
-def _write(environ: Mapping[str, str], config: Config, plan: Plan) -> int:
+def _write(environ: Mapping[str, str], config: Config, plan: OnboardPlan) -> int:
     if not plan.keys and plan.channel is None:
         say("Nothing was changed.")
         return 0
@@ -94,7 +94,9 @@ def _write(environ: Mapping[str, str], config: Config, plan: Plan) -> int:
 # Without questions
 
 
-async def _unasked(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
+async def _unasked(
+    environ: Mapping[str, str], config: Config, wishes: OnboardOptions, plan: OnboardPlan
+) -> None:
     fresh = not config.file.exists()
     if fresh or wishes.model or wishes.api_key_env:
         label = wishes.model or config.agent.model
@@ -113,7 +115,7 @@ async def _unasked(environ: Mapping[str, str], config: Config, wishes: Wishes, p
     plan.channel = channel
 
 
-def _given(environ: Mapping[str, str], config: Config, wishes: Wishes) -> Wanted | None:
+def _given(environ: Mapping[str, str], config: Config, wishes: OnboardOptions) -> NewChannel | None:
     """The channel that the command line names, as far as it goes."""
     channel, settings, variable = wishes.channel, wishes.settings, wishes.telegram_token_env
     if variable:
@@ -139,7 +141,7 @@ def _given(environ: Mapping[str, str], config: Config, wishes: Wishes) -> Wanted
     return made
 
 
-async def _tried(environ: Mapping[str, str], config: Config, answering: Answering) -> None:
+async def _tried(environ: Mapping[str, str], config: Config, answering: AvailableModel) -> None:
     providers = {**config.providers, **answering.providers}
     say(f"Asking {answering.label} something ...")
     tried = await try_model(answering.label, providers, environ, config.home)
@@ -149,7 +151,9 @@ async def _tried(environ: Mapping[str, str], config: Config, answering: Answerin
 # The conversation
 
 
-def _conversation(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
+def _conversation(
+    environ: Mapping[str, str], config: Config, wishes: OnboardOptions, plan: OnboardPlan
+) -> None:
     say("nanobot: let us set it up. Ctrl-C leaves, and nothing is written before the end.\n")
     model, chat = True, True
     if config.file.exists():
@@ -165,7 +169,9 @@ def _conversation(environ: Mapping[str, str], config: Config, wishes: Wishes, pl
         _choose_channel(environ, config, wishes, plan)
 
 
-def _choose_model(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
+def _choose_model(
+    environ: Mapping[str, str], config: Config, wishes: OnboardOptions, plan: OnboardPlan
+) -> None:
     if wishes.model:
         found = [wanted(wishes.model, wishes.api_key_env, config.providers, environ)]
     else:
@@ -186,7 +192,7 @@ def _choose_model(environ: Mapping[str, str], config: Config, wishes: Wishes, pl
         return
 
 
-def _described() -> Answering:
+def _described() -> AvailableModel:
     say("Write it as PROVIDER/MODEL, as in openrouter/anthropic/claude-sonnet-4.5.")
     label = ask("Model")
     name, _, model = label.partition("/")
@@ -194,10 +200,12 @@ def _described() -> Answering:
         raise ConfigError(f"{label!r} is not PROVIDER/MODEL.")
     base = ask(f"Its address, if {name} is not well known (https://.../v1)")
     key = ask_secret(f"Key for {name}; just Enter: none needed")
-    return Answering.of(name, model, key=key, base=base)
+    return AvailableModel.of(name, model, key=key, base=base)
 
 
-def _choose_channel(environ: Mapping[str, str], config: Config, wishes: Wishes, plan: Plan) -> None:
+def _choose_channel(
+    environ: Mapping[str, str], config: Config, wishes: OnboardOptions, plan: OnboardPlan
+) -> None:
     wanted = _given(environ, config, wishes) or chosen(config, environ)
     if wanted is not None and introduce(wanted, config, environ):
         plan.channel = wanted

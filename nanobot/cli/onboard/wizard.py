@@ -6,13 +6,13 @@ import asyncio
 import re
 from collections.abc import Mapping
 
-from nanobot.cli.onboard.channels import Kind, Wanted, kinds, variable_of
+from nanobot.cli.onboard.channels import ChannelType, NewChannel, kinds, variable_of
+from nanobot.cli.probes import first_sender, try_channel
 from nanobot.cli.questions import agree, ask, ask_secret, choose, say
-from nanobot.cli.trials import first_sender, try_channel
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import is_secret, parse
 from nanobot.errors import NanobotError, UsageError
-from nanobot.ports import Checked, Field
+from nanobot.ports import Checked, SetupField
 
 _WAIT_SECONDS = 120.0
 NOBODY_YET = (
@@ -21,7 +21,7 @@ NOBODY_YET = (
 )
 
 
-def chosen(config: Config, environ: Mapping[str, str]) -> Wanted | None:
+def chosen(config: Config, environ: Mapping[str, str]) -> NewChannel | None:
     """Which channel to connect; None: none now."""
     say("\nA chat on your phone, or wherever else you talk:")
     found = [one for one in kinds() if not one.broken]
@@ -31,24 +31,24 @@ def chosen(config: Config, environ: Mapping[str, str]) -> Wanted | None:
         return None
     kind = found[number]
     name = _table(kind, config)
-    return Wanted(name, kind.name, kind.setup, config)
+    return NewChannel(name, kind.name, kind.setup, config)
 
 
-def _option(kind: Kind, environ: Mapping[str, str]) -> str:
+def _option(kind: ChannelType, environ: Mapping[str, str]) -> str:
     variable = _variable(kind, environ)
     return f"{kind.setup.title} (${variable} is set)" if variable else kind.setup.title
 
 
-def _variable(kind: Kind, environ: Mapping[str, str]) -> str:
+def _variable(kind: ChannelType, environ: Mapping[str, str]) -> str:
     return next((v for one in kind.setup.fields if (v := variable_of(one, environ))), "")
 
 
-def _first(found: list[Kind], environ: Mapping[str, str]) -> int:
+def _first(found: list[ChannelType], environ: Mapping[str, str]) -> int:
     at = (number for number, one in enumerate(found) if _variable(one, environ))
     return next(at, len(found))
 
 
-def _table(kind: Kind, config: Config) -> str:
+def _table(kind: ChannelType, config: Config) -> str:
     """The name of the table: a known one that changes, or a new one."""
     written = parse(config.file).get("channels", {})
     same = [one for one in written if one in config.channels and _is(config, one, kind.name)]
@@ -75,7 +75,7 @@ def _new_name(kind: str, taken: Mapping[str, object]) -> str:
             say("Letters, digits, - and _ please.")
 
 
-def introduce(wanted: Wanted, config: Config, environ: Mapping[str, str]) -> bool:
+def introduce(wanted: NewChannel, config: Config, environ: Mapping[str, str]) -> bool:
     """Ask for what the channel needs until it works; False: not now. Raises EOFError."""
     setup = wanted.setup
     say(f"\n{setup.title}. {setup.steps}")
@@ -110,7 +110,7 @@ def _content(checked: Checked | None) -> bool:
     return agree("Keep it so?", default=False)
 
 
-def _asked(wanted: Wanted, environ: Mapping[str, str], *, again: bool) -> bool:
+def _asked(wanted: NewChannel, environ: Mapping[str, str], *, again: bool) -> bool:
     """Ask for every field; False if the first one is left empty."""
     if not wanted.setup.fields:
         return _asked_freely(wanted)
@@ -124,7 +124,7 @@ def _asked(wanted: Wanted, environ: Mapping[str, str], *, again: bool) -> bool:
 
 
 def _asked_one(
-    wanted: Wanted, field: Field, environ: Mapping[str, str], *, first: bool, again: bool
+    wanted: NewChannel, field: SetupField, environ: Mapping[str, str], *, first: bool, again: bool
 ) -> bool:
     variable = "" if again else variable_of(field, environ)
     if variable and agree(f"${variable} is set: is that it ({field.asks})?"):
@@ -151,7 +151,7 @@ def _asked_one(
         say("It cannot work without.")
 
 
-def _asked_freely(wanted: Wanted) -> bool:
+def _asked_freely(wanted: NewChannel) -> bool:
     while True:
         key = ask("A key of its table; just Enter: no more")
         if not key:
@@ -164,7 +164,9 @@ def _asked_freely(wanted: Wanted) -> bool:
             wanted.put(key, value)
 
 
-def _introduce_owner(wanted: Wanted, settings: ChannelSettings, checked: Checked | None) -> None:
+def _introduce_owner(
+    wanted: NewChannel, settings: ChannelSettings, checked: Checked | None
+) -> None:
     setup = wanted.setup
     if wanted.keys.get("owners"):
         return
@@ -181,7 +183,7 @@ def _introduce_owner(wanted: Wanted, settings: ChannelSettings, checked: Checked
         say(NOBODY_YET)
 
 
-def _owner(wanted: Wanted, settings: ChannelSettings, bot: str) -> str:
+def _owner(wanted: NewChannel, settings: ChannelSettings, bot: str) -> str:
     setup, strangers = wanted.setup, set(settings.owners)
     skip = "nobody else" if settings.owners else "not now"
     if setup.knock:

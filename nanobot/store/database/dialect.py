@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -35,7 +35,7 @@ def insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
 def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[Any]) -> sa.Executable:
     once = insert(dialect, table).on_conflict_do_nothing()
     made = once.returning(*told) if told else once
-    hot(made)
+    prepared(made)
     return made
 
 
@@ -55,7 +55,7 @@ def _insert_or_turn(dialect: str, table: sa.Table, only: sa.TextClause) -> sa.Ex
         set_={name: once.excluded[name] for name in ("body", "state", "created_at", "settled_at")},
         where=only,
     )
-    hot(made)
+    prepared(made)
     return made
 
 

@@ -21,7 +21,7 @@ _VERSION = sa.Table(
 )
 
 
-class History(msgspec.Struct, frozen=True):
+class Revisions(msgspec.Struct, frozen=True):
     """The revisions a program knows, oldest first, and the folder of Alembic's scripts."""
 
     revisions: tuple[str, ...]
@@ -33,10 +33,10 @@ class History(msgspec.Struct, frozen=True):
         return self.revisions[-1]
 
 
-OURS = History(("0001",), Path(__file__).parent / "migrations")
+OURS = Revisions(("0001",), Path(__file__).parent / "migrations")
 
 
-def current(connection: sa.Connection, history: History = OURS) -> str | None:
+def current(connection: sa.Connection, history: Revisions = OURS) -> str | None:
     """The revision of the database; None for an empty one. Raises StoreTooNew for a newer one."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
@@ -76,7 +76,7 @@ def _partial_there_too() -> None:
             index.dialect_options["postgresql"]["where"] = where
 
 
-def upgrade(connection: sa.Connection, history: History = OURS) -> None:
+def upgrade(connection: sa.Connection, history: Revisions = OURS) -> None:
     """Run the revisions that are missing."""
     from alembic import command  # noqa: PLC0415 - 0.3 s and 15 MB, needed after an update only
     from alembic.config import Config  # noqa: PLC0415
@@ -96,7 +96,7 @@ def _note_reader(connection: sa.Connection) -> None:
     )
 
 
-def prepare(connection: sa.Connection, history: History = OURS) -> bool:
+def prepare(connection: sa.Connection, history: Revisions = OURS) -> bool:
     """Create the tables if there are none. True: revisions are missing, `upgrade` is due."""
     alone(connection, _TABLES)
     found = current(connection, history)

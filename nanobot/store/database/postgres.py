@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.store.database.crash import Crasher
+from nanobot.store.database.errors import as_store_error, code_of
+from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.sqlite import Work
-from nanobot.store.database.trouble import as_store_error, code_of
 
 T = TypeVar("T")
 
@@ -37,13 +37,13 @@ class PostgresDatabase:
     dialect = "postgresql"
 
     def __init__(
-        self, url: str, crasher: Crasher | None = None, *, workers: int = 8, tries: int = 5
+        self, url: str, crasher: Failpoints | None = None, *, workers: int = 8, tries: int = 5
     ) -> None:
         address = sa.make_url(url).set(drivername="postgresql+psycopg")
         self._engine = sa.create_engine(address, pool_size=workers, pool_pre_ping=True)
         sa.event.listen(self._engine, "connect", _leave_out_zero_bytes)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="store")
-        self._crasher = crasher or Crasher()
+        self._crasher = crasher or Failpoints()
         self._tries = tries
 
     async def transact(self, work: Work[T], verb: str = "") -> T:

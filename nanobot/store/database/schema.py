@@ -15,7 +15,7 @@ metadata = sa.MetaData()
 
 # Partial indexes: SQLite uses one only for a query with the very same literal condition.
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
-CALL_OPEN = sa.text("spending.state = 'open'")
+CALL_OPEN = sa.text("model_call_costs.state = 'open'")
 RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
 RUN_CHILD = sa.text("runs.parent_session IS NOT NULL")
 OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
@@ -58,9 +58,9 @@ sessions = sa.Table(
     sa.Column("head_hash", sa.LargeBinary, nullable=False),
     sa.Column("window_from", _Id, nullable=False, server_default="1"),
     sa.Column("prompt", sa.Text),
-    sa.Column("flavour", sa.Text),
+    sa.Column("prompt_variant", sa.Text),
     # What was said up to here is in memory, as far as it is worth that.
-    sa.Column("remembered", _Id, nullable=False, server_default="0"),
+    sa.Column("remembered_seq", _Id, nullable=False, server_default="0"),
     # The lane's lease: `token` grows with every claim and fences every write.
     sa.Column("token", _Id, nullable=False, server_default="0"),
     sa.Column("owner", sa.Text),
@@ -82,8 +82,8 @@ entries = sa.Table(
     sqlite_with_rowid=False,
 )
 
-snapshots = sa.Table(
-    "snapshots",
+prompts = sa.Table(
+    "prompts",
     metadata,
     sa.Column("digest", sa.Text, primary_key=True),
     sa.Column("body", sa.LargeBinary, nullable=False),
@@ -106,7 +106,7 @@ inbound = sa.Table(
     # Held back until then: parts of a group wait for each other, bursts are collected.
     sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
     # Its files are being fetched: nobody takes it before they are here, or known not to come.
-    sa.Column("fetching", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("awaiting_files", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
 )
@@ -174,7 +174,7 @@ outbound = sa.Table(
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
     sa.Column("maybe_duplicate", sa.Boolean, nullable=False, server_default=sa.false()),
-    sa.Column("repeats", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("duplicate_sends", sa.Integer, nullable=False, server_default="0"),
     sa.Column("error", sa.Text),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("settled_at", sa.Double),
@@ -182,8 +182,8 @@ outbound = sa.Table(
 _partial("outbound_open", OUTBOUND_OPEN, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
 _partial("outbound_held", OUTBOUND_HELD, outbound.c.id)
 
-parts = sa.Table(
-    "parts",
+outbound_parts = sa.Table(
+    "outbound_parts",
     metadata,
     sa.Column("outbound_id", _Id, primary_key=True, autoincrement=False),
     sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
@@ -197,8 +197,8 @@ parts = sa.Table(
 )
 
 # Commands that run beside the conversation; those of a process that is gone are lost.
-background = sa.Table(
-    "background",
+background_commands = sa.Table(
+    "background_commands",
     metadata,
     sa.Column("id", _Id, primary_key=True, autoincrement=True),
     sa.Column("session_key", sa.Text, nullable=False),
@@ -243,8 +243,8 @@ approvals = sa.Table(
 )
 
 # Calls that were approved for good in one conversation.
-rules = sa.Table(
-    "rules",
+approval_rules = sa.Table(
+    "approval_rules",
     metadata,
     sa.Column("id", _Id, primary_key=True, autoincrement=True),
     sa.Column("session_key", sa.Text, nullable=False),
@@ -288,8 +288,8 @@ _also("sqlite", "DROP TABLE IF EXISTS memories_fts", "before_drop")
 _also("postgresql", MEMORIES_TSV)
 
 # What was said unasked, to whom and when, as far as limits look back.
-unasked = sa.Table(
-    "unasked",
+notifications = sa.Table(
+    "notifications",
     metadata,
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("channel", sa.Text, nullable=False),
@@ -301,8 +301,8 @@ unasked = sa.Table(
 
 # Every model call: reserved before it is made (`open`), settled with the entry that ends it.
 # `root` is the run that nobody asked of another; prices are dollars a token, as they were then.
-spending = sa.Table(
-    "spending",
+model_call_costs = sa.Table(
+    "model_call_costs",
     metadata,
     sa.Column("id", _Id, primary_key=True, autoincrement=True),
     sa.Column("run_id", sa.Text, nullable=False),
@@ -324,11 +324,11 @@ spending = sa.Table(
     sa.Column("price_out", sa.Double),
     sa.Column("price_cached", sa.Double),
 )
-_partial("calls_open", CALL_OPEN, spending.c.session_key)
+_partial("calls_open", CALL_OPEN, model_call_costs.c.session_key)
 
 # What was settled, by day and level; an empty name is everybody's.
-spent = sa.Table(
-    "spent",
+usage_totals = sa.Table(
+    "usage_totals",
     metadata,
     sa.Column("day", sa.Text, primary_key=True),
     sa.Column("level", sa.Text, primary_key=True),
@@ -342,8 +342,8 @@ spent = sa.Table(
 )
 
 # Which soft limits a chat was warned of.
-warned = sa.Table(
-    "warned",
+budget_warnings = sa.Table(
+    "budget_warnings",
     metadata,
     sa.Column("day", sa.Text, primary_key=True),
     sa.Column("chat", sa.Text, primary_key=True),
@@ -389,8 +389,8 @@ occurrences = sa.Table(
 _partial("occurrences_open", OCCURRENCE_OPEN, occurrences.c.job_id)
 
 # What triggers have to know after a restart: one text each, theirs to read.
-kept = sa.Table(
-    "kept",
+trigger_state = sa.Table(
+    "trigger_state",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("body", sa.LargeBinary, nullable=False),

@@ -19,9 +19,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.errors import StoreUnwritable
-from nanobot.store.database.crash import Crasher
-from nanobot.store.database.hot import HotConnection
-from nanobot.store.database.trouble import as_store_error
+from nanobot.store.database.errors import as_store_error
+from nanobot.store.database.failpoints import Failpoints
+from nanobot.store.database.prepared import PreparingConnection
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]
@@ -84,7 +84,7 @@ class SqliteDatabase:
 
     dialect = "sqlite"
 
-    def __init__(self, path: Path | None, crasher: Crasher | None = None) -> None:
+    def __init__(self, path: Path | None, crasher: Failpoints | None = None) -> None:
         url = "sqlite://" if path is None else f"sqlite:///{path}"
         self._engine = sa.create_engine(
             url,
@@ -92,7 +92,7 @@ class SqliteDatabase:
             poolclass=sa.pool.StaticPool,
             connect_args={"check_same_thread": False},
         )
-        self._crasher = crasher or Crasher()
+        self._crasher = crasher or Failpoints()
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
         self._connection = self._open()
         self._driver = self._raw()
@@ -100,9 +100,9 @@ class SqliteDatabase:
         self._thread = threading.Thread(target=self._serve, name="store", daemon=True)
         self._thread.start()
 
-    def _open(self) -> HotConnection:
+    def _open(self) -> PreparingConnection:
         try:
-            connection = HotConnection(self._engine)
+            connection = PreparingConnection(self._engine)
             for pragma in (
                 "page_size=1024",
                 "journal_mode=WAL",

@@ -12,9 +12,9 @@ from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert_ignore
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import inbox, lanes, log, outbox, runs
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 _c = schema.channels
 _i = schema.inbound
@@ -31,7 +31,7 @@ _WAITING = sa.select(sa.func.count()).where(
 )
 _CURSOR = sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n"))
 _MOVE_CURSOR = sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
-hot(_SEEN, _WAITING, _CURSOR, _MOVE_CURSOR)
+prepared(_SEEN, _WAITING, _CURSOR, _MOVE_CURSOR)
 
 
 def cursor(connection: sa.Connection, channel: str) -> str | None:
@@ -57,7 +57,7 @@ class Batch(msgspec.Struct, frozen=True):
     busy: Busy
 
 
-def admit(connection: sa.Connection, writer: Writer, batch: Batch) -> list[Admitted]:
+def admit(connection: sa.Connection, writer: StoreContext, batch: Batch) -> list[Admitted]:
     """See Journal.admit."""
     if len(batch.admissions) > 1:
         # Two batches with the same messages in another order would wait for each other.
@@ -68,7 +68,9 @@ def admit(connection: sa.Connection, writer: Writer, batch: Batch) -> list[Admit
     return done
 
 
-def _admit_one(connection: sa.Connection, writer: Writer, one: Admission, batch: Batch) -> Admitted:
+def _admit_one(
+    connection: sa.Connection, writer: StoreContext, one: Admission, batch: Batch
+) -> Admitted:
     message = one.message
     address = message.address
     key = {"c": address.channel, "chat": address.chat_id, "d": message.dedupe_key}
@@ -118,7 +120,7 @@ def _edit(connection: sa.Connection, one: Admission, original: dict[str, str]) -
         known = {file.ref: file for file in old.attachments if file.ref}
         files = [known.get(file.ref, file) for file in message.attachments]
         new = msgspec.structs.replace(old, text=message.text)
-        inbox.replace(connection, found.id, new, files, fetching=one.fetching)
+        inbox.replace(connection, found.id, new, files, awaiting_files=one.awaiting_files)
     return bool(found.state == "taken")
 
 
@@ -132,7 +134,7 @@ def _hold(connection: sa.Connection, one: Admission, busy: Busy) -> float:
 
 
 def _ended(
-    connection: sa.Connection, writer: Writer, one: Admission, busy: Busy, *, waits: bool
+    connection: sa.Connection, writer: StoreContext, one: Admission, busy: Busy, *, waits: bool
 ) -> Run | None:
     """The run that this message ends: by an order to stop, or because it interrupts."""
     if one.stop is not None:
@@ -143,7 +145,7 @@ def _ended(
 
 
 def insert(
-    connection: sa.Connection, writer: Writer, one: Admission, *, waits: bool, held: float
+    connection: sa.Connection, writer: StoreContext, one: Admission, *, waits: bool, held: float
 ) -> int | None:
     """A message's row; its id, or None if the message was here already."""
     message = one.message
@@ -159,7 +161,7 @@ def insert(
         "state": "pending" if waits else "settled",
         "at": now,
         "not_before": now + held if held else 0.0,
-        "fetching": waits and one.fetching,
+        "awaiting_files": waits and one.awaiting_files,
         "body": msgspec.json.encode(message),
     }
     identity: int | None = connection.scalar(insert_ignore(connection, _i, _i.c.id), values)

@@ -12,10 +12,10 @@ from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import (
     OPEN,
-    Answer,
+    AnswerOutcome,
     Approval,
-    Decided,
-    Parked,
+    ApprovalAnswer,
+    ParkResult,
     State,
     message,
     result,
@@ -34,26 +34,26 @@ from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import admission, inbox, lanes, log, outbox, previews, runs
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 _a = schema.approvals
 _i = schema.inbound
-_u = schema.rules
+_u = schema.approval_rules
 _MOST_ASKED, _LOOKED_AT = 3, 500
 
 
 def park(
-    connection: sa.Connection, writer: Writer, lane: Lane, run: Run, asked: Approval
-) -> Parked:
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, asked: Approval
+) -> ParkResult:
     """See Journal.park."""
     log.fence(connection, lane)
     rule = None if asked.question else _allowed_for_good(connection, asked)
     reached = _reached(connection, asked) if rule is None else ()
     if rule is not None:
         bodies = _entries(msgspec.structs.replace(asked, decided_by=f"rule {rule}"))
-        return Parked(entries=log.append(connection, writer, lane, run.id, bodies))
+        return ParkResult(entries=log.append(connection, writer, lane, run.id, bodies))
     if not reached:
-        return Parked()
+        return ParkResult()
     row = {
         "session_key": asked.session_key,
         "run_id": asked.run_id,
@@ -71,7 +71,7 @@ def park(
     outbox.owe(connection, writer, asked.session_key, run.id, asking)
     more = inbox.any_waiting(connection, asked.session_key)
     owes = {*reached, run.address} if aside else reached
-    return Parked(entries=entries, owes=tuple(owes), more=more)
+    return ParkResult(entries=entries, owes=tuple(owes), more=more)
 
 
 def _entries(asked: Approval) -> list[Body]:
@@ -131,7 +131,7 @@ def as_approval(row: Any) -> Approval:
 
 def _close(
     connection: sa.Connection,
-    writer: Writer,
+    writer: StoreContext,
     asked: Approval,
     state: State,
     by: str,
@@ -144,7 +144,7 @@ def _close(
     return done
 
 
-def waits(connection: sa.Connection, writer: Writer, run: Run) -> float:
+def waits(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
     """Seconds for which a parked run has to wait yet, unless somebody answers."""
     news = _news(connection, writer, run)
     if news is None:  # a row was removed behind our back; an order to stop ends the run
@@ -157,7 +157,7 @@ def waits(connection: sa.Connection, writer: Writer, run: Run) -> float:
 
 
 def _news(
-    connection: sa.Connection, writer: Writer, run: Run
+    connection: sa.Connection, writer: StoreContext, run: Run
 ) -> tuple[Approval, State, inbox.Pending | None] | None:
     """What a parked run waits for, the state that it is in by now, and the message that says so."""
     asked = _load(connection, _a.c.run_id == run.id, _a.c.state == "waiting")
@@ -176,7 +176,7 @@ def _news(
     return asked, "detached" if detached else "waiting", None
 
 
-def go_on(connection: sa.Connection, writer: Writer, lane: Lane, run: Run) -> None:
+def go_on(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run) -> None:
     """The parked run is in somebody's hands again: with what ended its waiting in its log."""
     news = _news(connection, writer, run)
     if news is None:
@@ -190,7 +190,7 @@ def go_on(connection: sa.Connection, writer: Writer, lane: Lane, run: Run) -> No
 
 
 def _resume(
-    connection: sa.Connection, writer: Writer, lane: Lane, run: Run, done: Approval
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, done: Approval
 ) -> None:
     bodies: list[Body] = [DecisionEntry(id=done.id, verdict=done.state, by=done.decided_by)]
     if done.state != "approved":
@@ -207,8 +207,8 @@ def _resume(
 
 
 def answer(
-    connection: sa.Connection, writer: Writer, identity: int, given: Answer
-) -> Decided | None:
+    connection: sa.Connection, writer: StoreContext, identity: int, given: ApprovalAnswer
+) -> AnswerOutcome | None:
     """See Journal.answer."""
     key = connection.scalar(sa.select(_a.c.session_key).where(_a.c.id == identity))
     if key is None:
@@ -216,12 +216,12 @@ def answer(
     lane = log.lane_of(connection, key)
     asked = _load(connection, _a.c.id == identity)
     if asked is None or asked.state not in OPEN:
-        return None if asked is None else Decided(asked, fresh=False)
+        return None if asked is None else AnswerOutcome(asked, fresh=False)
     live, now = runs.live(connection, key), writer.clock.now()
     if asked.expires_at <= now:  # a parked run finds that out itself
         if asked.state == "detached":
             asked = _close(connection, writer, asked, "expired", "")
-        return Decided(msgspec.structs.replace(asked, state="expired"), fresh=False)
+        return AnswerOutcome(msgspec.structs.replace(asked, state="expired"), fresh=False)
     done = _close(connection, writer, asked, given.state, given.by, given.text)
     if given.always:
         _allow_for_good(connection, done, now)
@@ -232,7 +232,7 @@ def answer(
         log.append(connection, writer, lane, done.run_id, [note])
     else:
         admission.insert(connection, writer, _follow_up(done, now), waits=True, held=0.0)
-    return Decided(done, fresh=True)
+    return AnswerOutcome(done, fresh=True)
 
 
 def _allow_for_good(connection: sa.Connection, done: Approval, now: float) -> None:

@@ -12,18 +12,18 @@ from nanobot.session.entries import Body, Entry
 from nanobot.session.runs import Claim, Lane, Ready, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import approvals, inbox, lanes, log, runs
-from nanobot.store.unit import Writer, store_now
+from nanobot.store.unit import StoreContext, store_now
 
 _r = schema.runs
 _i = schema.inbound
 
 _RUN_INSERT = sa.insert(_r)
-hot(_RUN_INSERT)
+prepared(_RUN_INSERT)
 
 
-def ready(connection: sa.Connection, writer: Writer) -> list[Ready]:
+def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
     """See Journal.ready."""
     now = store_now(connection, writer)
     found: dict[str, Ready] = {}
@@ -33,10 +33,12 @@ def ready(connection: sa.Connection, writer: Writer) -> list[Ready]:
         held_yet = held(connection, writer, key) if waits else 0.0
         found[key] = Ready(key, RunKind(kind), attempts, held_yet)
     waiting = sa.select(
-        _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.fetching, _i.c.at
+        _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.awaiting_files, _i.c.at
     ).where(schema.INBOUND_OPEN, _i.c.state == "pending")
-    for key, origin, until_then, fetching, at in connection.execute(waiting.order_by(_i.c.id)):
-        until = max(until_then, inbox.files_until(fetching, at))
+    for key, origin, until_then, awaiting_files, at in connection.execute(
+        waiting.order_by(_i.c.id)
+    ):
+        until = max(until_then, inbox.files_until(awaiting_files, at))
         kind = inbox.kind_for(Origin(origin))
         known = found.setdefault(key, Ready(key, kind, held=max(until - writer.clock.now(), 0.0)))
         if known.held and until_then:  # the last of a burst decides when it may be taken
@@ -45,13 +47,13 @@ def ready(connection: sa.Connection, writer: Writer) -> list[Ready]:
     return [one for key, one in found.items() if not _held(connection, writer, key, now)]
 
 
-def _held(connection: sa.Connection, writer: Writer, key: str, now: float) -> bool:
+def _held(connection: sa.Connection, writer: StoreContext, key: str, now: float) -> bool:
     row = lanes.look(connection, key)
     return row is not None and lanes.held_by_another(writer, row.owner, row.lease_until, now)
 
 
 def claim(
-    connection: sa.Connection, writer: Writer, key: str, run_id: str, zone: str
+    connection: sa.Connection, writer: StoreContext, key: str, run_id: str, zone: str
 ) -> Claim | None:
     """See Journal.claim."""
     session = lanes.lock(connection, key)
@@ -85,7 +87,7 @@ def claim(
         entries=log.read(connection, key, session.window_from),
         window_from=session.window_from,
         prompt=session.prompt,
-        flavour=session.flavour,
+        prompt_variant=session.prompt_variant,
         model=session.model,
     )
 
@@ -100,7 +102,7 @@ def _again(connection: sa.Connection, run: Run) -> Run:
     return run
 
 
-def _begins(connection: sa.Connection, writer: Writer, run: Run) -> float:
+def _begins(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
     if run.state is not RunState.QUEUED:
         return 0.0
     return 60.0 if writer.tasks is None else writer.tasks.waits(connection, run)
@@ -108,7 +110,7 @@ def _begins(connection: sa.Connection, writer: Writer, run: Run) -> float:
 
 def _begin(
     connection: sa.Connection,
-    writer: Writer,
+    writer: StoreContext,
     lane: Lane,
     run_id: str,
     taken: Sequence[inbox.Pending],
@@ -166,7 +168,7 @@ def _begin(
 
 
 def take_pending(
-    connection: sa.Connection, writer: Writer, lane: Lane, run: Run, zone: str
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, zone: str
 ) -> tuple[Entry, ...]:
     """See Journal.take_pending."""
     log.fence(connection, lane)
@@ -186,7 +188,7 @@ def take_pending(
     return log.append(connection, writer, lane, run.id, bodies)
 
 
-def held(connection: sa.Connection, writer: Writer, key: str) -> float:
+def held(connection: sa.Connection, writer: StoreContext, key: str) -> float:
     """See Journal.held."""
     live = runs.live(connection, key)
     if live is not None and live.state is RunState.AWAITING_HUMAN:

@@ -8,11 +8,11 @@ import sqlalchemy as sa
 from nanobot.messages import Address, InboundMessage
 from nanobot.session.entries import Entry
 from nanobot.session.inbox import Consumed
-from nanobot.session.runs import Ending, Lane, Outcome, Run, RunUsage
+from nanobot.session.runs import Ending, Lane, Run, RunOutcome, RunUsage
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import inbox, lanes, log, runs
-from nanobot.store.unit import Writer, store_now
+from nanobot.store.unit import StoreContext, store_now
 
 _i = schema.inbound
 _o = schema.outbound
@@ -21,7 +21,7 @@ _message = msgspec.json.Decoder(InboundMessage)
 
 
 def take_inbound(
-    connection: sa.Connection, writer: Writer, done: Consumed | None
+    connection: sa.Connection, writer: StoreContext, done: Consumed | None
 ) -> Consumed | None:
     """See Journal.take_inbound."""
     if done is not None:
@@ -48,7 +48,7 @@ def take_inbound(
     return None
 
 
-def _own(connection: sa.Connection, writer: Writer, key: str) -> Lane | None:
+def _own(connection: sa.Connection, writer: StoreContext, key: str) -> Lane | None:
     """Hold a lane outside of any run; None when somebody holds it or a run is alive there."""
     session, now = lanes.lock(connection, key), store_now(connection, writer)
     if lanes.held_by_another(writer, session.owner, session.lease_until, now):
@@ -66,12 +66,12 @@ def history(connection: sa.Connection, key: str) -> tuple[Entry, ...]:
     return () if session is None else tuple(log.read(connection, key, session.window_from))
 
 
-def outcome(connection: sa.Connection, address: Address, run_id: str) -> Outcome | None:
+def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutcome | None:
     """See Journal.outcome."""
     asked = connection.execute(_asked(address, run_id)).first()
     if asked is None:
         return None
-    known = Outcome(
+    known = RunOutcome(
         run_id=run_id,
         session_key=asked.session_key,
         message=_message.decode(asked.body),
@@ -93,7 +93,7 @@ def outcome(connection: sa.Connection, address: Address, run_id: str) -> Outcome
 
 
 def abort(
-    connection: sa.Connection, writer: Writer, address: Address, run_id: str, ending: Ending
+    connection: sa.Connection, writer: StoreContext, address: Address, run_id: str, ending: Ending
 ) -> Run | None:
     """See Journal.abort."""
     asked = connection.execute(_asked(address, run_id)).first()

@@ -12,8 +12,8 @@ from nanobot.session.entries import UserEntry, order
 from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
 from nanobot.session.states import RunKind
 from nanobot.store.database import schema
-from nanobot.store.database.hot import hot
-from nanobot.store.unit import Writer
+from nanobot.store.database.prepared import prepared
+from nanobot.store.unit import StoreContext
 
 _i = schema.inbound
 _decoder = msgspec.json.Decoder(InboundMessage)
@@ -23,7 +23,7 @@ MOST_HELD_SECONDS = 10.0
 """A burst is answered after this long at the latest."""
 
 _NEXT = (
-    sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.fetching, _i.c.at)
+    sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.awaiting_files, _i.c.at)
     .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
     .order_by(_i.c.id)
     .limit(sa.bindparam("n"))
@@ -45,7 +45,7 @@ _SETTLE = (
     )
     .values(state="settled")
 )
-hot(_NEXT, _ANY, _TAKE, _SETTLE)
+prepared(_NEXT, _ANY, _TAKE, _SETTLE)
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -77,9 +77,9 @@ def pending(connection: sa.Connection, key: str, limit: int = 100) -> list[Pendi
     ]
 
 
-def files_until(fetching: bool, at: float) -> float:  # noqa: FBT001 - a column
+def files_until(awaiting_files: bool, at: float) -> float:  # noqa: FBT001 - a column
     """How long a message waits for its files; 0 if it does not."""
-    return at + FETCHING_SECONDS if fetching else 0.0
+    return at + FETCHING_SECONDS if awaiting_files else 0.0
 
 
 def any_waiting(connection: sa.Connection, key: str) -> bool:
@@ -133,7 +133,7 @@ def held_until(turn: Sequence[Pending]) -> float:
     return min(longest, first + MOST_HELD_SECONDS)
 
 
-def hold(writer: Writer, turn: Sequence[Pending]) -> float:
+def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
     """Seconds for which a turn is held yet. A clock set back does not hold it any longer."""
     now = writer.clock.now()
     if turn and not here(turn, now):
@@ -198,7 +198,7 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
 def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
     """See Journal.unfetched."""
     query = sa.select(_i.c.id, _i.c.at, _i.c.body).where(
-        schema.INBOUND_OPEN, _i.c.state == "pending", _i.c.fetching, _i.c.channel == channel
+        schema.INBOUND_OPEN, _i.c.state == "pending", _i.c.awaiting_files, _i.c.channel == channel
     )
     rows = connection.execute(query.order_by(_i.c.id)).all()
     return [Unfetched(identity, at, _decoder.decode(body)) for identity, at, body in rows]
@@ -209,7 +209,7 @@ def fetched(
 ) -> tuple[str, RunKind] | None:
     """See Journal.fetched. An edit may have changed meanwhile which files there are."""
     columns = (_i.c.session_key, _i.c.origin, _i.c.state, _i.c.body)
-    query = sa.select(*columns).where(_i.c.id == identity, _i.c.fetching).with_for_update()
+    query = sa.select(*columns).where(_i.c.id == identity, _i.c.awaiting_files).with_for_update()
     row = connection.execute(query).first()
     if row is None:
         return None
@@ -227,11 +227,11 @@ def replace(
     message: InboundMessage,
     attachments: Sequence[Attachment],
     *,
-    fetching: bool = True,
+    awaiting_files: bool = True,
 ) -> bool:
     """Keep the message with these files; whether some of them are still to be fetched."""
-    left = fetching and any(one.coming for one in attachments)
+    left = awaiting_files and any(one.coming for one in attachments)
     body = msgspec.structs.replace(message, attachments=tuple(attachments))
     changed = sa.update(_i).where(_i.c.id == identity)
-    connection.execute(changed.values(body=msgspec.json.encode(body), fetching=left))
+    connection.execute(changed.values(body=msgspec.json.encode(body), awaiting_files=left))
     return left

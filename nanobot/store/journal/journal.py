@@ -11,13 +11,22 @@ import sqlalchemy as sa
 from nanobot.errors import StoreError
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot.session.approvals import Answer, Approval, Decided, Parked
-from nanobot.session.auxiliary import AsideCall, Reserved
+from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
+from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
 from nanobot.session.inbox import Admission, Admitted, Busy, Consumed, Unfetched
 from nanobot.session.journal import Effects
 from nanobot.session.outbox import OutboundRow
-from nanobot.session.runs import Claim, Ending, Lane, Outcome, Ready, Run, SessionRow, Snapshot
+from nanobot.session.runs import (
+    Claim,
+    Ending,
+    Lane,
+    PromptSnapshot,
+    Ready,
+    Run,
+    RunOutcome,
+    SessionRow,
+)
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
@@ -33,7 +42,7 @@ from nanobot.store.journal import (
     previews,
     runs,
 )
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 T = TypeVar("T")
 
@@ -43,7 +52,7 @@ VERBS = (
     "claim",
     "take_pending",
     "start_model",
-    "start_aside",
+    "start_auxiliary",
     "record_reply",
     "start_tool",
     "record_result",
@@ -66,7 +75,7 @@ VERBS = (
 class SqlJournal:
     """See journal.Journal: the same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: Writer) -> None:
+    def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
 
@@ -124,16 +133,16 @@ class SqlJournal:
         )
 
     async def start_model(
-        self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: Snapshot | None
+        self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: PromptSnapshot | None
     ) -> tuple[Entry, ...]:
         """A model call is about to be made."""
         return await self._do(
             "start_model", lambda c: runs.start_model(c, self._writer, lane, run, bodies, prompt)
         )
 
-    async def start_aside(self, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+    async def start_auxiliary(self, lane: Lane, run: Run, call: AuxiliaryCall) -> Reservation:
         """A model is about to be asked beside the run's own calls."""
-        return await self._do("start_aside", lambda c: self._writer.aside(c, lane, run, call))
+        return await self._do("start_auxiliary", lambda c: self._writer.aside(c, lane, run, call))
 
     async def record_reply(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
         """The model asked for tools."""
@@ -180,11 +189,11 @@ class SqlJournal:
 
         return await self._do(verb, work)
 
-    async def park(self, lane: Lane, run: Run, asked: Approval) -> Parked:
+    async def park(self, lane: Lane, run: Run, asked: Approval) -> ParkResult:
         """Ask a person, and wait as a row."""
         return await self._do("park", lambda c: approvals.park(c, self._writer, lane, run, asked))
 
-    async def answer(self, identity: int, given: Answer) -> Decided | None:
+    async def answer(self, identity: int, given: ApprovalAnswer) -> AnswerOutcome | None:
         """A person's answer."""
         return await self._do(
             "answer", lambda c: approvals.answer(c, self._writer, identity, given)
@@ -210,7 +219,7 @@ class SqlJournal:
         """Settle the last message of a consumer and take the next."""
         return await self._do("take_inbound", lambda c: direct.take_inbound(c, self._writer, done))
 
-    async def outcome(self, address: Address, run_id: str) -> Outcome | None:
+    async def outcome(self, address: Address, run_id: str) -> RunOutcome | None:
         """How far the run of a message has come."""
         return await self._do("", lambda c: direct.outcome(c, address, run_id))
 
@@ -228,13 +237,13 @@ class SqlJournal:
         """The window of a session's log."""
         return await self._do("", lambda c: direct.history(c, session_key))
 
-    async def snapshot(self, digest: str) -> Snapshot:
+    async def snapshot(self, digest: str) -> PromptSnapshot:
         """A stored prompt."""
-        query = sa.select(schema.snapshots.c.body).where(schema.snapshots.c.digest == digest)
+        query = sa.select(schema.prompts.c.body).where(schema.prompts.c.digest == digest)
         body = await self._do("", lambda c: c.scalar(query))
         if body is None:
             raise StoreError(f"the prompt {digest} is missing from the store")
-        return msgspec.json.decode(body, type=Snapshot)
+        return msgspec.json.decode(body, type=PromptSnapshot)
 
     async def session(self, session_key: str) -> SessionRow | None:
         """A session as people list it."""

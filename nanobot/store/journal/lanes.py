@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
-from nanobot.store.database.hot import hot
-from nanobot.store.unit import Writer, store_now
+from nanobot.store.database.prepared import prepared
+from nanobot.store.unit import StoreContext, store_now
 
 _s = schema.sessions
 
@@ -19,7 +19,7 @@ _SESSION = sa.select(
     _s.c.lease_until,
     _s.c.window_from,
     _s.c.prompt,
-    _s.c.flavour,
+    _s.c.prompt_variant,
     _s.c.model,
 ).where(_s.c.key == sa.bindparam("k"))
 _SESSION_LOCKED = _SESSION.with_for_update()
@@ -37,7 +37,7 @@ _FREE = (
 _RENEW = (
     sa.update(_s).where(_s.c.owner == sa.bindparam("o")).values(lease_until=sa.bindparam("until"))
 )
-hot(_SESSION, _SESSION_LOCKED, _OWN, _FREE, _RENEW)
+prepared(_SESSION, _SESSION_LOCKED, _OWN, _FREE, _RENEW)
 
 
 def look(connection: sa.Connection, key: str) -> Any:
@@ -50,7 +50,9 @@ def lock(connection: sa.Connection, key: str) -> Any:
     return connection.execute(_SESSION_LOCKED, {"k": key}).first()
 
 
-def held_by_another(writer: Writer, owner: str | None, until: float | None, now: float) -> bool:
+def held_by_another(
+    writer: StoreContext, owner: str | None, until: float | None, now: float
+) -> bool:
     """Whether somebody has the lane: with leases, until they run out; with the process lock, it is
     us, for every other owner is dead."""
     if owner is None:
@@ -60,7 +62,7 @@ def held_by_another(writer: Writer, owner: str | None, until: float | None, now:
     return until is not None and until > now
 
 
-def own(connection: sa.Connection, writer: Writer, lane: Lane, was: int) -> None:
+def own(connection: sa.Connection, writer: StoreContext, lane: Lane, was: int) -> None:
     """The lane is ours from now on: its token fences everybody else off."""
     until = None if writer.lease is None else store_now(connection, writer) + writer.lease
     values = {"k": lane.session_key, "was": was, "t": lane.token, "o": writer.owner}
@@ -78,7 +80,7 @@ def free(connection: sa.Connection, lane: Lane) -> None:
     connection.execute(_FREE, {"k": lane.session_key, "t": lane.token})
 
 
-def renew(connection: sa.Connection, writer: Writer) -> None:
+def renew(connection: sa.Connection, writer: StoreContext) -> None:
     """See Journal.renew."""
     if writer.lease is not None:
         until = store_now(connection, writer) + writer.lease

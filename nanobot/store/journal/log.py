@@ -12,8 +12,8 @@ from nanobot.session import entries as log
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.database.hot import hot
-from nanobot.store.unit import Writer
+from nanobot.store.database.prepared import prepared
+from nanobot.store.unit import StoreContext
 
 _s = schema.sessions
 _e = schema.entries
@@ -51,10 +51,10 @@ _WHOLE = (
     .order_by(_e.c.seq)
     .execution_options(yield_per=500)  # a log may be longer than memory
 )
-hot(_HEAD, _EXISTS, _SET_MODEL, _ADVANCE, _INSERT, _RANGE)
+prepared(_HEAD, _EXISTS, _SET_MODEL, _ADVANCE, _INSERT, _RANGE)
 
 
-def ensure_session(connection: sa.Connection, writer: Writer, key: str, text: str) -> None:
+def ensure_session(connection: sa.Connection, writer: StoreContext, key: str, text: str) -> None:
     """The session's row exists afterwards; a new one is called after `text`."""
     if connection.execute(_EXISTS, {"k": key}).first() is None:
         now = writer.clock.now()
@@ -78,7 +78,7 @@ def exists(connection: sa.Connection, key: str) -> bool:
     return connection.execute(_EXISTS, {"k": key}).first() is not None
 
 
-def set_model(connection: sa.Connection, writer: Writer, key: str, model: str | None) -> None:
+def set_model(connection: sa.Connection, writer: StoreContext, key: str, model: str | None) -> None:
     """The model of a session's next calls."""
     ensure_session(connection, writer, key, "")
     connection.execute(_SET_MODEL, {"k": key, "m": model})
@@ -94,7 +94,7 @@ def fence(connection: sa.Connection, lane: Lane) -> sa.Row[*tuple[Any, ...]]:
 
 def append(
     connection: sa.Connection,
-    writer: Writer,
+    writer: StoreContext,
     lane: Lane,
     run_id: str,
     bodies: Sequence[log.Body],
@@ -114,7 +114,7 @@ def append(
         salt = writer.ids.salt()
         digest = log.payload_digest(salt, payload)
         kind = log.kind_of(body)
-        link = log.Link(
+        link = log.ChainLink(
             session_key=lane.session_key, seq=seq, run_id=run_id, kind=kind, at=now, digest=digest
         )
         chain = log.link_hash(chain, link)
@@ -199,7 +199,7 @@ def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
     """The chain with one more row, whose payload must be what it was."""
     if row.payload is not None and log.payload_digest(row.salt or b"", row.payload) != row.digest:
         raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
-    link = log.Link(
+    link = log.ChainLink(
         session_key=key,
         seq=row.seq,
         run_id=row.run_id,

@@ -15,12 +15,12 @@ from nanobot.session.entries import NoteEntry, PostEntry
 from nanobot.session.outbox import OutboundRow, PartRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_or_turn
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import log
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 _o = schema.outbound
-_p = schema.parts
+_p = schema.outbound_parts
 _s = schema.sessions
 _decoder = msgspec.json.Decoder(OutboundMessage)
 
@@ -33,7 +33,7 @@ _COLUMNS = (
     _o.c.attempts,
     _o.c.not_before,
     _o.c.maybe_duplicate,
-    _o.c.repeats,
+    _o.c.duplicate_sends,
     _o.c.error,
     _o.c.created_at,
 )
@@ -59,7 +59,7 @@ _SENDING = (
         state="sending",
         attempts=_o.c.attempts + 1,
         maybe_duplicate=sa.or_(_o.c.maybe_duplicate, sa.bindparam("dup", type_=sa.Boolean)),
-        repeats=_o.c.repeats + sa.bindparam("n"),
+        duplicate_sends=_o.c.duplicate_sends + sa.bindparam("n"),
     )
 )
 _DONE = (
@@ -103,13 +103,13 @@ _PART_SENT = (
     .values(state=sa.bindparam("s"), receipt=sa.bindparam("r"))
 )
 _PARTS_GONE = sa.delete(_p).where(_p.c.outbound_id == sa.bindparam("o"))
-hot(_NEXT, _PARTS, _SENDING, _DONE, _PART_INSERT, _OWED, _KNOWN, _LATER, _DEAD, _PART_STATE)
-hot(_PART_SENT, _PARTS_GONE, _READ)
+prepared(_NEXT, _PARTS, _SENDING, _DONE, _PART_INSERT, _OWED, _KNOWN, _LATER, _DEAD, _PART_STATE)
+prepared(_PART_SENT, _PARTS_GONE, _READ)
 
 
 def owe(
     connection: sa.Connection,
-    writer: Writer,
+    writer: StoreContext,
     session_key: str,
     run_id: str,
     messages: Sequence[OutboundMessage],
@@ -134,7 +134,7 @@ def owe(
 
 
 def post(
-    connection: sa.Connection, writer: Writer, session_key: str, message: OutboundMessage
+    connection: sa.Connection, writer: StoreContext, session_key: str, message: OutboundMessage
 ) -> None:
     """See Journal.post. A key that was posted already is not said twice."""
     if connection.execute(_KNOWN, {"key": message.key}).first() is not None:
@@ -206,7 +206,7 @@ def _as_row(row: sa.Row[*tuple[Any, ...]], parts: tuple[PartRow, ...]) -> Outbou
         attempts=row.attempts,
         not_before=row.not_before,
         maybe_duplicate=bool(row.maybe_duplicate),
-        repeats=row.repeats,
+        duplicate_sends=row.duplicate_sends,
         created_at=row.created_at,
         error=row.error,
         parts=parts,
@@ -259,7 +259,7 @@ def keep_parts(
 
 def receipt(
     connection: sa.Connection,
-    writer: Writer,
+    writer: StoreContext,
     row: OutboundRow,
     idx: int,
     message_id: str,
@@ -294,7 +294,12 @@ def defer(
 
 
 def bury(
-    connection: sa.Connection, writer: Writer, row: OutboundRow, error: str, *, whole_chat: bool
+    connection: sa.Connection,
+    writer: StoreContext,
+    row: OutboundRow,
+    error: str,
+    *,
+    whole_chat: bool,
 ) -> int:
     """See Journal.bury."""
     address = row.message.address
@@ -327,7 +332,7 @@ def listing(
     return [_as_row(row, _parts(connection, row.id)) for row in rows]
 
 
-def retry(connection: sa.Connection, writer: Writer, identity: int) -> bool:
+def retry(connection: sa.Connection, writer: StoreContext, identity: int) -> bool:
     """A dead message becomes unsent again, with its whole time before it; False when it is not
     dead."""
     again = sa.update(_o).where(_o.c.id == identity, _o.c.state == "dead")
@@ -348,7 +353,7 @@ def unshown(connection: sa.Connection, session_key: str) -> list[int]:
     return [i for i, body in rows if _decoder.decode(body).kind is not OutboundKind.APPROVAL]
 
 
-def drop(connection: sa.Connection, writer: Writer, identity: int) -> bool:
+def drop(connection: sa.Connection, writer: StoreContext, identity: int) -> bool:
     """Give an unsent or dead message up; False when it is neither."""
     gone = sa.update(_o).where(_o.c.id == identity, _o.c.state.in_(("held", "pending", "dead")))
     now = writer.clock.now()

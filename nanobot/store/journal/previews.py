@@ -15,7 +15,7 @@ from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.journal import log, outbox
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 _o = schema.outbound
 _r = schema.runs
@@ -25,7 +25,7 @@ STOPPED_LINE = "[stopped]"
 
 def preview(
     connection: sa.Connection,
-    writer: Writer,
+    writer: StoreContext,
     run_id: str,
     message: OutboundMessage,
     part: OutboundPart,
@@ -56,7 +56,7 @@ def preview(
     return row if made is not None or row.standing else None
 
 
-def set_aside(connection: sa.Connection, writer: Writer, run: Run, number: int) -> bool:
+def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number: int) -> bool:
     """The run waits for a person (approval `number`): what stands of its answer becomes a message
     of its own, so that the answer comes behind the question, where people look. False: nothing
     stands there."""
@@ -77,7 +77,7 @@ def set_aside(connection: sa.Connection, writer: Writer, run: Run, number: int) 
 
 
 def close(
-    connection: sa.Connection, writer: Writer, run_id: str, key: str, bodies: Sequence[Body]
+    connection: sa.Connection, writer: StoreContext, run_id: str, key: str, bodies: Sequence[Body]
 ) -> None:
     """The run has ended and owes nothing of that key: what stands there of it becomes what was
     said, with a line that it was stopped."""

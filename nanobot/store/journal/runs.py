@@ -12,14 +12,14 @@ from nanobot.messages import Address, Origin, Role
 from nanobot.session.approvals import OPEN
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.session.inbox import Admission
-from nanobot.session.runs import Ending, Lane, Run, SessionRow, Snapshot
+from nanobot.session.runs import Ending, Lane, PromptSnapshot, Run, SessionRow
 from nanobot.session.states import PREDECESSORS, RunKind, RunState
 from nanobot.session.usage import run_usage
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import inbox, lanes, log, outbox, previews
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 _a = schema.approvals
 _s = schema.sessions
@@ -32,12 +32,14 @@ _LIVE = sa.select(_r).where(_r.c.session_key == sa.bindparam("k"), schema.RUN_LI
 _PROMPT = (
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"))
-    .values(prompt=sa.bindparam("p"), flavour=sa.bindparam("f"), window_from=sa.bindparam("w"))
+    .values(
+        prompt=sa.bindparam("p"), prompt_variant=sa.bindparam("f"), window_from=sa.bindparam("w")
+    )
 )
 _NEW_WINDOW = (
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"))
-    .values(prompt=None, flavour=None, window_from=_s.c.head_seq + 1)
+    .values(prompt=None, prompt_variant=None, window_from=_s.c.head_seq + 1)
 )
 _ATTEMPTS = (
     sa.update(_r)
@@ -66,8 +68,8 @@ _PROGRESSED = (
     .where(_r.c.id == sa.bindparam("i"), schema.RUN_LIVE)
     .values(progress=_r.c.progress + 1, attempts=1)
 )
-hot(_LIVE, _PROMPT, _NEW_WINDOW, _ATTEMPTS, _PROGRESSED)
-hot(*_MOVES.values(), *_PROGRESS.values(), *_ENDS.values())
+prepared(_LIVE, _PROMPT, _NEW_WINDOW, _ATTEMPTS, _PROGRESSED)
+prepared(*_MOVES.values(), *_PROGRESS.values(), *_ENDS.values())
 
 
 def transition(
@@ -119,11 +121,11 @@ def as_run(row: sa.Row[tuple[object, ...]]) -> Run:
 
 def start_model(
     connection: sa.Connection,
-    writer: Writer,
+    writer: StoreContext,
     lane: Lane,
     run: Run,
     bodies: Sequence[Body],
-    prompt: Snapshot | None,
+    prompt: PromptSnapshot | None,
 ) -> tuple[Entry, ...]:
     """See Journal.start_model."""
     call = bodies[-1]
@@ -134,22 +136,26 @@ def start_model(
     transition(connection, run, RunState.MODEL_RUNNING)
     for body in bodies:
         if isinstance(body, PromptEntry) and isinstance(call, ModelCallEntry):
-            now = {"p": body.digest, "f": body.flavour, "w": call.window_from}
+            now = {"p": body.digest, "f": body.prompt_variant, "w": call.window_from}
             connection.execute(_PROMPT, {"k": lane.session_key, **now})
             if prompt is not None:
                 row = {"digest": body.digest, "body": msgspec.json.encode(prompt)}
-                connection.execute(insert_ignore(connection, schema.snapshots), row)
+                connection.execute(insert_ignore(connection, schema.prompts), row)
     return made
 
 
-def finish(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending: Ending) -> bool:
+def finish(
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, ending: Ending
+) -> bool:
     """See Journal.finish."""
     _end(connection, writer, lane, run, ending)
     lanes.free(connection, lane)
     return inbox.any_waiting(connection, lane.session_key)
 
 
-def _end(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending: Ending) -> None:
+def _end(
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, ending: Ending
+) -> None:
     log.append(connection, writer, lane, run.id, ending.bodies)
     moved = connection.execute(
         _ENDS[ending.state],
@@ -177,7 +183,7 @@ def _end(connection: sa.Connection, writer: Writer, lane: Lane, run: Run, ending
         writer.tasks.report(connection, run, ending)
 
 
-def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | None:
+def stop(connection: sa.Connection, writer: StoreContext, order: Admission) -> Run | None:
     """Abort the live run that the order may reach, fence its driver, settle what waits."""
     key, ending = order.session_key, order.stop or Ending(state=RunState.ABORTED)
     sender_id = order.message.sender.id
@@ -198,7 +204,7 @@ def stop(connection: sa.Connection, writer: Writer, order: Admission) -> Run | N
     return run
 
 
-def interrupt(connection: sa.Connection, writer: Writer, message: Admission) -> Run | None:
+def interrupt(connection: sa.Connection, writer: StoreContext, message: Admission) -> Run | None:
     """Abort the sender's own live run, silently: what they said now is answered next, and what
     they had said before stays in the log."""
     session = lanes.lock(connection, message.session_key)
@@ -214,7 +220,7 @@ def interrupt(connection: sa.Connection, writer: Writer, message: Admission) -> 
 
 
 def cancel(
-    connection: sa.Connection, writer: Writer, run_id: str, ending: Ending, by: str
+    connection: sa.Connection, writer: StoreContext, run_id: str, ending: Ending, by: str
 ) -> Run | None:
     """See Records.cancel."""
     key = connection.scalar(sa.select(_r.c.session_key).where(_r.c.id == run_id)) or ""
@@ -227,7 +233,7 @@ def cancel(
 
 
 def _abort(
-    connection: sa.Connection, writer: Writer, token: int, run: Run, ending: Ending, by: str
+    connection: sa.Connection, writer: StoreContext, token: int, run: Run, ending: Ending, by: str
 ) -> None:
     """End a run over the head of whoever drives it: the lane's token moves on first."""
     lane = Lane(run.session_key, token + 1)
@@ -247,7 +253,7 @@ def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
     connection.execute(unanswered.values(state="void"))
 
 
-def release(connection: sa.Connection, writer: Writer, lane: Lane, run: Run) -> None:
+def release(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run) -> None:
     """See Journal.release."""
     log.append(connection, writer, lane, run.id, ())
     if writer.ledger is not None:

@@ -9,7 +9,7 @@ from nanobot.store.database import schema
 from nanobot.store.journal.approvals import as_approval
 
 _a = schema.approvals
-_u = schema.rules
+_u = schema.approval_rules
 _ROW = sa.select(_a.c.id, _a.c.state, _a.c.body)
 
 

@@ -7,21 +7,21 @@ import sqlalchemy as sa
 from nanobot.messages import Address, Role
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
-from nanobot.store.unit import Writer, store_now
-from nanobot.tools.shell.background import Started
+from nanobot.store.unit import StoreContext, store_now
+from nanobot.tools.shell.background import StartedCommand
 
-_b = schema.background
+_b = schema.background_commands
 _RUNNING = _b.c.ended_at.is_(None)
 
 
-class SqlBackground:
+class SqlBackgroundCommands:
     """See background.BackgroundRecords: the same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: Writer) -> None:
+    def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
 
-    async def started(self, command: Started) -> int:
+    async def started(self, command: StartedCommand) -> int:
         """Keep it; returns its id."""
 
         def work(connection: sa.Connection) -> int:
@@ -58,17 +58,17 @@ class SqlBackground:
 
         await self._database.transact(work, "background_beat")
 
-    async def lost(self, silent_for: float) -> list[Started]:
+    async def lost(self, silent_for: float) -> list[StartedCommand]:
         """Commands whose process is gone. With SQLite the home's lock says that no other lives."""
 
-        def work(connection: sa.Connection) -> list[Started]:
+        def work(connection: sa.Connection) -> list[StartedCommand]:
             others = sa.select(_b).where(_b.c.owner != self._writer.owner, _RUNNING)
             query = others.order_by(_b.c.id)
             if self._writer.lease is not None:
                 silent = store_now(connection, self._writer) - silent_for
                 query = query.where(_b.c.seen_at < silent)
             return [
-                Started(
+                StartedCommand(
                     id=row.id,
                     session_key=row.session_key,
                     address=Address(row.channel, row.chat_id, row.thread_id),

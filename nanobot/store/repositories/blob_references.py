@@ -14,7 +14,7 @@ _HOLDERS = (
     schema.entries.c.payload,
     schema.inbound.c.body,
     schema.outbound.c.body,
-    schema.parts.c.file,
+    schema.outbound_parts.c.file,
 )
 
 
@@ -24,7 +24,9 @@ def of_session(connection: sa.Connection, key: str) -> set[str]:
     queries = [
         sa.select(column).where(column.table.c.session_key == key) for column in _HOLDERS[:3]
     ]
-    queries.append(sa.select(schema.parts.c.file).where(schema.parts.c.outbound_id.in_(owed)))
+    queries.append(
+        sa.select(schema.outbound_parts.c.file).where(schema.outbound_parts.c.outbound_id.in_(owed))
+    )
     rows = (data for query in queries for data in connection.scalars(query) if data)
     return {found.decode() for data in rows for found in _NAMED.findall(data)}
 

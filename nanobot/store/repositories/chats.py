@@ -12,8 +12,8 @@ from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, Outb
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
-from nanobot.store.unit import Writer
-from nanobot.triggers.heartbeat import NAME, SAID_CHARS, Around, Said
+from nanobot.store.unit import StoreContext
+from nanobot.triggers.heartbeat import NAME, SAID_CHARS, ChatSituation, RecentMessage
 from nanobot.triggers.quiet import DIGEST
 
 _i = schema.inbound
@@ -29,12 +29,12 @@ _SPOKEN = (OutboundKind.REPLY, OutboundKind.POST)
 _THERE = ("sent", "sending", "pending", "held", "digested")
 
 
-class SqlChats:
-    """See triggers.heartbeat.Chats. `channels` are those that are served, in groups, the ones that
-    are preferred first."""
+class SqlChatHistory:
+    """See triggers.heartbeat.ChatHistory. `channels` are those that are served, in groups, the
+    ones that are preferred first."""
 
     def __init__(
-        self, database: Database, writer: Writer, channels: Sequence[Sequence[str]]
+        self, database: Database, writer: StoreContext, channels: Sequence[Sequence[str]]
     ) -> None:
         self._database = database
         self._writer = writer
@@ -49,7 +49,7 @@ class SqlChats:
 
         return await self._database.transact(work)
 
-    async def around(self, address: Address, said: int) -> Around:
+    async def around(self, address: Address, said: int) -> ChatSituation:
         """How things stand in a chat."""
         now = self._writer.clock.now()
         return await self._database.transact(lambda c: _around(c, address, said, now))
@@ -87,7 +87,7 @@ def _home(connection: sa.Connection, channels: Sequence[str]) -> Address | None:
     return None
 
 
-def _around(connection: sa.Connection, address: Address, most: int, now: float) -> Around:
+def _around(connection: sa.Connection, address: Address, most: int, now: float) -> ChatSituation:
     spoke = _last(connection, _i, address, _i.c.origin == Origin.USER)
     owed = _last(connection, _o, address, _o.c.state.not_in(("preview", "direct")))
     said = _said(connection, address, most)
@@ -95,12 +95,12 @@ def _around(connection: sa.Connection, address: Address, most: int, now: float) 
     gone = ""
     if owed is not None and owed.state == "dead" and heard_at < owed.settled_at:
         gone = owed.error if now - owed.settled_at < _GONE_SECONDS else ""
-    return Around(
+    return ChatSituation(
         session_key=str(address) if spoke is None else spoke.session_key,
         person="" if spoke is None else f"{address.channel}:{spoke.sender_id}",
         spoke_at=None if spoke is None else spoke.at,
         active=_active(connection, address, now),
-        said=tuple(Said(text=_clipped(one.text), at=at) for at, one in said),
+        said=tuple(RecentMessage(text=_clipped(one.text), at=at) for at, one in said),
         tainted=any(one.tainted for _, one in said),
         gone=gone or "",
     )

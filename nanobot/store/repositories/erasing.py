@@ -11,17 +11,17 @@ from nanobot.session import entries as log_entries
 from nanobot.session.entries import NoteEntry, PostEntry, ReplyEntry, UserEntry
 from nanobot.store.database import schema
 from nanobot.store.journal import log
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from nanobot.triggers.quiet import DIGEST, begun
 
 _s = schema.sessions
 _e = schema.entries
 _i = schema.inbound
 _o = schema.outbound
-_p = schema.parts
+_p = schema.outbound_parts
 
 
-def erase(connection: sa.Connection, writer: Writer, key: str, seq: int, by: str) -> None:
+def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, by: str) -> None:
     """Remove one payload and say so in the log; the chain still holds. Erasing it again does
     nothing. A message that was still to be sent is dropped with it.
 
@@ -58,7 +58,7 @@ def _empty_inbound(connection: sa.Connection, identity: int) -> None:
 
 
 def _empty_outbound(
-    connection: sa.Connection, writer: Writer, which: sa.ColumnElement[bool], said: str
+    connection: sa.Connection, writer: StoreContext, which: sa.ColumnElement[bool], said: str
 ) -> None:
     """Messages among `which` that say it, or begin with what it quotes of them."""
     rows = connection.execute(sa.select(_o.c.id, _o.c.body).where(which)).all()

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.store.database import migrate
+from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.postgres import PostgresDatabase
-from nanobot.store.database.trouble import as_store_error
 from nanobot.store.opening import check
 
 

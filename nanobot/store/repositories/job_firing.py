@@ -14,9 +14,9 @@ from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert_ignore
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import admission, inbox, log, outbox, runs
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from nanobot.triggers.cron.jobs import (
     Fired,
     Job,
@@ -82,7 +82,7 @@ _AWAITED = (
     .where(_o.c.job_id == sa.bindparam("i"), _o.c.scheduled_at == sa.bindparam("at"))
     .values(inbound_id=sa.bindparam("m"), session_key=sa.bindparam("k"))
 )
-hot(_DUE, _NEXT_DUE, _OPEN, _OPEN_OF, _JOB, _MOVE, _AWAITED)
+prepared(_DUE, _NEXT_DUE, _OPEN, _OPEN_OF, _JOB, _MOVE, _AWAITED)
 
 
 def plan_of(body: bytes) -> Plan:
@@ -101,11 +101,11 @@ def as_job(row: Any) -> Job:
     )
 
 
-class _Firing:
+class _FireTransaction:
     """One call of `fire`: what it has made so far. `open` are the times of each job that are not
     done yet."""
 
-    def __init__(self, connection: sa.Connection, writer: Writer) -> None:
+    def __init__(self, connection: sa.Connection, writer: StoreContext) -> None:
         self.connection = connection
         self.writer = writer
         self.now = writer.clock.now()
@@ -341,10 +341,10 @@ def session_of(job: Job) -> str:
     return job.plan.name if job.state == "system" else f"cron:{job.id}"
 
 
-def fire(connection: sa.Connection, writer: Writer) -> Fired:
+def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
     """See Jobs.fire. What was held back of what is said unasked is due by the clock, too."""
     alone(connection, "cron")
-    firing = _Firing(connection, writer)
+    firing = _FireTransaction(connection, writer)
     firing.settle()
     if writer.quiet is not None:
         firing.owes += writer.quiet.release(connection)
@@ -359,7 +359,7 @@ def fire(connection: sa.Connection, writer: Writer) -> Fired:
 
 def trigger(
     connection: sa.Connection,
-    writer: Writer,
+    writer: StoreContext,
     job_id: int,
     at: float | None,
     key: str,
@@ -367,7 +367,7 @@ def trigger(
 ) -> Taken:
     """See Jobs.trigger."""
     alone(connection, "cron")
-    firing = _Firing(connection, writer)
+    firing = _FireTransaction(connection, writer)
     if key:
         known = sa.select(_o.c.job_id).where(_o.c.call_key == key)
         if connection.execute(known).first() is not None:
@@ -388,9 +388,9 @@ def trigger(
     return "taken"
 
 
-def called_off(connection: sa.Connection, writer: Writer, job: Job) -> None:
+def called_off(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
     """A job is removed: what waits is not done any more; what runs is, but nothing comes of it."""
-    firing = _Firing(connection, writer)
+    firing = _FireTransaction(connection, writer)
     where = sa.and_(_o.c.job_id == job.id, schema.OCCURRENCE_OPEN)
     for row in connection.execute(sa.select(_o).where(where)).all():
         state, run_id = firing.inbound(row.inbound_id)

@@ -13,7 +13,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import job_firing as firing
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from nanobot.triggers.cron.jobs import (
     KEPT_SECONDS,
     Fired,
@@ -30,10 +30,10 @@ _o = schema.occurrences
 _i = schema.inbound
 
 
-class SqlJobs:
-    """See cron.jobs.Jobs: the same code for SQLite and PostgreSQL."""
+class SqlJobStore:
+    """See cron.jobs.JobStore: the same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: Writer) -> None:
+    def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
 
@@ -97,7 +97,7 @@ class SqlJobs:
         return 0 if body is None else firing.plan_of(body).depth
 
 
-def _values(writer: Writer, job_id: int, plan: Plan, next_at: float | None) -> dict[str, Any]:
+def _values(writer: StoreContext, job_id: int, plan: Plan, next_at: float | None) -> dict[str, Any]:
     return {
         "name": plan.name,
         "owner": plan.by,
@@ -110,7 +110,7 @@ def _values(writer: Writer, job_id: int, plan: Plan, next_at: float | None) -> d
 
 def _add(
     connection: sa.Connection,
-    writer: Writer,
+    writer: StoreContext,
     plan: Plan,
     next_at: float | None,
     key: str,
@@ -147,7 +147,7 @@ def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
         raise UsageError(f"there is a job called {name!r} already: choose another name.")
 
 
-def _system(connection: sa.Connection, writer: Writer, plan: Plan) -> Job:
+def _system(connection: sa.Connection, writer: StoreContext, plan: Plan) -> Job:
     alone(connection, "cron")
     query = sa.select(_j).where(_j.c.name == plan.name, _j.c.state == "system")
     known = connection.execute(query).first()
@@ -176,7 +176,7 @@ def _found(connection: sa.Connection, which: str) -> Job:
     return firing.as_job(rows[0])
 
 
-def _changed(connection: sa.Connection, writer: Writer, job: Job) -> None:
+def _changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
     alone(connection, "cron")
     if job.state in {"active", "paused"}:
         _name_is_free(connection, job.plan.name, job.id)
@@ -212,7 +212,7 @@ def _history(connection: sa.Connection, job_id: int | None, limit: int) -> list[
     ]
 
 
-def _realign(connection: sa.Connection, writer: Writer) -> None:
+def _realign(connection: sa.Connection, writer: StoreContext) -> None:
     alone(connection, "cron")
     now = writer.clock.now()
     for row in connection.execute(sa.select(_j).where(schema.JOB_ACTIVE)).all():

@@ -10,23 +10,23 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import LEVELS, Budgets, Level, Limit, Spender, spender, warning
+from nanobot.agent.budgets import LEVELS, Account, BudgetLimit, Budgets, Level, spender, warning
 from nanobot.messages import OutboundKind
-from nanobot.ports import Clock, Write
+from nanobot.ports import Clock, StoreWrite
 from nanobot.providers.base import ModelProfile, Price, Usage
-from nanobot.session.auxiliary import AsideCall, Reserved, Took
+from nanobot.session.auxiliary import AuxiliaryCall, AuxiliaryUsage, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
-from nanobot.session.usage import Outcome, Row, Used, Wanted, lost, outcome
+from nanobot.session.usage import CallEstimate, CallOutcome, UsageRow, UsageSum, lost, outcome
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert, insert_ignore
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import log
 from nanobot.store.repositories.run_roots import beginning, job_name
 
-_c = schema.spending
-_t = schema.spent
+_c = schema.model_call_costs
+_t = schema.usage_totals
 
 _RESERVE = sa.insert(_c)
 _RESERVE_ASIDE = _RESERVE.returning(_c.c.id)
@@ -82,7 +82,7 @@ def _standing() -> sa.CompoundSelect[*tuple[Any, ...]]:
 
 
 _STANDING = _standing()
-hot(_RESERVE, _OPEN, _LEFT, _SETTLE, _OF_ROOT, _STANDING)
+prepared(_RESERVE, _OPEN, _LEFT, _SETTLE, _OF_ROOT, _STANDING)
 
 
 @cache
@@ -93,12 +93,12 @@ def _add(dialect: str) -> sa.Executable:
         index_elements=["day", "level", "name"],
         set_={name: _t.c[name] + once.excluded[name] for name in amounts},
     )
-    hot(made)
+    prepared(made)
     return made
 
 
-class SqlLedger:
-    """See store.unit.Ledger."""
+class SqlBudgetLedger:
+    """See store.unit.BudgetLedger."""
 
     def __init__(self, budgets: Budgets, clock: Clock) -> None:
         self._budgets = budgets
@@ -110,20 +110,22 @@ class SqlLedger:
         A call of the session that is open still was lost in a crash, and counts as it was reserved;
         one made beside a run that ended counts as it was once its end is heard after all."""
         price = call.profile.price
-        wanted = Wanted(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
+        wanted = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
         mine = self._fitting(connection, run, call.call, call.profile, wanted)
         connection.execute(_RESERVE, mine)
         if mine["tokens_out"] < call.max_tokens:
             call = msgspec.structs.replace(call, max_tokens=mine["tokens_out"])
         return call
 
-    def aside(self, connection: sa.Connection, lane: Lane, run: Run, call: AsideCall) -> Reserved:
+    def aside(
+        self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
+    ) -> Reservation:
         """As `reserve`, for a call beside those of a run."""
         log.fence(connection, lane)
         price = call.profile.price
-        wanted = Wanted(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
+        wanted = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
         mine = self._fitting(connection, run, 0, call.profile, wanted, apart=call.apart)
-        return _Aside(connection.execute(_RESERVE_ASIDE, mine).scalar_one(), mine)
+        return _AuxiliaryReservation(connection.execute(_RESERVE_ASIDE, mine).scalar_one(), mine)
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
         """Settle what these entries end."""
@@ -135,7 +137,7 @@ class SqlLedger:
         run: Run,
         number: int,
         profile: ModelProfile,
-        wanted: Wanted,
+        wanted: CallEstimate,
         *,
         apart: bool = False,
     ) -> dict[str, Any]:
@@ -151,7 +153,7 @@ class SqlLedger:
             used = standing(connection, period.day, who) if limits else {}
             if own:
                 spent = connection.scalar(_OF_ROOT, {"i": first.run_id})
-                used["run"] = Used(cost=spent or 0.0)
+                used["run"] = UsageSum(cost=spent or 0.0)
             most = budgets.allowed([*limits, *own], used, wanted, period)
             wanted = msgspec.structs.replace(wanted, tokens_out=most)
         price = wanted.price
@@ -209,21 +211,21 @@ class SqlLedger:
         ]
 
 
-def _first_time(connection: sa.Connection, day: str, chat: str, limit: Limit) -> bool:
-    table = schema.warned
+def _first_time(connection: sa.Connection, day: str, chat: str, limit: BudgetLimit) -> bool:
+    table = schema.budget_warnings
     once = insert_ignore(connection, table, table.c.day)
     told = connection.execute(once, {"day": day, "chat": chat, "of": limit.key})
     return told.first() is not None
 
 
-def standing(connection: sa.Connection, day: str, who: Spender) -> dict[Level, Used]:
+def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, UsageSum]:
     """What is used and reserved of each account on a day."""
     names = who.names()
-    used: dict[Level, Used] = {level: Used() for level in names}
+    used: dict[Level, UsageSum] = {level: UsageSum() for level in names}
     asked: dict[str, str] = {level: names.get(level, "") for level in LEVELS}
     asked["day"] = day
     for row in connection.execute(_STANDING, asked).all():
-        amount = Used(requests=row.requests, tokens=row.tokens, cost=row.cost)
+        amount = UsageSum(requests=row.requests, tokens=row.tokens, cost=row.cost)
         if row.level:
             if row.level in used:
                 used[row.level] = used[row.level].plus(amount)
@@ -247,8 +249,8 @@ def _settle_all(
     return last
 
 
-def _reserved(row: Any) -> Wanted:
-    return Wanted(tokens_in=row.tokens_in, tokens_out=row.tokens_out, price=_price(row))
+def _reserved(row: Any) -> CallEstimate:
+    return CallEstimate(tokens_in=row.tokens_in, tokens_out=row.tokens_out, price=_price(row))
 
 
 def _price(row: Any) -> Price | None:
@@ -257,7 +259,7 @@ def _price(row: Any) -> Price | None:
     return Price(prompt=row.price_in, completion=row.price_out, cached=row.price_cached)
 
 
-def _settle(connection: sa.Connection, row: Any, done: Outcome) -> None:
+def _settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
     cost = _cost(row, done)
     amounts = {
         "i": row.id,
@@ -271,12 +273,12 @@ def _settle(connection: sa.Connection, row: Any, done: Outcome) -> None:
     _count(connection, row, done, cost)
 
 
-def _cost(row: Any, done: Outcome) -> float:
+def _cost(row: Any, done: CallOutcome) -> float:
     price = _price(row)
     return 0.0 if price is None else price.of(Usage(done.tokens_in, done.tokens_out, done.cached))
 
 
-def _count(connection: sa.Connection, row: Any, done: Outcome, cost: float) -> None:
+def _count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) -> None:
     """Add a call to the sums; of one that was taken for lost only the difference."""
     before = row if row.state == "lost" else _NOTHING_YET
     counted = [
@@ -298,11 +300,11 @@ def _count(connection: sa.Connection, row: Any, done: Outcome, cost: float) -> N
 _NOTHING_YET = SimpleNamespace(requests=0, tokens_in=0, tokens_out=0, cost=0.0)
 
 
-def _whose(row: Any) -> Spender:
-    return Spender(person=row.person, chat=row.chat, job=row.job, model=row.model)
+def _whose(row: Any) -> Account:
+    return Account(person=row.person, chat=row.chat, job=row.job, model=row.model)
 
 
-class _Aside:
+class _AuxiliaryReservation:
     """See asides.Reserved: the row of the call."""
 
     def __init__(self, identity: int, row: Mapping[str, Any]) -> None:
@@ -313,7 +315,7 @@ class _Aside:
         """What fits every budget."""
         return int(self._row.tokens_out)
 
-    def settled(self, took: Took) -> Write:
+    def settled(self, took: AuxiliaryUsage) -> StoreWrite:
         """What settles it."""
         return _Settling(self._row, took)
 
@@ -321,7 +323,7 @@ class _Aside:
 class _Settling:
     """See tools.base.Write."""
 
-    def __init__(self, row: Any, took: Took) -> None:
+    def __init__(self, row: Any, took: AuxiliaryUsage) -> None:
         self._row = row
         self._took = took
 
@@ -329,7 +331,7 @@ class _Settling:
         """Once: not again if the run's end has settled it. What it took is counted also if the
         conversation was deleted meanwhile."""
         usage, took = self._took.usage, self._took
-        done = Outcome(
+        done = CallOutcome(
             state="settled" if usage.prompt_tokens else "failed",
             requests=took.requests,
             tokens_in=usage.prompt_tokens,
@@ -346,22 +348,24 @@ class _Settling:
         """Nobody waits for it."""
 
 
-class SqlSpending:
-    """See budgets.Spending."""
+class SqlUsageStore:
+    """See budgets.UsageStore."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[Row]:
+    async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[UsageRow]:
         """What was used since a day."""
         return await self._database.transact(lambda c: _rows(c, by, since, who))
 
-    async def standing(self, day: str, who: Spender) -> dict[Level, Used]:
+    async def standing(self, day: str, who: Account) -> dict[Level, UsageSum]:
         """What is used and reserved on a day."""
         return await self._database.transact(lambda c: standing(c, day, who))
 
 
-def _rows(connection: sa.Connection, by: str, since: str, who: Mapping[Level, str]) -> list[Row]:
+def _rows(
+    connection: sa.Connection, by: str, since: str, who: Mapping[Level, str]
+) -> list[UsageRow]:
     level, name = next(iter(who.items()), ("all" if by == "day" else by, None))
     called = _t.c.day if by == "day" else _t.c.name
     total = (_t.c.requests, _t.c.tokens_in, _t.c.tokens_out, _t.c.cost, _t.c.unpriced)
@@ -374,7 +378,7 @@ def _rows(connection: sa.Connection, by: str, since: str, who: Mapping[Level, st
     if name is not None:
         query = query.where(_t.c.name == name)
     return [
-        Row(
+        UsageRow(
             name=row[0],
             requests=int(row[1]),
             tokens_in=int(row[2]),

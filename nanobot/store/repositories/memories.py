@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.memory.port import Found, Kind, MemoryView, Provenance, Saved, State
-from nanobot.memory.records import Draft, Line, Vectors
+from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMemory, State
+from nanobot.memory.records import Draft, MemoryLine, Vectors
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 from nanobot.store.database.sqlite import Database
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 _m = schema.memories
 _FTS = sa.text(
@@ -28,25 +28,25 @@ _TSV = sa.text(
     "WHERE to_tsvector('simple'::regconfig, terms) @@ asked AND scope = :s AND state = 'active' "
     "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
 )
-hot(_FTS)
+prepared(_FTS)
 _MANY = 500
 _FORGOTTEN = "forgotten"
 """The state of what is gone for everybody and whose line may still be in a file."""
 
 
-class SqlMemories:
-    """See memory.records.Memories: the same for SQLite and PostgreSQL."""
+class SqlMemoryStore:
+    """See memory.records.MemoryStore: the same for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: Writer) -> None:
+    def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
 
-    async def follow(self, scope: str, lines: Sequence[Line]) -> None:
+    async def follow(self, scope: str, lines: Sequence[MemoryLine]) -> None:
         """The active memories of a scope are these lines."""
         now = self._writer.clock.now()
         await self._database.transact(lambda c: _follow(c, now, scope, lines), "memory")
 
-    async def save(self, draft: Draft) -> Saved:
+    async def save(self, draft: Draft) -> SavedMemory:
         """Keep a memory once."""
         now = self._writer.clock.now()
         return await self._database.transact(lambda c: _save(c, now, draft), "memory")
@@ -101,7 +101,7 @@ class SqlMemories:
             ]
         )
 
-    async def known(self, scope: str, digest: bytes) -> Saved | None:
+    async def known(self, scope: str, digest: bytes) -> SavedMemory | None:
         """The memory of that text."""
         return await self._database.transact(lambda c: _known(c, scope, digest))
 
@@ -167,7 +167,7 @@ class SqlMemories:
         """The vectors of a scope."""
         return await self._database.transact(lambda c: _vectors(c, scope, model, stamp))
 
-    async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[Found]:
+    async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[MemoryHit]:
         """Active memories by id."""
         if not scores:
             return []
@@ -224,13 +224,13 @@ def _placed(row: sa.Row[*tuple[Any, ...]], file: str) -> bytes:
     return msgspec.json.encode(msgspec.structs.replace(found, file=file, tainted=tainted))
 
 
-def _known(connection: sa.Connection, scope: str, digest: bytes) -> Saved | None:
+def _known(connection: sa.Connection, scope: str, digest: bytes) -> SavedMemory | None:
     query = sa.select(_m.c.id, _m.c.state).where(_m.c.scope == scope, _m.c.digest == digest)
     row = connection.execute(query).first()
-    return None if row is None else Saved(id=row.id, state=row.state, fresh=False)
+    return None if row is None else SavedMemory(id=row.id, state=row.state, fresh=False)
 
 
-def _save(connection: sa.Connection, now: float, draft: Draft) -> Saved:
+def _save(connection: sa.Connection, now: float, draft: Draft) -> SavedMemory:
     alone(connection, f"memory {draft.scope}")
     known = _known(connection, draft.scope, draft.digest)
     if known is not None and (draft.state != "active" or known.state == "active"):
@@ -239,7 +239,7 @@ def _save(connection: sa.Connection, now: float, draft: Draft) -> Saved:
     if known is not None:
         connection.execute(sa.update(_m).where(_m.c.id == known.id).values(**values))
         return msgspec.structs.replace(known, state=draft.state)
-    return Saved(id=_insert(connection, draft, now), state=draft.state, fresh=True)
+    return SavedMemory(id=_insert(connection, draft, now), state=draft.state, fresh=True)
 
 
 def _add(connection: sa.Connection, now: float, draft: Draft) -> None:
@@ -271,7 +271,7 @@ def _values(draft: Draft, now: float) -> dict[str, object]:
     }
 
 
-def _follow(connection: sa.Connection, now: float, scope: str, lines: Sequence[Line]) -> None:
+def _follow(connection: sa.Connection, now: float, scope: str, lines: Sequence[MemoryLine]) -> None:
     alone(connection, f"memory {scope}")
     query = sa.select(_m.c.id, _m.c.digest, _m.c.state, _m.c.provenance)
     there = {bytes(row.digest): row for row in connection.execute(query.where(_m.c.scope == scope))}
@@ -329,13 +329,15 @@ def _vectors(connection: sa.Connection, scope: str, model: str, stamp: str) -> V
     return Vectors(now, tuple(r.id for r in rows), tuple(bytes(r.embedding) for r in rows))
 
 
-def _get(connection: sa.Connection, scope: str, scores: Sequence[tuple[int, float]]) -> list[Found]:
+def _get(
+    connection: sa.Connection, scope: str, scores: Sequence[tuple[int, float]]
+) -> list[MemoryHit]:
     query = sa.select(_m).where(
         _m.c.scope == scope, _m.c.state == "active", _m.c.id.in_([i for i, _ in scores])
     )
     rows = {row.id: row for row in connection.execute(query)}
     return [
-        Found(
+        MemoryHit(
             id=identity,
             text=rows[identity].text,
             score=score,

@@ -6,24 +6,31 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from nanobot.bus.pairing import KEPT_SECONDS, MAX_OPEN, VALID_SECONDS, Ask, PairingView, code_of
+from nanobot.bus.pairing import (
+    KEPT_SECONDS,
+    MAX_OPEN,
+    VALID_SECONDS,
+    PairingRequest,
+    PairingView,
+    code_of,
+)
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import outbox
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 _p = schema.pairings
 _LONGEST_NAME = 100
 _WELCOME = "You are in. Write to me as you would to a person; /help shows what else there is."
 
 
-class SqlPairings:
-    """See pairing.Pairings: the same code for SQLite and PostgreSQL."""
+class SqlPairingStore:
+    """See pairing.PairingStore: the same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: Writer) -> None:
+    def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
 
@@ -35,7 +42,7 @@ class SqlPairings:
         found = await self._database.transact(lambda c: c.scalar(wanted))
         return None if found is None else Role(found)
 
-    async def ask(self, address: Address, sender: Sender) -> Ask | Role | None:
+    async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role | None:
         """The sender's open request, or their role."""
         return await self._database.transact(lambda c: _ask(c, self._writer, address, sender))
 
@@ -81,8 +88,8 @@ def _of(channel: str, sender_id: str) -> sa.ColumnElement[bool]:
 
 
 def _ask(
-    connection: sa.Connection, writer: Writer, address: Address, sender: Sender
-) -> Ask | Role | None:
+    connection: sa.Connection, writer: StoreContext, address: Address, sender: Sender
+) -> PairingRequest | Role | None:
     # Two requests at once would each see room for one more.
     alone(connection, "pairings")
     now, mine = writer.clock.now(), _of(address.channel, sender.id)
@@ -90,7 +97,7 @@ def _ask(
     if row is not None and row.state == "approved":
         return Role(row.role)
     if row is not None and row.state == "asked" and row.expires_at > now:
-        return Ask(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
+        return PairingRequest(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
     asked = _p.c.state == "asked"
     connection.execute(sa.delete(_p).where(asked, _p.c.expires_at <= now - KEPT_SECONDS))
     count = sa.select(sa.func.count()).where(
@@ -98,7 +105,9 @@ def _ask(
     )
     if (connection.scalar(count) or 0) >= MAX_OPEN:
         return None
-    request = Ask(code=_new_code(connection, writer), asked_at=now, expires_at=now + VALID_SECONDS)
+    request = PairingRequest(
+        code=_new_code(connection, writer), asked_at=now, expires_at=now + VALID_SECONDS
+    )
     connection.execute(sa.delete(_p).where(mine))
     values = {
         "channel": address.channel,
@@ -115,7 +124,7 @@ def _ask(
     return request
 
 
-def _new_code(connection: sa.Connection, writer: Writer) -> str:
+def _new_code(connection: sa.Connection, writer: StoreContext) -> str:
     while True:
         code = code_of(writer.ids.salt())
         if connection.execute(sa.select(_p.c.code).where(_p.c.code == code)).first() is None:
@@ -123,7 +132,7 @@ def _new_code(connection: sa.Connection, writer: Writer) -> str:
 
 
 def _approve(
-    connection: sa.Connection, writer: Writer, code: str, role: Role, by: str
+    connection: sa.Connection, writer: StoreContext, code: str, role: Role, by: str
 ) -> tuple[PairingView, Address]:
     now = writer.clock.now()
     query = sa.select(_p).where(_p.c.code == code).with_for_update()
@@ -151,7 +160,7 @@ def _approve(
     return _seen(connection.execute(sa.select(_p).where(mine)).one(), now), address
 
 
-def _revoke(connection: sa.Connection, writer: Writer, who: str, by: str) -> PairingView:
+def _revoke(connection: sa.Connection, writer: StoreContext, who: str, by: str) -> PairingView:
     now = writer.clock.now()
     named = sa.or_(_p.c.sender_id == who, _p.c.channel + ":" + _p.c.sender_id == who)
     query = sa.select(_p).where(named, _p.c.state != "revoked").with_for_update()

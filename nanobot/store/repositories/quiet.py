@@ -15,14 +15,14 @@ import sqlalchemy as sa
 from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, OutboundMessage
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import outbox
-from nanobot.store.unit import Writer
-from nanobot.triggers.quiet import DAY, DIGEST, HeldBack, Limit, Quietness, digest
+from nanobot.store.unit import StoreContext
+from nanobot.triggers.quiet import DAY, DIGEST, HeldBack, NotificationLimit, QuietHours, digest
 
 _i = schema.inbound
 _o = schema.outbound
-_u = schema.unasked
+_u = schema.notifications
 
 _HOLD = sa.update(_o).where(_o.c.key == sa.bindparam("k")).values(state="held")
 _SPOKE = (
@@ -57,13 +57,13 @@ _OF_CHAT = _COUNT.where(
     _u.c.chat_id == sa.bindparam("chat"),
 )
 _OF_PERSON = _COUNT.where(_u.c.at > sa.bindparam("since"), _u.c.person == sa.bindparam("p"))
-hot(_HOLD, _SPOKE, _WAITS, _HELD, _OF_CHAT, _OF_PERSON)
+prepared(_HOLD, _SPOKE, _WAITS, _HELD, _OF_CHAT, _OF_PERSON)
 
 
-class SqlQuiet:
-    """See store.unit.Quiet."""
+class SqlNotificationLimiter:
+    """See store.unit.NotificationLimiter."""
 
-    def __init__(self, writer: Writer, quietness: Quietness) -> None:
+    def __init__(self, writer: StoreContext, quietness: QuietHours) -> None:
         self._writer = writer
         self._quietness = quietness
 
@@ -130,7 +130,7 @@ class SqlQuiet:
         if self._quietness.asleep(now):
             return False
         name = f"{address.channel}:{address.chat_id}"
-        counted: list[tuple[sa.Executable, dict[str, str], Iterable[Limit]]] = [
+        counted: list[tuple[sa.Executable, dict[str, str], Iterable[NotificationLimit]]] = [
             (_OF_CHAT, _chat(address), self._quietness.chat(name))
         ]
         if person:

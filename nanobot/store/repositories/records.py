@@ -18,8 +18,8 @@ from nanobot.session.views import (
     EntryView,
     OutboxView,
     RunView,
+    SessionPosition,
     SessionView,
-    Standing,
     ToolCallView,
 )
 from nanobot.store.database import schema
@@ -38,7 +38,7 @@ from nanobot.store.repositories import (
     views as reads,
 )
 from nanobot.store.repositories.tasks import SqlTasks
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from nanobot.workspace.blobs import Blobs
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ _e = schema.entries
 _r = schema.runs
 _i = schema.inbound
 _o = schema.outbound
-_p = schema.parts
+_p = schema.outbound_parts
 _t = schema.occurrences
 
 _ALL = 1_000_000_000
@@ -58,7 +58,9 @@ class SqlRecords:
     """See records.Records: the same code for SQLite and PostgreSQL. `blobs` are the files that its
     rows name."""
 
-    def __init__(self, database: Database, writer: Writer, blobs: Blobs | None = None) -> None:
+    def __init__(
+        self, database: Database, writer: StoreContext, blobs: Blobs | None = None
+    ) -> None:
         self._database = database
         self._writer = writer
         self._blobs = blobs
@@ -105,17 +107,21 @@ class SqlRecords:
             await self._blobs.remove(files)
         return count
 
-    async def standing(self, key: str) -> Standing | None:
+    async def standing(self, key: str) -> SessionPosition | None:
         """What a session's next model call begins with."""
-        query = sa.select(_s.c.window_from, _s.c.prompt, _s.c.flavour).where(_s.c.key == key)
+        query = sa.select(_s.c.window_from, _s.c.prompt, _s.c.prompt_variant).where(_s.c.key == key)
         row = await self._do(lambda c: c.execute(query).first())
         if row is None:
             return None
-        return Standing(window_from=row.window_from, prompt=row.prompt, flavour=row.flavour)
+        return SessionPosition(
+            window_from=row.window_from, prompt=row.prompt, prompt_variant=row.prompt_variant
+        )
 
     async def forget_prompts(self) -> int:
         """Every session gets a new prompt at its next run."""
-        forget = sa.update(_s).where(_s.c.prompt.is_not(None)).values(prompt=None, flavour=None)
+        forget = (
+            sa.update(_s).where(_s.c.prompt.is_not(None)).values(prompt=None, prompt_variant=None)
+        )
         return await self._do(lambda c: c.execute(forget).rowcount, "forget_prompts")
 
     async def chats(self, channel: str) -> list[Address]:
@@ -237,7 +243,12 @@ def _delete(connection: sa.Connection, key: str, now: float) -> tuple[int, list[
     connection.execute(sa.delete(schema.tasks).where(schema.tasks.c.run_id.in_(theirs)))
     connection.execute(sa.delete(_r).where(_r.c.session_key == key))
     _empty_occurrences(connection, key, now)
-    for table in (schema.approvals, schema.rules, schema.spending, schema.background):
+    for table in (
+        schema.approvals,
+        schema.approval_rules,
+        schema.model_call_costs,
+        schema.background_commands,
+    ):
         connection.execute(sa.delete(table).where(table.c.session_key == key))
     connection.execute(sa.delete(_e).where(_e.c.session_key == key))
     connection.execute(sa.delete(_s).where(_s.c.key == key))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.agent.stages.remember import Due, Told
-from nanobot.ports import Write
-from nanobot.session.auxiliary import AsideCall, Free, Reserved
+from nanobot.agent.stages.remember import DueSession, Exchanges
+from nanobot.ports import StoreWrite
+from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import RememberEntry, decode
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import log, runs
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 _s = schema.sessions
 _e = schema.entries
@@ -27,64 +27,66 @@ _MOST_ENTRIES = 2_000
 class SqlRemembering:
     """See mind.remember.RememberRecords: the same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: Writer) -> None:
+    def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
 
-    async def due(self, quiet_seconds: float) -> list[Due]:
+    async def due(self, quiet_seconds: float) -> list[DueSession]:
         """Quiet sessions with something new."""
         until = self._writer.clock.now() - quiet_seconds
 
-        def work(connection: sa.Connection) -> list[Due]:
+        def work(connection: sa.Connection) -> list[DueSession]:
             live = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
             waiting = sa.exists().where(_i.c.session_key == _s.c.key, runs.PENDING)
             query = (
-                sa.select(_s.c.key, _s.c.remembered, _s.c.head_seq, _s.c.model)
-                .where(_s.c.remembered < _s.c.head_seq, _s.c.updated_at <= until, ~live, ~waiting)
+                sa.select(_s.c.key, _s.c.remembered_seq, _s.c.head_seq, _s.c.model)
+                .where(
+                    _s.c.remembered_seq < _s.c.head_seq, _s.c.updated_at <= until, ~live, ~waiting
+                )
                 .order_by(_s.c.updated_at)
                 .limit(_MOST_SESSIONS)
             )
             return [
-                Due(session_key=key, remembered=remembered, head=head, model=model)
+                DueSession(session_key=key, remembered_seq=remembered, head=head, model=model)
                 for key, remembered, head, model in connection.execute(query)
             ]
 
         return await self._database.transact(work)
 
-    async def told(self, due: Due) -> Told:
+    async def told(self, due: DueSession) -> Exchanges:
         """What to sum up."""
 
-        def work(connection: sa.Connection) -> Told:
+        def work(connection: sa.Connection) -> Exchanges:
             window = connection.scalar(
                 sa.select(_s.c.window_from).where(_s.c.key == due.session_key)
             )
-            start = max(min(window or 1, due.remembered + 1), due.head - _MOST_ENTRIES)
+            start = max(min(window or 1, due.remembered_seq + 1), due.head - _MOST_ENTRIES)
             entries = log.read(connection, due.session_key, start)
             told = tuple(entry for entry in entries if entry.seq <= due.head)
-            ids = {entry.run_id for entry in told if entry.seq > due.remembered}
+            ids = {entry.run_id for entry in told if entry.seq > due.remembered_seq}
             spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
-            return Told(entries=told, spoke=frozenset(connection.scalars(spoke)))
+            return Exchanges(entries=told, spoke=frozenset(connection.scalars(spoke)))
 
         return await self._database.transact(work)
 
-    async def reserve(self, due: Due, run_id: str, call: AsideCall) -> Reserved:
+    async def reserve(self, due: DueSession, run_id: str, call: AuxiliaryCall) -> Reservation:
         """A model is about to be asked."""
 
-        def work(connection: sa.Connection) -> Reserved:
+        def work(connection: sa.Connection) -> Reservation:
             lane = log.lane_of(connection, due.session_key)
             run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
             if run is None:
-                return Free(call.max_tokens)
+                return NoReservation(call.max_tokens)
             return self._writer.aside(connection, lane, runs.as_run(run), call)
 
         return await self._database.transact(work, "remembering")
 
-    async def settle(self, call: Write) -> None:
+    async def settle(self, call: StoreWrite) -> None:
         """Nothing came of a call."""
         await self._database.transact(call.write, "forgone")
 
     async def record(
-        self, due: Due, run_id: str, entry: RememberEntry, call: Write
+        self, due: DueSession, run_id: str, entry: RememberEntry, call: StoreWrite
     ) -> RememberEntry | None:
         """Keep a summary, unless another process was faster."""
 
@@ -92,19 +94,19 @@ class SqlRemembering:
             lane = log.lane_of(connection, due.session_key)
             call.write(connection)
             found = connection.execute(
-                sa.select(_s.c.remembered, _s.c.updated_at).where(_s.c.key == due.session_key)
+                sa.select(_s.c.remembered_seq, _s.c.updated_at).where(_s.c.key == due.session_key)
             ).one()
-            if found.remembered != due.remembered:
+            if found.remembered_seq != due.remembered_seq:
                 return None
             query = sa.select(_e.c.payload).where(
                 _e.c.session_key == due.session_key,
-                _e.c.seq > due.remembered,
+                _e.c.seq > due.remembered_seq,
                 _e.c.kind == "remember",
                 _e.c.payload.is_not(None),
             )
             for (payload,) in connection.execute(query.order_by(_e.c.seq.desc())):
                 theirs = decode(payload)
-                if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered:
+                if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered_seq:
                     return theirs
             log.append(connection, self._writer, lane, run_id, [entry])
             # It is not news: the session was not touched, and has nothing unread by it.
@@ -114,11 +116,11 @@ class SqlRemembering:
 
         return await self._database.transact(work, "remember")
 
-    async def done(self, due: Due, upto: int) -> None:
+    async def done(self, due: DueSession, upto: int) -> None:
         """Everything up to there is in memory."""
 
         def work(connection: sa.Connection) -> None:
-            session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered < upto)
-            connection.execute(session.values(remembered=upto))
+            session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered_seq < upto)
+            connection.execute(session.values(remembered_seq=upto))
 
         await self._database.transact(work, "remembered")

@@ -6,12 +6,12 @@ import re
 
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import Beginning
+from nanobot.agent.budgets import RootRun
 from nanobot.messages import Origin
 from nanobot.session.entries import UserEntry, decode
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
-from nanobot.store.database.hot import hot
+from nanobot.store.database.prepared import prepared
 
 _r = schema.runs
 _e = schema.entries
@@ -44,14 +44,14 @@ _PAYLOAD = sa.select(_e.c.payload).where(
 )
 _KEY = sa.select(_i.c.dedupe_key).where(_i.c.id == sa.bindparam("i"))
 _NAME = sa.select(_j.c.name).where(_j.c.id == sa.bindparam("i"))
-hot(_FIRST, _PAYLOAD, _KEY, _NAME)
+prepared(_FIRST, _PAYLOAD, _KEY, _NAME)
 
 
-def beginning(connection: sa.Connection, run: Run) -> Beginning:
+def beginning(connection: sa.Connection, run: Run) -> RootRun:
     """The run that a run goes back to. Of one that was deleted only its id is known."""
     row = connection.execute(_FIRST, {"i": run.id}).first()
     if row is None:
-        return Beginning(
+        return RootRun(
             run_id=run.id,
             origin=run.origin,
             channel=run.address.channel,
@@ -60,7 +60,7 @@ def beginning(connection: sa.Connection, run: Run) -> Beginning:
         )
     origin = Origin(row.origin)
     job = _job(connection, row.session_key, row.first_seq) if origin in _BY_CLOCK else ""
-    return Beginning(
+    return RootRun(
         run_id=row.parent or row.id,
         origin=origin,
         channel=row.channel,

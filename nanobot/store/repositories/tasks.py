@@ -22,12 +22,19 @@ from nanobot.session.entries import Body, UserEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending, Run
 from nanobot.session.states import LIVE, RunKind, RunState
-from nanobot.session.tasks import MAX_DEPTH, MAX_IN_ALL, MAX_OF_SESSION, NewTask, Parent, Wanted
+from nanobot.session.tasks import (
+    MAX_DEPTH,
+    MAX_IN_ALL,
+    MAX_OF_SESSION,
+    NewTask,
+    Parent,
+    TaskRequest,
+)
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import admission, log, outbox, runs
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
 _r = schema.runs
 _t = schema.tasks
@@ -46,7 +53,7 @@ class SqlTasks:
 
     From its making on, the verbs of this writer begin background runs and report their ends."""
 
-    def __init__(self, database: Database, writer: Writer, zone: str = "UTC") -> None:
+    def __init__(self, database: Database, writer: StoreContext, zone: str = "UTC") -> None:
         self._database = database
         self._writer = writer
         self._zone = zone
@@ -134,10 +141,10 @@ class SqlTasks:
         }
         connection.execute(sa.insert(_t), row)
 
-    async def again(self, run_id: str) -> Wanted | None:
+    async def again(self, run_id: str) -> TaskRequest | None:
         """What an ended run was asked for by."""
 
-        def work(connection: sa.Connection) -> Wanted | None:
+        def work(connection: sa.Connection) -> TaskRequest | None:
             query = sa.select(_r, _t.c.type, _t.c.title, _t.c.input, _t.c.report, _t.c.tainted)
             query = query.join(_t, _t.c.run_id == _r.c.id).where(_r.c.id == run_id)
             row = connection.execute(query).first()
@@ -282,7 +289,7 @@ def _depth(connection: sa.Connection, parent: Parent | None) -> int:
     return connection.scalar(sa.select(_t.c.depth).where(_t.c.run_id == parent.run_id)) or 0
 
 
-def _wanted(row: sa.Row[Any], first: Body | None) -> Wanted:
+def _wanted(row: sa.Row[Any], first: Body | None) -> TaskRequest:
     terms = first.terms if isinstance(first, UserEntry) else None
     parent = None
     if row.parent_session is not None:
@@ -296,7 +303,7 @@ def _wanted(row: sa.Row[Any], first: Body | None) -> Wanted:
             private=terms is not None and terms.private,
             again=True,
         )
-    return Wanted(
+    return TaskRequest(
         type=row.type,
         title=row.title,
         input=msgspec.json.decode(row.input),

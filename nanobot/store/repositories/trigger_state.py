@@ -7,15 +7,15 @@ import sqlalchemy as sa
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 
-_k = schema.kept
+_k = schema.trigger_state
 
 
-class SqlKeeping:
+class SqlTriggerState:
     """See triggers.events.keeping.Keeping: the same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: Writer) -> None:
+    def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
 

@@ -35,7 +35,7 @@ MAX_MEMBERS = 20_000
 _REMEDY = "Ask the one who runs nanobot to install it: pip install 'nanobot[documents]'"
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class ParseJob(msgspec.Struct, frozen=True, kw_only=True):
     """What to read of standard input: `kind` is html, pdf, docx, xlsx or pptx.
 
     `offset` (from 1) and `limit` count pages of a PDF, else lines; `room` is in characters.
@@ -49,7 +49,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     base: str = ""
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ParsedDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was read, or why nothing was. `notes` are about what is not in `text`."""
 
     text: str = ""
@@ -58,7 +58,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
 
 
-def read(job: Job, file: BinaryIO) -> Reading:
+def read(job: ParseJob, file: BinaryIO) -> ParsedDocument:
     """Read a document. Raises ToolError, and whatever its parser raises."""
     try:
         return _KINDS[job.kind](job, file)
@@ -68,7 +68,7 @@ def read(job: Job, file: BinaryIO) -> Reading:
         ) from error
 
 
-def _html(job: Job, file: BinaryIO) -> Reading:
+def _html(job: ParseJob, file: BinaryIO) -> ParsedDocument:
     """The readable part in Markdown with its links; of a page that has none, all of its text."""
     data = file.read()
     tree = _tree(data)
@@ -78,7 +78,7 @@ def _html(job: Job, file: BinaryIO) -> Reading:
         text = _all_text(_tree(data))
     if not text.strip():
         notes = (*notes, "the page has no text without a browser that runs it")
-    return Reading(text=text[: job.room].strip(), title=title[:300], notes=notes)
+    return ParsedDocument(text=text[: job.room].strip(), title=title[:300], notes=notes)
 
 
 def _readable(tree: Any, base: str) -> tuple[str, tuple[str, ...]]:
@@ -123,7 +123,7 @@ def _all_text(tree: Any) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _pdf(job: Job, file: BinaryIO) -> Reading:
+def _pdf(job: ParseJob, file: BinaryIO) -> ParsedDocument:
     pypdf = import_module("pypdf")
     reader = pypdf.PdfReader(file)
     try:
@@ -155,10 +155,10 @@ def _pdf(job: Job, file: BinaryIO) -> Reading:
     title = ""
     with suppress(AttributeError, ValueError):
         title = str(reader.metadata.title or "")
-    return Reading(text="\n\n".join(parts), title=title[:300], notes=tuple(notes))
+    return ParsedDocument(text="\n\n".join(parts), title=title[:300], notes=tuple(notes))
 
 
-def _docx(job: Job, file: BinaryIO) -> Reading:
+def _docx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
     docx = import_module("docx")
     _check_archive(file)
     return _lines(job, _docx_lines(docx.Document(file)))
@@ -178,7 +178,7 @@ def _docx_lines(document: Any) -> Iterator[str]:
             yield from block.text.split("\n")
 
 
-def _xlsx(job: Job, file: BinaryIO) -> Reading:
+def _xlsx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
     openpyxl = import_module("openpyxl")
     _check_archive(file)
     book = openpyxl.load_workbook(file, read_only=True, data_only=True)
@@ -197,7 +197,7 @@ def _sheet_lines(sheet: Any) -> Iterator[str]:
             yield "\t".join(cells)
 
 
-def _pptx(job: Job, file: BinaryIO) -> Reading:
+def _pptx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
     pptx = import_module("pptx")
     _check_archive(file)
     return _lines(job, _slide_lines(pptx.Presentation(file)))
@@ -230,7 +230,7 @@ def _check_archive(file: BinaryIO) -> None:
     file.seek(0)
 
 
-def _lines(job: Job, lines: Iterable[str]) -> Reading:
+def _lines(job: ParseJob, lines: Iterable[str]) -> ParsedDocument:
     """Lines from `offset`, at most `limit`, within `room`."""
     taken: list[str] = []
     room, last = job.room, 0
@@ -241,15 +241,17 @@ def _lines(job: Job, lines: Iterable[str]) -> Reading:
         shown = line if len(line) <= 2_000 else f"{line[:2_000]} [... {len(line) - 2_000:,} more]"
         if len(taken) == job.limit or (taken and len(shown) > room):
             note = f"lines {job.offset} to {number - 1}; the rest begins at offset={number}"
-            return Reading(text="\n".join(taken), notes=(note,))
+            return ParsedDocument(text="\n".join(taken), notes=(note,))
         taken.append(shown)
         room -= len(shown) + 1
     if not taken and job.offset > 1:
         raise ToolError(f"line {job.offset} is past the end: the document has {last} lines")
-    return Reading(text="\n".join(taken), notes=() if taken else ("the document has no text",))
+    return ParsedDocument(
+        text="\n".join(taken), notes=() if taken else ("the document has no text",)
+    )
 
 
-_KINDS: dict[str, Callable[[Job, BinaryIO], Reading]] = {
+_KINDS: dict[str, Callable[[ParseJob, BinaryIO], ParsedDocument]] = {
     "html": _html,
     "pdf": _pdf,
     "docx": _docx,
@@ -261,14 +263,14 @@ _KINDS: dict[str, Callable[[Job, BinaryIO], Reading]] = {
 def main() -> None:
     """Read the job from the arguments, the document from standard input; write a Reading."""
     limit_self()
-    job = msgspec.json.decode(sys.argv[1].encode(), type=Job)
+    job = msgspec.json.decode(sys.argv[1].encode(), type=ParseJob)
     with open(0, "rb", closefd=False) as file:
         try:
             reading = read(job, file)
         except ToolError as error:
-            reading = Reading(error=str(error))
+            reading = ParsedDocument(error=str(error))
         except MemoryError:
-            reading = Reading(error="it needs more memory than is given to a document")
+            reading = ParsedDocument(error="it needs more memory than is given to a document")
     sys.stdout.buffer.write(msgspec.json.encode(reading))
 
 

@@ -11,7 +11,7 @@ from typing import IO
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.tools.documents.parse_worker import MAX_TEXT, Job, Reading
+from nanobot.tools.documents.parse_worker import MAX_TEXT, ParsedDocument, ParseJob
 from nanobot.tools.worker import working
 
 SECONDS = 30.0
@@ -82,7 +82,9 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
     return None
 
 
-async def read_document(job: Job, file: int | IO[bytes], seconds: float = SECONDS) -> Reading:
+async def read_document(
+    job: ParseJob, file: int | IO[bytes], seconds: float = SECONDS
+) -> ParsedDocument:
     """What `job` asks for, of an open file. Raises ToolError for what cannot be read.
 
     It takes at most `seconds`; when this is cancelled the reading stops too.
@@ -108,9 +110,9 @@ async def _answer(process: Process) -> bytes:
     return bytes(answer)
 
 
-def _reading(answer: bytes, code: int) -> Reading:
+def _reading(answer: bytes, code: int) -> ParsedDocument:
     try:
-        reading = msgspec.json.decode(answer, type=Reading)
+        reading = msgspec.json.decode(answer, type=ParsedDocument)
     except msgspec.DecodeError as error:
         if code == -signal.SIGXCPU or code == -signal.SIGKILL:
             raise ToolError("reading it took too much processor time and was stopped") from error

@@ -13,9 +13,9 @@ import msgspec
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.text import MAX_RESULT_CHARS, clean
 from nanobot.tools.base import CallContext, Effect, Tool
-from nanobot.tools.files.search_worker import BAD_PATTERN, MAX_SHOWN, Job
+from nanobot.tools.files.search_worker import BAD_PATTERN, MAX_SHOWN, SearchJob
 from nanobot.tools.worker import working
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.tree import Glob
 
 SECONDS = 20.0
@@ -39,7 +39,7 @@ class SearchFiles(msgspec.Struct, frozen=True):
 
 
 class _Search:
-    def __init__(self, roots: Roots, room: int, rg: str, seconds: float) -> None:
+    def __init__(self, roots: ConfinedFiles, room: int, rg: str, seconds: float) -> None:
         self._roots = roots
         self._room = room
         self._rg = rg
@@ -51,7 +51,7 @@ class _Search:
         if args.glob:
             Glob(args.glob)
         descriptor = await asyncio.to_thread(self._open, args.path)
-        job = Job(
+        job = SearchJob(
             descriptor=descriptor,
             pattern=args.pattern,
             glob=args.glob,
@@ -81,7 +81,7 @@ class _Search:
         return found.text(notes)
 
     def _open(self, path: str) -> int:
-        with self._roots.either(path) as descriptor:
+        with self._roots.first_allowed(path) as descriptor:
             return os.dup(descriptor)
 
 
@@ -146,7 +146,7 @@ async def _until(stream: asyncio.StreamReader, end: bytes) -> bytes:
 
 
 def search_files_tool(
-    roots: Roots,
+    roots: ConfinedFiles,
     result_chars: int = MAX_RESULT_CHARS,
     *,
     rg: str | None = None,

@@ -27,7 +27,7 @@ BAD_PATTERN = 2
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class SearchJob(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for, in the open `descriptor`. `hidden` are devices and inodes to leave out;
     `rg` is the program."""
 
@@ -40,13 +40,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     rg: str = ""
 
 
-def compiled(job: Job) -> re.Pattern[str]:
+def compiled(job: SearchJob) -> re.Pattern[str]:
     """The pattern. Raises re.error."""
     text = re.escape(job.pattern) if job.literal else job.pattern
     return re.compile(text, re.IGNORECASE if job.ignore_case else 0)
 
 
-def arguments_of_rg(job: Job) -> list[str]:
+def arguments_of_rg(job: SearchJob) -> list[str]:
     """What makes ripgrep find the same, and nothing else decide: no configuration, no ignore files,
     no links followed, one order."""
     chosen = ["--fixed-strings"] if job.literal else []
@@ -61,7 +61,7 @@ def arguments_of_rg(job: Job) -> list[str]:
     ]
 
 
-def _search(job: Job) -> Iterator[bytes]:
+def _search(job: SearchJob) -> Iterator[bytes]:
     pattern = compiled(job)
     if stat.S_ISREG(os.fstat(job.descriptor).st_mode):
         yield from _matches(pattern, job.descriptor, "")
@@ -121,7 +121,7 @@ def main() -> None:
     """Read the job from the arguments and search; exit code 2 and a line on stderr if the pattern
     is none."""
     limit_self()
-    job = msgspec.json.decode(sys.argv[1].encode(), type=Job)
+    job = msgspec.json.decode(sys.argv[1].encode(), type=SearchJob)
     if job.rg and stat.S_ISDIR(os.fstat(job.descriptor).st_mode):
         os.fchdir(job.descriptor)
         os.close(job.descriptor)

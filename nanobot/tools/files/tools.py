@@ -13,11 +13,11 @@ import msgspec
 from nanobot.errors import ToolError
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
-from nanobot.tools.documents.parse_worker import Job
+from nanobot.tools.documents.parse_worker import ParseJob
 from nanobot.tools.documents.reading import MAX_DOCUMENT, image_line, kind_of, read_document
 from nanobot.tools.files.search import search_files_tool
 from nanobot.tools.files.textfile import decode, read_page, replace_once
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.tree import Glob, walk
 
 DEFAULT_LINES = 2_000
@@ -74,7 +74,7 @@ class ListDir(msgspec.Struct, frozen=True):
 class _Files:
     """What the tools do, off the event loop: one hop to a thread per call."""
 
-    def __init__(self, roots: Roots, room: int) -> None:
+    def __init__(self, roots: ConfinedFiles, room: int) -> None:
         self._roots = roots
         self._room = room
 
@@ -83,7 +83,7 @@ class _Files:
         if isinstance(found, str):
             return found
         kind, descriptor = found
-        job = Job(kind=kind, offset=args.offset, limit=args.limit, room=self._room)
+        job = ParseJob(kind=kind, offset=args.offset, limit=args.limit, room=self._room)
         try:
             reading = await read_document(job, descriptor)
         except ToolError as error:
@@ -212,7 +212,7 @@ def _fitting(lines: list[str], room: int) -> int:
     return len(lines)
 
 
-def file_tools(roots: Roots, result_chars: int = MAX_RESULT_CHARS) -> list[AnyTool]:
+def file_tools(roots: ConfinedFiles, result_chars: int = MAX_RESULT_CHARS) -> list[AnyTool]:
     """read_file, write_file, edit_file, list_dir and search_files, for owners and members.
 
     They reach what `roots` reaches and nothing else. `result_chars` is what the registry lets

@@ -20,7 +20,7 @@ from nanobot import __version__
 from nanobot.config.settings.tools import McpSettings
 from nanobot.text import quoted
 from nanobot.tools.mcp import http, stdio
-from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, Line, ServerTrouble
+from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
 from nanobot.tools.mcp.content import contents_text, messages_text, result_text
 from nanobot.tools.mcp.screening import screened
 
@@ -35,7 +35,7 @@ _called: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAda
 )
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class McpTool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool as a server lists it, unchecked."""
 
     name: str
@@ -44,21 +44,21 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool
 
 
-class Answer(msgspec.Struct, frozen=True):
+class McpReply(msgspec.Struct, frozen=True):
     """What a server said to a call; `ok` is its own word."""
 
     text: str
     ok: bool = True
 
 
-class Link:
+class McpConnection:
     """A server that answers. What it is asked raises ServerTrouble when no answer comes; an error
     that the server gives is an answer."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def tools(self) -> list[Listed]:
+    async def tools(self) -> list[McpTool]:
         """Its tools, at most MAX_TOOLS."""
         if self._client.server_capabilities.tools is None:
             return []
@@ -74,7 +74,7 @@ class Link:
                     break
         return [_listed(one) for one in found[:MAX_TOOLS]]
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
+    async def call(self, name: str, arguments: dict[str, Any]) -> McpReply:
         """Call a tool. Its result is not checked against the schema that the server gave for it:
         that is the server's own word both times, and its patterns may take forever."""
         asked = types.CallToolRequest(
@@ -85,14 +85,14 @@ class Link:
         except MCPError as error:
             if _is_lost(error):
                 raise ServerTrouble(str(error)) from error
-            return Answer(error.message, ok=False)
+            return McpReply(error.message, ok=False)
         except ValidationError as error:
             raise ServerTrouble("its answer is not what the protocol says") from error
         if isinstance(result, types.InputRequiredResult):
-            return Answer("It wants input from a person, which cannot be given here.", ok=False)
-        return Answer(result_text(result), ok=not result.is_error)
+            return McpReply("It wants input from a person, which cannot be given here.", ok=False)
+        return McpReply(result_text(result), ok=not result.is_error)
 
-    async def catalogue(self) -> Answer:
+    async def catalogue(self) -> McpReply:
         """Its resources and prompts, one a line."""
         can, lines = self._client.server_capabilities, list[str]()
         with _explained():
@@ -103,24 +103,24 @@ class Link:
                 lines += [f"{one.uri_template}: {one.description or one.name}" for one in templates]
             if can.prompts is not None:
                 lines += [_prompt(one) for one in (await self._client.list_prompts()).prompts]
-        return Answer("\n".join(lines) or "(no resources and no prompts)")
+        return McpReply("\n".join(lines) or "(no resources and no prompts)")
 
-    async def read(self, uri: str) -> Answer:
+    async def read(self, uri: str) -> McpReply:
         """What a resource holds."""
         with _explained():
-            return Answer(contents_text((await self._client.read_resource(uri)).contents))
+            return McpReply(contents_text((await self._client.read_resource(uri)).contents))
 
-    async def prompt(self, name: str, arguments: dict[str, str]) -> Answer:
+    async def prompt(self, name: str, arguments: dict[str, str]) -> McpReply:
         """A prompt, filled in."""
         with _explained():
             found = await self._client.get_prompt(name, arguments)
-        return Answer(messages_text(found.messages))
+        return McpReply(messages_text(found.messages))
 
 
 @asynccontextmanager
 async def linked(
-    settings: McpSettings, base: Mapping[str, str], folder: Path, line: Line
-) -> AsyncIterator[Link]:
+    settings: McpSettings, base: Mapping[str, str], folder: Path, line: ConnectionState
+) -> AsyncIterator[McpConnection]:
     """Connect, and be connected within. A program gets `base` and its own `env` as environment.
     Raises ServerTrouble."""
     with _explained():
@@ -147,10 +147,10 @@ async def linked(
                 if line.ended:
                     raise ServerTrouble(line.why) from error
                 raise
-            yield Link(client)
+            yield McpConnection(client)
 
 
-def _hearing(line: Line) -> Any:
+def _hearing(line: ConnectionState) -> Any:
     async def hear(message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             line.look()
@@ -189,9 +189,9 @@ def _is_lost(error: MCPError) -> bool:
     return error.code in lost or "session terminated" in error.message.lower()
 
 
-def _listed(one: types.Tool) -> Listed:
+def _listed(one: types.Tool) -> McpTool:
     notes = one.annotations
-    return Listed(
+    return McpTool(
         name=one.name,
         description=one.description or one.title or "",
         schema=one.input_schema,

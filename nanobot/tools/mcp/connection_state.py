@@ -19,7 +19,7 @@ class ServerTrouble(NanobotError):
     """A server cannot be reached, started or understood. The text is for the owner."""
 
 
-class Line:
+class ConnectionState:
     """One connection as its owner follows it: `news` is set when there is something to look at."""
 
     def __init__(self) -> None:

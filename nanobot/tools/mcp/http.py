@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
-from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, SECONDS, Line, Pace
+from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, SECONDS, ConnectionState, Pace
 
 _CONNECT_SECONDS = 30.0
 # Servers may hold a stream of events open without a word.
@@ -21,7 +21,7 @@ class _Bounded(httpx2.AsyncByteStream):
     """A response's body. A document has at most MAX_MESSAGE_BYTES; so has an event, which ends
     with an empty line."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, pace: Pace, line: Line) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, pace: Pace, line: ConnectionState) -> None:
         self._inner = inner
         self._pace = pace
         self._line = line
@@ -47,7 +47,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class _Transport(httpx2.AsyncBaseTransport):
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ConnectionState) -> None:
         self._inner = httpx2.AsyncHTTPTransport()
         self._pace = Pace()
         self._line = line
@@ -71,7 +71,7 @@ class _Transport(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def client(headers: Mapping[str, str], line: Line) -> httpx2.AsyncClient:
+def client(headers: Mapping[str, str], line: ConnectionState) -> httpx2.AsyncClient:
     """A client for one server, without the proxies and credentials of the environment."""
     return httpx2.AsyncClient(
         transport=_Transport(line),

@@ -20,7 +20,7 @@ from nanobot.ports import Clock
 from nanobot.text import MAX_RESULT_CHARS, shorten
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool
 from nanobot.tools.mcp import tool_names as offer
-from nanobot.tools.mcp.connection_state import Line, ServerTrouble
+from nanobot.tools.mcp.connection_state import ConnectionState, ServerTrouble
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
@@ -36,7 +36,7 @@ _REST = "Ask for less of it."
 MISSING = 'the mcp package is not installed: pip install "nanobot[mcp]"'
 
 
-class Answer(Protocol):
+class ServerReply(Protocol):
     """What a server said; `ok` is its own word."""
 
     @property
@@ -50,7 +50,7 @@ class Answer(Protocol):
         ...
 
 
-class Listed(Protocol):
+class ServerTool(Protocol):
     """A tool as a server lists it."""
 
     @property
@@ -74,7 +74,7 @@ class Listed(Protocol):
         ...
 
 
-class Linked(Protocol):
+class ServerConnection(Protocol):
     """A connection; every question raises ServerTrouble when no answer comes."""
 
     async def tools(self) -> list[Any]:
@@ -98,7 +98,7 @@ class Linked(Protocol):
         ...
 
 
-class Server:
+class McpServer:
     """Connects to one server as long as `run` does, again and again, ever more slowly.
 
     While it is away its tools stay listed, so that prompts stay the same; calls then say so.
@@ -121,8 +121,8 @@ class Server:
         self._folder = folder
         self._state = "off" if settings.enabled else "disabled"
         self._error = ""
-        self._link: Linked | None = None
-        self._line = Line()
+        self._link: ServerConnection | None = None
+        self._line = ConnectionState()
         self._calls = 0
         self._stopping = False
         self._offered: dict[str, AnyTool] = {}
@@ -173,7 +173,7 @@ class Server:
         logger.warning("MCP server {}: {}", self.name, self._registry.redact(why))
 
     async def _serve(self) -> None:
-        self._line = line = Line()
+        self._line = line = ConnectionState()
         async with connect(self.settings, self._base, self._folder, line) as link:
             try:
                 await self._relist(link, line)
@@ -186,7 +186,7 @@ class Server:
             finally:
                 self._link = None
 
-    async def _news(self, line: Line) -> None:
+    async def _news(self, line: ConnectionState) -> None:
         """Wait until it has to be asked for its tools. One that works is not disturbed."""
         while True:
             with suppress(TimeoutError):
@@ -203,7 +203,7 @@ class Server:
         if line.ended:
             raise ServerTrouble(line.why)
 
-    async def _relist(self, link: Linked, line: Line) -> None:
+    async def _relist(self, link: ServerConnection, line: ConnectionState) -> None:
         try:
             async with asyncio.timeout(self.settings.timeout):
                 listed = await link.tools()
@@ -215,7 +215,7 @@ class Server:
             raise
         self._offer(listed)
 
-    def _offer(self, listed: list[Listed]) -> None:
+    def _offer(self, listed: list[ServerTool]) -> None:
         """Have exactly these in the registry."""
         fit = [one for one in listed if offer.allowed(one.name, self.settings.allow)]
         given = offer.names(self.name, [one.name for one in fit])
@@ -233,7 +233,7 @@ class Server:
                     continue
                 self._offered[name] = tool
 
-    def _tool(self, name: str, one: Listed) -> AnyTool:
+    def _tool(self, name: str, one: ServerTool) -> AnyTool:
         own = one.name
 
         async def run(args: RawArgs, _: CallContext) -> str:
@@ -255,7 +255,7 @@ class Server:
             lazy=True,
         )
 
-    async def ask(self, question: Callable[[Linked], Awaitable[Any]], what: str) -> str:
+    async def ask(self, question: Callable[[ServerConnection], Awaitable[Any]], what: str) -> str:
         """What the server says, marked as a stranger's. Raises ToolError; what the server itself
         calls an error is one, in its words."""
         link, line = self._link, self._line
@@ -268,7 +268,7 @@ class Server:
         self._calls += 1
         try:
             async with asyncio.timeout(self.settings.timeout):
-                answer: Answer = await question(link)
+                answer: ServerReply = await question(link)
         except TimeoutError:
             line.look()
             raise ToolTimeout(
@@ -300,8 +300,8 @@ def _same(tool: AnyTool, wanted: Mapping[str, AnyTool]) -> bool:
 
 @asynccontextmanager
 async def connect(
-    settings: McpSettings, base: Mapping[str, str], folder: Path, line: Line
-) -> AsyncIterator[Linked]:
+    settings: McpSettings, base: Mapping[str, str], folder: Path, line: ConnectionState
+) -> AsyncIterator[ServerConnection]:
     """A connection within. Raises ServerTrouble. The protocol's package is loaded on a thread: it
     takes most of a second."""
     try:
@@ -312,7 +312,7 @@ async def connect(
         yield link
 
 
-def _linked() -> Callable[..., AbstractAsyncContextManager[Linked]]:
+def _linked() -> Callable[..., AbstractAsyncContextManager[ServerConnection]]:
     from nanobot.tools.mcp.connection import linked  # noqa: PLC0415 - see connect
 
     return linked

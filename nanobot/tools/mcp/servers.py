@@ -16,7 +16,7 @@ from nanobot.messages import Role
 from nanobot.ports import Clock
 from nanobot.text import quoted
 from nanobot.tools.base import CallContext, Effect, Tool
-from nanobot.tools.mcp.server import Server
+from nanobot.tools.mcp.server import McpServer
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.tool_search import finding_tools
@@ -28,7 +28,7 @@ _MAX_SECONDS = 3_700.0
 _STOP_SECONDS = 7.0
 
 
-class Read(msgspec.Struct, frozen=True):
+class ReadResource(msgspec.Struct, frozen=True):
     """Arguments of mcp_read."""
 
     server: Annotated[str, msgspec.Meta(description="The server's name")]
@@ -44,7 +44,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in _INHERITED if name in environ}
 
 
-class Servers:
+class McpServers:
     """All servers. With at least one that is enabled, the tools that find and call what they offer
     are in the registry from the start, so that prompts stay as they are whenever one answers."""
 
@@ -58,7 +58,8 @@ class Servers:
     ) -> None:
         base = environment(environ)
         self._servers = {
-            name: Server(name, one, registry, clock, base, folder) for name, one in settings.items()
+            name: McpServer(name, one, registry, clock, base, folder)
+            for name, one in settings.items()
         }
         enabled = sorted(name for name, one in settings.items() if one.enabled)
         if enabled:
@@ -91,8 +92,8 @@ class Servers:
         """How each is, by name."""
         return [self._servers[name].view for name in sorted(self._servers)]
 
-    def _read_tool(self, enabled: list[str], roles: frozenset[Role]) -> Tool[Read]:
-        async def run(args: Read, context: CallContext) -> str:
+    def _read_tool(self, enabled: list[str], roles: frozenset[Role]) -> Tool[ReadResource]:
+        async def run(args: ReadResource, context: CallContext) -> str:
             server = self._servers.get(args.server)
             members = context.role is not Role.OWNER
             if server is None or not server.settings.enabled:
@@ -116,7 +117,7 @@ class Servers:
                 "Read a resource of an MCP server, or get one of its prompts; without either, list "
                 f"what there is. Servers: {', '.join(enabled)}."
             ),
-            args=Read,
+            args=ReadResource,
             run=run,
             effect=Effect.NONE,
             timeout=_MAX_SECONDS,

@@ -22,7 +22,13 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
 from nanobot.text import quoted
-from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, SECONDS, Line, Pace, ServerTrouble
+from nanobot.tools.mcp.connection_state import (
+    MAX_MESSAGE_BYTES,
+    SECONDS,
+    ConnectionState,
+    Pace,
+    ServerTrouble,
+)
 
 # The protocol wants its input closed, then time, then SIGTERM, then SIGKILL.
 _PATIENCE_SECONDS = 2.0
@@ -34,7 +40,7 @@ _Inbox = MemoryObjectSendStream[SessionMessage | Exception]
 
 @asynccontextmanager
 async def program(
-    command: Sequence[str], env: Mapping[str, str], folder: Path, line: Line
+    command: Sequence[str], env: Mapping[str, str], folder: Path, line: ConnectionState
 ) -> AsyncIterator[TransportStreams]:
     """Start a program and talk to it within; at the end it is killed with its process group.
 
@@ -82,7 +88,9 @@ class _Complaints:
         self.whole = asyncio.Event()
 
 
-async def _listen(process: Process, said: _Inbox, complaints: _Complaints, line: Line) -> None:
+async def _listen(
+    process: Process, said: _Inbox, complaints: _Complaints, line: ConnectionState
+) -> None:
     """Hand on what it says, line by line, until it ends or breaks the rules."""
     stdout, pace = _pipe(process.stdout), Pace()
     # Closing it is what tells the session that nothing more comes.
@@ -136,7 +144,7 @@ async def _last_words(process: Process, complaints: _Complaints) -> str:
 
 
 async def _speak(
-    process: Process, asked: MemoryObjectReceiveStream[SessionMessage], line: Line
+    process: Process, asked: MemoryObjectReceiveStream[SessionMessage], line: ConnectionState
 ) -> None:
     stdin = process.stdin
     if stdin is None:

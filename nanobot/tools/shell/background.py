@@ -40,7 +40,7 @@ _LOST_AFTER_SECONDS = 120.0
 _BEAT_SECONDS = 30.0
 
 
-class Started(msgspec.Struct, frozen=True, kw_only=True):
+class StartedCommand(msgspec.Struct, frozen=True, kw_only=True):
     """A command in the background, and for whom it runs."""
 
     id: int
@@ -54,7 +54,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 class BackgroundRecords(Protocol):
     """Which commands are running, so that a crash does not hide that they were."""
 
-    async def started(self, command: Started) -> int:
+    async def started(self, command: StartedCommand) -> int:
         """Keep it; returns its id."""
         ...
 
@@ -66,7 +66,7 @@ class BackgroundRecords(Protocol):
         """This process is alive, and so are its commands."""
         ...
 
-    async def lost(self, silent_for: float) -> list[Started]:
+    async def lost(self, silent_for: float) -> list[StartedCommand]:
         """Commands whose process is gone: of another life of this home, or of one that has not
         beaten for so many seconds."""
         ...
@@ -75,7 +75,7 @@ class BackgroundRecords(Protocol):
 class _Command:
     """One of them, from its start until it is forgotten."""
 
-    def __init__(self, started: Started, process: Process) -> None:
+    def __init__(self, started: StartedCommand, process: Process) -> None:
         self.started = started
         self.process = process
         self.capture = Capture(process, _KEEP_BYTES, _FLOOD_BYTES)
@@ -92,7 +92,7 @@ class _Command:
         return f"ended with exit code {self.process.returncode}"
 
 
-class Background:
+class BackgroundCommands:
     """The background commands of one gateway. `serving()` is their life: at its end they are
     killed, and told as lost at the next start."""
 
@@ -141,7 +141,7 @@ class Background:
                 f"{of_session} commands of this conversation run in the background already "
                 f"(at most {MAX_OF_SESSION}, {MAX_RUNNING} in all): stop one first"
             )
-        started = Started(
+        started = StartedCommand(
             id=0,
             session_key=context.session_key,
             address=context.address,
@@ -244,7 +244,7 @@ class Background:
         )
         await self._tell(command.started, f"{command.state}.\nIts output:\n{output or '(none)'}")
 
-    async def _tell(self, command: Started, text: str) -> None:
+    async def _tell(self, command: StartedCommand, text: str) -> None:
         """Publish how it ended, until the store takes it; the same end is never told twice."""
         message = InboundMessage(
             address=command.address,

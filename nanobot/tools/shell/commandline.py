@@ -42,13 +42,13 @@ class Word(msgspec.Struct, frozen=True):
     computed: bool = False
 
 
-class Call(msgspec.Struct, frozen=True):
+class ProgramCall(msgspec.Struct, frozen=True):
     """A program that is run. `fed` are the programs whose output it reads or is given as words,
     `input` the text it reads if the line itself holds it, `writes` files it is redirected to."""
 
     words: tuple[Word, ...]
     writes: tuple[Word, ...] = ()
-    fed: tuple[Call, ...] = ()
+    fed: tuple[ProgramCall, ...] = ()
     input: str = ""
 
     @property
@@ -69,7 +69,7 @@ class CommandLine(msgspec.Struct, frozen=True):
     nested too deeply to be seen through.
     """
 
-    calls: tuple[Call, ...]
+    calls: tuple[ProgramCall, ...]
     bombs: tuple[str, ...] = ()
     unclear: bool = False
 
@@ -94,12 +94,12 @@ class _Reading:
     """One walk over a command line and every line within it."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ProgramCall] = []
         self.bombs: list[str] = []
         self.unclear = False
         self._variables: dict[str, Word] = {}
 
-    def read(self, command: str, depth: int) -> list[Call]:
+    def read(self, command: str, depth: int) -> list[ProgramCall]:
         """The calls of a line; everything found is kept too."""
         if depth > MAX_DEPTH:
             self.unclear = True
@@ -108,7 +108,7 @@ class _Reading:
         self.unclear = self.unclear or root.has_error
         return self._walk(root, depth)
 
-    def _walk(self, node: Node, depth: int) -> list[Call]:
+    def _walk(self, node: Node, depth: int) -> list[ProgramCall]:
         match node.type:
             case "command":
                 return [self._command(node, depth)]
@@ -127,9 +127,9 @@ class _Reading:
                 pass
         return [call for child in node.named_children for call in self._walk(child, depth)]
 
-    def _command(self, node: Node, depth: int) -> Call:
+    def _command(self, node: Node, depth: int) -> ProgramCall:
         words: list[Word] = []
-        fed: list[Call] = []
+        fed: list[ProgramCall] = []
         given = ""
         for child in node.named_children:
             if child.type == "variable_assignment":
@@ -140,9 +140,9 @@ class _Reading:
                 inner = child.named_children[0] if child.type == "command_name" else child
                 fed += self._inside(inner, depth)
                 words.append(self._word(inner, depth))
-        return self._kept(Call(tuple(words), (), tuple(fed), given), depth)
+        return self._kept(ProgramCall(tuple(words), (), tuple(fed), given), depth)
 
-    def _redirected(self, node: Node, depth: int) -> list[Call]:
+    def _redirected(self, node: Node, depth: int) -> list[ProgramCall]:
         body = node.child_by_field_name("body")
         calls = [] if body is None else self._walk(body, depth)
         writes: list[Word] = []
@@ -157,7 +157,7 @@ class _Reading:
                 text, stages = self._heredoc(redirect, depth)
                 given, after = given + text, [*after, *stages]
         if not calls:
-            return [self._kept(Call((), tuple(writes)), depth)]
+            return [self._kept(ProgramCall((), tuple(writes)), depth)]
         last = calls[-1]
         calls[-1] = msgspec.structs.replace(last, writes=(*last.writes, *writes))
         if given:
@@ -179,9 +179,9 @@ class _Reading:
         return text, stages
 
     def _pipeline(
-        self, stages: Iterable[Node], depth: int, before: Iterable[Call] = ()
-    ) -> list[Call]:
-        found: list[Call] = []
+        self, stages: Iterable[Node], depth: int, before: Iterable[ProgramCall] = ()
+    ) -> list[ProgramCall]:
+        found: list[ProgramCall] = []
         feeding = tuple(before)
         for stage in stages:
             parts = stage.named_children if stage.type == "pipeline" else [stage]
@@ -197,13 +197,13 @@ class _Reading:
                 feeding = tuple(calls) or feeding
         return found
 
-    def _kept(self, call: Call, depth: int) -> Call:
+    def _kept(self, call: ProgramCall, depth: int) -> ProgramCall:
         """The call, written down with every call that it makes in turn."""
         self.calls.append(call)
         self._look_inside(call, depth)
         return call
 
-    def _look_inside(self, call: Call, depth: int) -> None:
+    def _look_inside(self, call: ProgramCall, depth: int) -> None:
         if depth > MAX_DEPTH:
             self.unclear = True
             return
@@ -222,7 +222,7 @@ class _Reading:
         if call.name in SHELLS:
             self._shell(call, depth)
 
-    def _executed_by_find(self, call: Call, depth: int) -> None:
+    def _executed_by_find(self, call: ProgramCall, depth: int) -> None:
         for at, word in enumerate(call.words):
             if word.text in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"):
                 places = [one for one in call.arguments[: at - 1] if not one.startswith("-")][:1]
@@ -231,9 +231,9 @@ class _Reading:
                     for one in call.words[at + 1 :]
                     if one.text not in (";", "+")
                 ]
-                self._kept(Call(tuple(inner)), depth + 1)
+                self._kept(ProgramCall(tuple(inner)), depth + 1)
 
-    def _shell(self, call: Call, depth: int) -> None:
+    def _shell(self, call: ProgramCall, depth: int) -> None:
         """What a shell is told to run: by -c, or on its input."""
         words = call.words[1:]
         for at, word in enumerate(words):
@@ -251,7 +251,7 @@ class _Reading:
             self._inside(value, depth)
             self._variables[_text(name)] = self._word(value, depth)
 
-    def _inside(self, node: Node, depth: int) -> list[Call]:
+    def _inside(self, node: Node, depth: int) -> list[ProgramCall]:
         """The calls of the substitutions within a word."""
         if node.type in ("command_substitution", "process_substitution"):
             return [call for child in node.named_children for call in self._walk(child, depth + 1)]
@@ -311,7 +311,7 @@ class _Reading:
         return Word(_KNOWN[name]) if name in _KNOWN else Word("", computed=True)
 
 
-def _printed(call: Call) -> str:
+def _printed(call: ProgramCall) -> str:
     """What echo and its like print, as far as the line itself holds it."""
     if call.name not in ("echo", "printf", "cat"):
         return ""

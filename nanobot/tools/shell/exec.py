@@ -11,9 +11,9 @@ import msgspec
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
 from nanobot.text import MAX_RESULT_CHARS, clean, shorten
 from nanobot.tools.base import CallContext, Effect, Tool
-from nanobot.tools.shell.dangers import dangers
-from nanobot.tools.shell.process import Running
-from nanobot.tools.shell.sandbox import Outcome, Sandbox
+from nanobot.tools.shell.dangerous_commands import command_risks
+from nanobot.tools.shell.process import RunningCommands
+from nanobot.tools.shell.sandbox import CommandResult, Sandbox
 
 DEFAULT_SECONDS = 60.0
 MAX_SECONDS = 600.0
@@ -25,7 +25,7 @@ _NOTES = 200
 _REST = "Send the output to a file and read that, or filter it."
 
 
-class Exec(msgspec.Struct, frozen=True):
+class ExecArgs(msgspec.Struct, frozen=True):
     """Arguments of exec."""
 
     command: Annotated[str, msgspec.Meta(min_length=1, description="A shell command line")]
@@ -41,12 +41,12 @@ class Exec(msgspec.Struct, frozen=True):
     ] = False
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """How commands run. `walls`: "required" refuses them where the sandbox does not work, "wanted"
-    runs them there if a person agreed to it, "off" always runs them bare, which a person has to
-    agree to. `result_chars` is how much of their output is shown."""
+class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How commands run. `isolation`: "required" refuses them where the sandbox does not work,
+    "wanted" runs them there if a person agreed to it, "off" always runs them bare, which a person
+    has to agree to. `result_chars` is how much of their output is shown."""
 
-    walls: Literal["required", "wanted", "off"] = "wanted"
+    isolation: Literal["required", "wanted", "off"] = "wanted"
     network: bool = True
     timeout: float = DEFAULT_SECONDS
     result_chars: int = MAX_RESULT_CHARS
@@ -54,7 +54,11 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Shell:
     def __init__(
-        self, sandbox: Sandbox, workspace: Path, terms: Terms, background: Running | None
+        self,
+        sandbox: Sandbox,
+        workspace: Path,
+        terms: ExecOptions,
+        background: RunningCommands | None,
     ) -> None:
         self._sandbox = sandbox
         self._workspace = workspace
@@ -62,7 +66,7 @@ class _Shell:
         self._background = background
         self._room = max(terms.result_chars - _NOTES, 1)
 
-    async def run(self, args: Exec, context: CallContext) -> str:
+    async def run(self, args: ExecArgs, context: CallContext) -> str:
         size = len(args.command.encode("utf-8", "replace"))
         if "\0" in args.command or size > MAX_COMMAND_BYTES:
             raise ToolArgumentsError(
@@ -81,19 +85,19 @@ class _Shell:
         return f"Started in the background as #{number}. You are told when it ends."
 
     @staticmethod
-    def danger(args: Exec) -> str:
+    def danger(args: ExecArgs) -> str:
         """What the command line would do that nobody should do unasked."""
-        return " and ".join(found.why for found in dangers(args.command))
+        return " and ".join(found.why for found in command_risks(args.command))
 
     async def uncontained(self) -> str | None:
         """Why a command needs a person's word because of where it runs; None if it does not, or
         if that would not help."""
-        if self._terms.walls == "required":
+        if self._terms.isolation == "required":
             return None
         return await self._walls_missing(network=self._terms.network)
 
     async def _walls_missing(self, *, network: bool) -> str | None:
-        if self._terms.walls == "off":
+        if self._terms.isolation == "off":
             return "it is switched off"
         return await self._sandbox.probe(network=network)
 
@@ -102,11 +106,11 @@ class _Shell:
         why = await self._walls_missing(network=network)
         if why is None:
             return False
-        if self._terms.walls == "required" or not context.approved:
+        if self._terms.isolation == "required" or not context.approved:
             raise ToolDenied(f"commands run only in a sandbox, and {why}")
         return True
 
-    async def _wait(self, args: Exec, sandbox: Sandbox, *, network: bool) -> str:
+    async def _wait(self, args: ExecArgs, sandbox: Sandbox, *, network: bool) -> str:
         timeout = args.timeout or self._terms.timeout
         outcome = await sandbox.run(
             args.command,
@@ -125,7 +129,7 @@ class _Shell:
         return f"{output}\n[{_ending(outcome)}]" if output else f"[{_ending(outcome)}; no output]"
 
 
-def _ending(outcome: Outcome) -> str:
+def _ending(outcome: CommandResult) -> str:
     if outcome.flooded:
         return f"killed: too much output. {_REST}"
     code = outcome.exit_code or 0
@@ -140,9 +144,9 @@ def _ending(outcome: Outcome) -> str:
 def exec_tool(
     sandbox: Sandbox,
     workspace: Path,
-    terms: Terms = Terms(),  # noqa: B008 - frozen
-    background: Running | None = None,
-) -> Tool[Exec]:
+    terms: ExecOptions = ExecOptions(),  # noqa: B008 - frozen
+    background: RunningCommands | None = None,
+) -> Tool[ExecArgs]:
     """The tool exec. Where the sandbox does not work every call is denied, with the remedy, unless
     a person agreed to it.
 
@@ -158,7 +162,7 @@ def exec_tool(
             "Run a shell command in the workspace, in a sandbox: the workspace is writable, the "
             f"system read-only, {net}. What it leaves running is killed when it ends."
         ),
-        args=Exec,
+        args=ExecArgs,
         run=shell.run,
         effect=Effect.WORLD,
         timeout=MAX_SECONDS + _GRACE_SECONDS,

@@ -13,7 +13,7 @@ from nanobot.tools.base import CallContext, Effect, Tool
 MAX_WAIT_SECONDS = 60.0
 
 
-class Running(Protocol):
+class RunningCommands(Protocol):
     """The background commands, as far as a tool may reach them. Each call raises ToolError for an
     id that is not one of the session's."""
 
@@ -56,7 +56,7 @@ class ProcessArgs(msgspec.Struct, frozen=True):
     ] = 0.0
 
 
-def process_tool(running: Running) -> Tool[ProcessArgs]:
+def process_tool(running: RunningCommands) -> Tool[ProcessArgs]:
     """process, for owners: looks after what `exec` started in the background."""
 
     async def run(args: ProcessArgs, context: CallContext) -> str:

@@ -43,7 +43,7 @@ _PROBE_SECONDS = 10.0
 _DYING_SECONDS = 5.0
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What one command may use. Memory and file size in KiB; `processes` does not bind root.
 
     Memory is what a process has for itself: address space would refuse runtimes that reserve
@@ -56,7 +56,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     output_bytes: int = 32 * 1024 * 1024
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended. `output` is stdout and stderr in order, without `dropped` bytes in
     the middle. `exit_code` is None if it was killed for `timed_out` or `flooded`."""
 
@@ -93,7 +93,7 @@ class Sandbox:
         hidden: Sequence[Path] = (),
         apart: Sequence[Path] = (),
         environment: Mapping[str, str] | None = None,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         bare: bool = False,
     ) -> None:
         self._bwrap = bwrap
@@ -103,7 +103,7 @@ class Sandbox:
         self._environment = {"PATH": SEARCH_PATH, "LANG": "C.UTF-8", "TERM": "dumb"} | {
             name: value for name, value in (environment or {}).items() if name in _ENVIRONMENT
         }
-        self._limits = limits or Limits()
+        self._limits = limits or SandboxLimits()
         self._shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
         self._probed: dict[bool, str | None] = {}
         self._probing = asyncio.Lock()
@@ -160,7 +160,7 @@ class Sandbox:
 
     async def run(
         self, command: str, workspace: Path, *, network: bool, timeout: float, keep: int = 40_000
-    ) -> Outcome:
+    ) -> CommandResult:
         """Run a command and wait for its end; `keep` bytes of each end of its output are kept.
 
         Cancelling kills it. Raises ToolError if it cannot be started.
@@ -183,7 +183,7 @@ class Sandbox:
                     await capture.until_end()
                     await process.wait()
         killed = timed_out or capture.flooded
-        return Outcome(
+        return CommandResult(
             output=capture.text(),
             dropped=capture.dropped,
             exit_code=None if killed else process.returncode,

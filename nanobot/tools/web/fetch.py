@@ -14,7 +14,7 @@ from yarl import URL
 from nanobot.errors import ToolDenied, ToolError
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool
-from nanobot.tools.documents.parse_worker import Job
+from nanobot.tools.documents.parse_worker import ParseJob
 from nanobot.tools.documents.reading import image_line, kind_of, read_document
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 from nanobot.tools.web.addresses import Addresses
@@ -211,7 +211,7 @@ async def _parsed(body: Body, kind: str, data: bytes, notes: list[str]) -> Page:
     with tempfile.TemporaryFile() as file:
         await asyncio.to_thread(file.write, data)
         file.seek(0)
-        reading = await read_document(Job(kind=kind, base=body.url), file, _PARSING_SECONDS)
+        reading = await read_document(ParseJob(kind=kind, base=body.url), file, _PARSING_SECONDS)
     return Page(body.url, reading.title, reading.text, (*notes, *reading.notes))
 
 

@@ -9,9 +9,17 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import UsageError
-from nanobot.messages import Address, Origin, Role, RunTerms
+from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.ports import Clock
-from nanobot.triggers.cron.jobs import Job, Jobs, Misfire, OccurrenceView, Overlap, Plan, following
+from nanobot.triggers.cron.jobs import (
+    Job,
+    JobStore,
+    Misfire,
+    OccurrenceView,
+    Overlap,
+    Plan,
+    following,
+)
 from nanobot.triggers.cron.schedule import Once, Schedule, coming, moment, parse, split, zone_of
 
 MOST_JOBS = 100
@@ -24,7 +32,7 @@ _NAME_CHARS = 60
 _PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 
 
-class Asker(msgspec.Struct, frozen=True, kw_only=True):
+class Requester(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks, as what, in which chat and session. `key` is the same when the same is asked
     again; `origin` and `run_id` are those of the run that asks, if it is one."""
 
@@ -43,7 +51,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.address.channel}:{self.sender_id}"
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody wants of a job. In an edit, None leaves it as it is; see Plan."""
 
     schedule: str | None = None
@@ -64,7 +72,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     expires: str | None = None
 
 
-class Book:
+class JobEditor:
     """The jobs, for whoever may look after them: owners all of them, others their own.
 
     `changed` is called after every change. What a job's run asks for is held back: it may ask for
@@ -73,7 +81,7 @@ class Book:
 
     def __init__(
         self,
-        jobs: Jobs,
+        jobs: JobStore,
         clock: Clock,
         zone: str,
         changed: Callable[[], None],
@@ -88,7 +96,7 @@ class Book:
         except UsageError:
             self.zone = "UTC"
 
-    async def add(self, asker: Asker, wish: Wish) -> Job:
+    async def add(self, asker: Requester, wish: JobRequest) -> Job:
         """Keep a job. Raises UsageError for what cannot be."""
         now = self._clock.now()
         zone = zone_of(wish.zone or self.zone).key
@@ -121,7 +129,7 @@ class Book:
         self._changed()
         return job
 
-    async def edit(self, asker: Asker, which: str, wish: Wish) -> Job:
+    async def edit(self, asker: Requester, which: str, wish: JobRequest) -> Job:
         """Change a job; its next time is reckoned from now. Raises UsageError."""
         self._people_only(asker, "change jobs")
         job = await self._own(asker, which)
@@ -146,14 +154,14 @@ class Book:
         next_at = self._next(plan, now) if state == "active" else None
         return await self._keep(job, plan=plan, state=state, next_at=next_at)
 
-    async def pause(self, asker: Asker, which: str) -> Job:
+    async def pause(self, asker: Requester, which: str) -> Job:
         """Nothing of it is due until it is resumed."""
         job = await self._own(asker, which)
         if job.state != "active":
             raise UsageError(f"the job {job.plan.name} is {job.state}: there is nothing to pause.")
         return await self._keep(job, state="paused", next_at=None)
 
-    async def resume(self, asker: Asker, which: str) -> Job:
+    async def resume(self, asker: Requester, which: str) -> Job:
         """Go on from now; what was to be done once and has passed is done at once."""
         self._people_only(asker, "resume jobs")
         job = await self._own(asker, which)
@@ -163,14 +171,14 @@ class Book:
         next_at = schedule.at if isinstance(schedule, Once) else self._next(job.plan, now)
         return await self._keep(job, state="active", next_at=next_at)
 
-    async def remove(self, asker: Asker, which: str) -> Job:
+    async def remove(self, asker: Requester, which: str) -> Job:
         """Forget it; what waits of it is dropped."""
         job = await self._own(asker, which)
         if job.state == "removed":
             return job
         return await self._keep(job, state="removed", next_at=None)
 
-    async def trigger(self, asker: Asker, which: str) -> Job:
+    async def trigger(self, asker: Requester, which: str) -> Job:
         """Do it now, besides its schedule."""
         self._people_only(asker, "run jobs")
         job = await self._own(asker, which)
@@ -178,7 +186,7 @@ class Book:
         self._changed()
         return job
 
-    async def listed(self, asker: Asker, *, state: str, limit: int) -> list[Job]:
+    async def listed(self, asker: Requester, *, state: str, limit: int) -> list[Job]:
         """The jobs the asker may look after, those due next first."""
         by = "" if asker.role is Role.OWNER else asker.who
         return await self._jobs.listed(state=state, by=by, limit=limit)
@@ -194,11 +202,11 @@ class Book:
         start = moment(begin, zone) if begin else self._clock.now()
         return coming(parse(text, zone, start), start, min(count, MOST_PREVIEWED))
 
-    async def found(self, asker: Asker, which: str) -> Job:
+    async def found(self, asker: Requester, which: str) -> Job:
         """A job that the asker may look after. Raises UsageError."""
         return await self._own(asker, which)
 
-    async def _own(self, asker: Asker, which: str) -> Job:
+    async def _own(self, asker: Requester, which: str) -> Job:
         job = await self._jobs.found(which)
         if asker.role is not Role.OWNER and job.plan.by != asker.who:
             raise UsageError(f"there is no job {which[:60]!r} of yours.")
@@ -214,11 +222,11 @@ class Book:
         self._changed()
         return changed
 
-    def _people_only(self, asker: Asker, what: str) -> None:
+    def _people_only(self, asker: Requester, what: str) -> None:
         if asker.origin not in _PEOPLE:
             raise UsageError(f"the run of a job may not {what}: only people may.")
 
-    async def _depth(self, asker: Asker, schedule: Schedule) -> int:
+    async def _depth(self, asker: Requester, schedule: Schedule) -> int:
         """How many jobs led to this one. Raises UsageError where that would have no end."""
         if asker.origin in _PEOPLE:
             return 0
@@ -245,7 +253,7 @@ class Book:
             raise UsageError(f"to: no channel {channel[:60]!r} is on; there are {known}.")
         return Address(channel, chat)
 
-    def _wished(self, plan: Plan, wish: Wish, now: float) -> Plan:
+    def _wished(self, plan: Plan, wish: JobRequest, now: float) -> Plan:
         """The plan with the rest of what is wished."""
         given = {
             name: getattr(wish, name)
@@ -294,7 +302,7 @@ def in_text(text: str) -> tuple[str, str]:
     return schedule, rest
 
 
-def _terms(plan: Plan, wish: Wish) -> RunTerms:
+def _terms(plan: Plan, wish: JobRequest) -> RunOptions:
     """A run in a session of its own sees nothing of those before it, and its answer is posted."""
     old, own = plan.terms, plan.session == "own"
     tools = old.tools

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.messages import Address, Origin, Role, RunTerms
+from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.session.runs import Run
 from nanobot.triggers.cron.schedule import Once, Schedule, restored, zone_of
 
@@ -60,7 +60,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     here: bool = False
     send: bool = False
     session: Literal["own", "chat"] = "own"
-    terms: RunTerms = RunTerms()
+    terms: RunOptions = RunOptions()
     misfire: Misfire = "run_once"
     window: float = 86_400.0
     overlap: Overlap = "skip"
@@ -140,7 +140,7 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
     watched: frozenset[str] = frozenset()
 
 
-class Jobs(Protocol):
+class JobStore(Protocol):
     """What the store keeps of jobs; each verb is one transaction."""
 
     async def add(self, plan: Plan, next_at: float | None, key: str, most: int) -> Job:

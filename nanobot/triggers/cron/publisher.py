@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nanobot.triggers.cron.jobs import Jobs, Plan, Taken
+from nanobot.triggers.cron.jobs import JobStore, Plan, Taken
 
 
 class JobPublisher:
     """The triggers.base.Publisher of one plan. Every call is a row of the job's history, and has
     one end."""
 
-    def __init__(self, jobs: Jobs, plan: Plan, changed: Callable[[], None]) -> None:
+    def __init__(self, jobs: JobStore, plan: Plan, changed: Callable[[], None]) -> None:
         self._jobs = jobs
         self._plan = plan
         self._changed = changed

@@ -17,8 +17,8 @@ from nanobot.errors import StoreError
 from nanobot.messages import EventKind
 from nanobot.ports import Clock
 from nanobot.session.states import RunKind
-from nanobot.triggers.cron.editing import Book
-from nanobot.triggers.cron.jobs import Fired, Jobs, Plan
+from nanobot.triggers.cron.editing import JobEditor
+from nanobot.triggers.cron.jobs import Fired, JobStore, Plan
 from nanobot.triggers.cron.publisher import JobPublisher
 
 LOOK_SECONDS = 30.0
@@ -31,17 +31,17 @@ _TOGETHER_SECONDS = 0.2
 class CronService:
     """Fires jobs as long as `run` runs. Several processes over one store never fire one twice."""
 
-    def __init__(self, jobs: Jobs, bus: Bus, clock: Clock) -> None:
+    def __init__(self, jobs: JobStore, bus: Bus, clock: Clock) -> None:
         self._jobs = jobs
         self._bus = bus
         self._clock = clock
         self._changed = asyncio.Event()
         self._watched: frozenset[str] = frozenset()
 
-    def book(self, zone: str, channels: Collection[str] = ()) -> Book:
+    def book(self, zone: str, channels: Collection[str] = ()) -> JobEditor:
         """The book of these jobs; times are in a zone where none is named. Jobs speak in chats of
         these channels (none: of any)."""
-        return Book(self._jobs, self._clock, zone, self.changed, channels)
+        return JobEditor(self._jobs, self._clock, zone, self.changed, channels)
 
     def publisher(self, plan: Plan) -> JobPublisher:
         """Takes what a trigger publishes, to be done after this plan; its name is the job's."""

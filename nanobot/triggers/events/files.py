@@ -12,9 +12,9 @@ from nanobot.config.settings.events import FilesSettings
 from nanobot.triggers.events.burst import MOST, Burst, grown, over
 from nanobot.triggers.events.globs import Globs
 from nanobot.triggers.events.plain import plain
-from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.sensor import SensorEvent
 from nanobot.triggers.events.threads import aside
-from nanobot.triggers.events.watching import Found, WatchedPath
+from nanobot.triggers.events.watching import PathChanges, WatchedPath
 
 _EVERY = 2.0
 _NAMED = 20
@@ -43,7 +43,7 @@ class FilesSensor:
         ]
         self._troubles: set[str] = set()
 
-    async def read(self, state: FilesState | None) -> dict[str, Found]:
+    async def read(self, state: FilesState | None) -> dict[str, PathChanges]:
         """What changed since, by the watched path."""
         found = await aside(lambda: {one.path: one.take() for one in self._paths}, self.name)
         troubles = {one.trouble for one in found.values() if one.trouble}
@@ -53,8 +53,8 @@ class FilesSensor:
         return found
 
     def judge(
-        self, reading: Mapping[str, Found], state: FilesState | None, now: float
-    ) -> tuple[Event | None, FilesState]:
+        self, reading: Mapping[str, PathChanges], state: FilesState | None, now: float
+    ) -> tuple[SensorEvent | None, FilesState]:
         """A sentence for the burst that is over, and one for a watched path that came or went."""
         before = state or FilesState()
         there = {
@@ -75,10 +75,10 @@ class FilesSensor:
             said.insert(0, _counted(burst, ", ".join(reading)))
             outside = tuple(map(plain, _named(burst, list(reading))))
             burst = None
-        event = Event(at=now, text=" ".join(said), outside=outside) if said else None
+        event = SensorEvent(at=now, text=" ".join(said), outside=outside) if said else None
         return event, FilesState(there, burst)
 
-    def seen(self, reading: Mapping[str, Found]) -> str:
+    def seen(self, reading: Mapping[str, PathChanges]) -> str:
         """Whether each path is watched."""
         return "; ".join(
             found.trouble or f"{path}: {'watched' if found.there else 'not there'}"

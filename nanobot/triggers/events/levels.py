@@ -7,13 +7,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.sensor import SensorEvent
 from nanobot.triggers.events.threads import aside
 
 Crossing: TypeAlias = Literal["rose", "fell"]
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class LevelLimits(msgspec.Struct, frozen=True, kw_only=True):
     """An episode begins when a level was `over` or more for so many seconds, and ends when it is
     `under` or less. Percent."""
 
@@ -37,7 +37,7 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 def crossed(
-    percent: float, level: Level, limits: Limits, now: float
+    percent: float, level: Level, limits: LevelLimits, now: float
 ) -> tuple[Crossing | None, Level]:
     """What one more reading means. In any sequence of readings, "rose" and "fell" alternate."""
     if level.high:
@@ -68,7 +68,7 @@ class LevelSensor:
         name: str,
         every: float,
         measure: Callable[[], Mapping[str, Measure]],
-        limits: Limits,
+        limits: LevelLimits,
         wording: Wording,
     ) -> None:
         self.name = name
@@ -83,7 +83,7 @@ class LevelSensor:
 
     def judge(
         self, reading: Mapping[str, Measure], state: dict[str, Level] | None, now: float
-    ) -> tuple[Event | None, dict[str, Level]]:
+    ) -> tuple[SensorEvent | None, dict[str, Level]]:
         """One sentence for each that crossed a limit."""
         before, after, said = state or {}, {}, []
         for of, measure in reading.items():
@@ -97,7 +97,7 @@ class LevelSensor:
             for of, level in before.items()
             if level.high and of not in reading
         ]
-        return (Event(at=now, text=" ".join(said)) if said else None), after
+        return (SensorEvent(at=now, text=" ".join(said)) if said else None), after
 
     def seen(self, reading: Mapping[str, Measure]) -> str:
         """Every level."""

@@ -11,18 +11,18 @@ from nanobot.triggers.events.burst import Burst, grown, over
 from nanobot.triggers.events.machine import amount
 from nanobot.triggers.events.matching import Matcher
 from nanobot.triggers.events.plain import plain
-from nanobot.triggers.events.sensor import Event
-from nanobot.triggers.events.tail import Cursor, new_lines
+from nanobot.triggers.events.sensor import SensorEvent
+from nanobot.triggers.events.tail import LogCursor, new_lines
 from nanobot.triggers.events.threads import aside
 
 _SHOWN_LINES = 20
 _SHOWN_CHARS = 400
 
 
-class Read(msgspec.Struct, frozen=True, kw_only=True):
+class LogReading(msgspec.Struct, frozen=True, kw_only=True):
     """What one reading gave: the matching lines, and the cursor after all of them."""
 
-    cursor: Cursor
+    cursor: LogCursor
     matching: tuple[str, ...] = ()
     passed_over: int = 0
     slow: int = 0
@@ -33,7 +33,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 class LogState(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far the log was read, and what was not told yet."""
 
-    cursor: Cursor = Cursor()
+    cursor: LogCursor = LogCursor()
     burst: Burst | None = None
     passed_over: int = 0
     slow: int = 0
@@ -52,13 +52,13 @@ class LogSensor:
         self._path = Path(settings.path).expanduser()
         self._matcher = Matcher(settings.pattern, ignore_case=settings.ignore_case)
 
-    async def read(self, state: LogState | None) -> Read:
+    async def read(self, state: LogState | None) -> LogReading:
         """The lines since."""
         cursor = state.cursor if state else None
         chunk = await aside(lambda: new_lines(self._path, cursor), self.name)
         lines = [plain(line.decode("utf-8", "replace")) for line in chunk.lines]
         found = await self._matcher.look(lines)
-        return Read(
+        return LogReading(
             cursor=chunk.cursor,
             matching=tuple(lines[number][:_SHOWN_CHARS] for number in found.hits),
             passed_over=chunk.passed_over,
@@ -68,8 +68,8 @@ class LogSensor:
         )
 
     def judge(
-        self, reading: Read, state: LogState | None, now: float
-    ) -> tuple[Event | None, LogState]:
+        self, reading: LogReading, state: LogState | None, now: float
+    ) -> tuple[SensorEvent | None, LogState]:
         """A sentence for the burst of lines that is over."""
         before = state or LogState()
         burst = before.burst
@@ -88,7 +88,7 @@ class LogSensor:
         if burst.total > len(outside) > 0:
             outside.append(f"and {burst.total - len(outside):,} more")
         text = self._told(burst.total, passed_over, slow)
-        return Event(at=now, text=text, outside=tuple(outside)), LogState(reading.cursor)
+        return SensorEvent(at=now, text=text, outside=tuple(outside)), LogState(reading.cursor)
 
     def _told(self, total: int, passed_over: int, slow: int) -> str:
         text = (
@@ -104,7 +104,7 @@ class LogSensor:
             )
         return text
 
-    def seen(self, reading: Read) -> str:
+    def seen(self, reading: LogReading) -> str:
         """How large it is."""
         if not reading.there:
             return f"{self._settings.path} is not there"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from nanobot.config.settings.events import EventsSettings
-from nanobot.triggers.events.levels import LevelSensor, Limits, Measure, Wording
-from nanobot.triggers.events.sensor import Unreadable
+from nanobot.triggers.events.levels import LevelLimits, LevelSensor, Measure, Wording
+from nanobot.triggers.events.sensor import SensorUnreadable
 
 
 def level_sensors(settings: EventsSettings) -> list[LevelSensor]:
@@ -25,7 +25,7 @@ def level_sensors(settings: EventsSettings) -> list[LevelSensor]:
             name,
             settings.sample_seconds,
             measure,
-            Limits(over=watch.over, under=watch.under, for_seconds=watch.for_seconds),
+            LevelLimits(over=watch.over, under=watch.under, for_seconds=watch.for_seconds),
             wording,
         )
         for name, measure, wording in kinds
@@ -49,7 +49,7 @@ def disks(mounts: Sequence[str]) -> Mapping[str, Measure]:
         detail = f"{amount(usage.free)} of {amount(usage.total)} are free"
         measured[place] = Measure(usage.percent, detail)
     if mounts and not measured:
-        raise Unreadable(f"none of the mounts is there: {', '.join(mounts)}")
+        raise SensorUnreadable(f"none of the mounts is there: {', '.join(mounts)}")
     return measured
 
 

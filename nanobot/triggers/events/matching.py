@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot.triggers.events.matcher import JOB_SECONDS
-from nanobot.triggers.events.sensor import Unreadable
+from nanobot.triggers.events.sensor import SensorUnreadable
 
 _PATIENCE = JOB_SECONDS + 10.0
 _LONGEST = 4_096
@@ -53,7 +53,7 @@ class Matcher:
             return Hits((), len(lines))
         except (OSError, ValueError, msgspec.DecodeError) as error:
             await self.close()
-            raise Unreadable(f"the process that looks for patterns fails: {error}") from None
+            raise SensorUnreadable(f"the process that looks for patterns fails: {error}") from None
         except asyncio.CancelledError:
             await self.close()  # its answer would be taken for that to the next question
             raise
@@ -70,7 +70,7 @@ class Matcher:
                 limit=16 << 20,
             )
         if process.stdin is None or process.stdout is None:
-            raise Unreadable("it has no pipes")
+            raise SensorUnreadable("it has no pipes")
         process.stdin.write(job)
         await process.stdin.drain()
         return msgspec.json.decode(await process.stdout.readline(), type=Hits)

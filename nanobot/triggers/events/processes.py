@@ -8,31 +8,31 @@ from pathlib import Path
 import msgspec
 
 from nanobot.config.settings.events import ProcessSettings
-from nanobot.triggers.events.sensor import Event, Unreadable
+from nanobot.triggers.events.sensor import SensorEvent, SensorUnreadable
 from nanobot.triggers.events.threads import aside
 
 _SAME_SECONDS = 2.0
 """Two readings of when a process began may differ by as much."""
 
 
-class Alive(msgspec.Struct, frozen=True, order=True):
+class LiveProcess(msgspec.Struct, frozen=True, order=True):
     """A process: its number and when it began, which together are nobody else's."""
 
     pid: int
     began: float
 
 
-class Known(msgspec.Struct, frozen=True, omit_defaults=True):
+class KnownProcesses(msgspec.Struct, frozen=True, omit_defaults=True):
     """The processes of a program that were there, and since when there are none any more."""
 
-    alive: tuple[Alive, ...] = ()
+    alive: tuple[LiveProcess, ...] = ()
     gone_at: float | None = None
 
 
 class ProcessSensor:
     """One program, by the name of its processes or by the file that holds its number."""
 
-    kind = Known
+    kind = KnownProcesses
 
     def __init__(self, name: str, settings: ProcessSettings) -> None:
         self.name = f"processes.{name}"
@@ -43,38 +43,38 @@ class ProcessSensor:
         if self._pid_file is not None:
             self._program += f" (of {self._pid_file})"
 
-    async def read(self, state: Known | None) -> tuple[Alive, ...]:
+    async def read(self, state: KnownProcesses | None) -> tuple[LiveProcess, ...]:
         """The processes there are now. Those known are looked at first; all of the machine only
         where none of them is left."""
         known = state.alive if state else ()
         return await aside(lambda: self._look(known), self.name)
 
-    def _look(self, known: Collection[Alive]) -> tuple[Alive, ...]:
+    def _look(self, known: Collection[LiveProcess]) -> tuple[LiveProcess, ...]:
         if self._pid_file is not None:
             return self._from_file(self._pid_file)
         left = tuple(one for one in known if process(one.pid, self._called))
         return left or named(self._called)
 
     @staticmethod
-    def _from_file(file: Path) -> tuple[Alive, ...]:
+    def _from_file(file: Path) -> tuple[LiveProcess, ...]:
         try:
             text = file.read_bytes()[:100].split()
         except FileNotFoundError:
             return ()
         except OSError as error:
-            raise Unreadable(f"{file} cannot be read: {error.strerror}") from None
+            raise SensorUnreadable(f"{file} cannot be read: {error.strerror}") from None
         if not text:
             return ()  # being written
         if not text[0].isdigit() or not 0 < int(text[0]) < 1 << 31:
-            raise Unreadable(f"{file} does not hold the number of a process")
+            raise SensorUnreadable(f"{file} does not hold the number of a process")
         found = process(int(text[0]))
         return (found,) if found else ()
 
     def judge(
-        self, reading: tuple[Alive, ...], state: Known | None, now: float
-    ) -> tuple[Event | None, Known]:
+        self, reading: tuple[LiveProcess, ...], state: KnownProcesses | None, now: float
+    ) -> tuple[SensorEvent | None, KnownProcesses]:
         """Its end, once; its restart, when all that run now began since; its return."""
-        before = state or Known()
+        before = state or KnownProcesses()
         text = ""
         if reading and before.alive and not self._common(reading, before.alive):
             text = f"{self._program} was restarted: {_ids(before.alive)} became {_ids(reading)}."
@@ -88,15 +88,15 @@ class ProcessSensor:
         if not reading:
             gone_at = now if before.alive else before.gone_at
         # What a restarted nanobot must still know are those that were there, not each worker.
-        return (Event(at=now, text=text) if text else None), Known(reading, gone_at)
+        return (SensorEvent(at=now, text=text) if text else None), KnownProcesses(reading, gone_at)
 
-    def _common(self, some: Collection[Alive], others: Collection[Alive]) -> bool:
+    def _common(self, some: Collection[LiveProcess], others: Collection[LiveProcess]) -> bool:
         if self._pid_file is not None:
             return any(same(one, other) for one in some for other in others)
         # They have the same name too. When they began shifts with a clock that is set.
         return bool({one.pid for one in some} & {one.pid for one in others})
 
-    def seen(self, reading: tuple[Alive, ...]) -> str:
+    def seen(self, reading: tuple[LiveProcess, ...]) -> str:
         """Whether it runs."""
         return f"runs ({_ids(reading)})" if reading else "does not run"
 
@@ -104,7 +104,7 @@ class ProcessSensor:
         """Nothing is held."""
 
 
-def process(pid: int, called: str = "") -> Alive | None:
+def process(pid: int, called: str = "") -> LiveProcess | None:
     """The process with that number (if it is `called` so), unless it has ended and only waits to be
     noticed."""
     import psutil  # noqa: PLC0415 - of an extra
@@ -115,31 +115,31 @@ def process(pid: int, called: str = "") -> Alive | None:
             return None
         if called and found.name() != called:
             return None
-        return Alive(pid, found.create_time())
+        return LiveProcess(pid, found.create_time())
     except psutil.AccessDenied:
-        return Alive(pid, 0.0)
+        return LiveProcess(pid, 0.0)
     except psutil.Error:
         return None
 
 
-def named(name: str) -> tuple[Alive, ...]:
+def named(name: str) -> tuple[LiveProcess, ...]:
     """The processes that are called so."""
     import psutil  # noqa: PLC0415
 
     found = [
-        Alive(one.pid, one.info["create_time"] or 0.0)
+        LiveProcess(one.pid, one.info["create_time"] or 0.0)
         for one in psutil.process_iter(["name", "status", "create_time"])
         if one.info["name"] == name and one.info["status"] != psutil.STATUS_ZOMBIE
     ]
     return tuple(sorted(found))
 
 
-def same(one: Alive, other: Alive) -> bool:
+def same(one: LiveProcess, other: LiveProcess) -> bool:
     """Whether both are the same process."""
     return one.pid == other.pid and abs(one.began - other.began) <= _SAME_SECONDS
 
 
-def _ids(processes: Collection[Alive]) -> str:
+def _ids(processes: Collection[LiveProcess]) -> str:
     numbers = [str(one.pid) for one in sorted(processes)]
     more = len(numbers) - 5
     word = "process" if len(numbers) == 1 else "processes"

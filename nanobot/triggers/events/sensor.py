@@ -12,15 +12,15 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 
-class Unreadable(NanobotError):
+class SensorUnreadable(NanobotError):
     """A sensor cannot read now, for a reason that is a sentence; it may the next time."""
 
 
-class Off(NanobotError):
+class SensorOff(NanobotError):
     """A sensor can read nothing on this machine; it is not asked again."""
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SensorEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something happened. `text` says it in words of ours; `outside` are lines that somebody else
     may have written (names of files, lines of logs). `at` is when it was noticed."""
 
@@ -48,7 +48,7 @@ class Sensor(Protocol[R, S]):
         Unreadable, or Off."""
         ...
 
-    def judge(self, reading: R, state: S | None, now: float) -> tuple[Event | None, S]:
+    def judge(self, reading: R, state: S | None, now: float) -> tuple[SensorEvent | None, S]:
         """What is to be told of a reading, and the state after it. Pure. `state` is None before the
         very first reading."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Keeping(Protocol):
+class TriggerState(Protocol):
     """One text that survives restarts, for each name. Each verb is one transaction."""
 
     async def kept(self, name: str) -> bytes | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.triggers.events.sensor import Unreadable
+from nanobot.triggers.events.sensor import SensorUnreadable
 
 MOST_BYTES = 4 << 20
 """Of one log at once; of what is more, the rest comes with the next reading ..."""
@@ -19,7 +19,7 @@ LONGEST_LINE = 64 << 10
 _MARK = 32
 
 
-class Cursor(msgspec.Struct, frozen=True, omit_defaults=True):
+class LogCursor(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far a log was read: of the file with this device and inode, up to `offset`, where the
     bytes before were `mark` (hexadecimal). Inode 0: there was no file."""
 
@@ -34,13 +34,13 @@ class Chunk(msgspec.Struct, frozen=True):
     many to be read. `there`: whether the log is."""
 
     lines: tuple[bytes, ...]
-    cursor: Cursor
+    cursor: LogCursor
     passed_over: int = 0
     there: bool = True
     size: int = 0
 
 
-def new_lines(path: Path, cursor: Cursor | None) -> Chunk:
+def new_lines(path: Path, cursor: LogCursor | None) -> Chunk:
     """What was written since `cursor`; nothing at first (None). Of a log that was moved away
     (rotated) the rest comes first, if it can be found beside it. Raises Unreadable."""
     try:
@@ -49,18 +49,18 @@ def new_lines(path: Path, cursor: Cursor | None) -> Chunk:
         rest = _rest(path, cursor) if cursor is not None and cursor.inode else None
         if rest is not None and rest.lines:
             return msgspec.structs.replace(rest, there=False)
-        return Chunk((), Cursor(), there=False)
+        return Chunk((), LogCursor(), there=False)
     except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error.strerror}") from None
+        raise SensorUnreadable(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _new_lines(path: Path, cursor: Cursor | None) -> Chunk:
+def _new_lines(path: Path, cursor: LogCursor | None) -> Chunk:
     # A pipe in its place must not be waited for.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise Unreadable(f"{path} is no file")
+            raise SensorUnreadable(f"{path} is no file")
         identity = (status.st_dev, status.st_ino)
         if cursor is None:
             size = status.st_size
@@ -74,7 +74,7 @@ def _new_lines(path: Path, cursor: Cursor | None) -> Chunk:
         os.close(descriptor)
 
 
-def _read(descriptor: int, status: os.stat_result, cursor: Cursor) -> Chunk:
+def _read(descriptor: int, status: os.stat_result, cursor: LogCursor) -> Chunk:
     identity, size = (status.st_dev, status.st_ino), status.st_size
     start = cursor.offset if identity == (cursor.device, cursor.inode) else 0
     if start > size or (start and cursor.mark != _at(descriptor, identity, start).mark):
@@ -101,13 +101,13 @@ def _lines(data: bytes) -> Iterator[bytes]:
             yield line[:LONGEST_LINE].rstrip(b"\r")
 
 
-def _at(descriptor: int, identity: tuple[int, int], offset: int) -> Cursor:
+def _at(descriptor: int, identity: tuple[int, int], offset: int) -> LogCursor:
     length = min(_MARK, offset)
     mark = os.pread(descriptor, length, offset - length).hex()
-    return Cursor(*identity, offset, mark)
+    return LogCursor(*identity, offset, mark)
 
 
-def _rest(path: Path, cursor: Cursor) -> Chunk | None:
+def _rest(path: Path, cursor: LogCursor) -> Chunk | None:
     """What is left of the file that was here before, found by its inode among those that are
     called like it."""
     for other in sorted(path.parent.glob(f"{_escaped(path.name)}*")):

@@ -14,9 +14,16 @@ from nanobot.boundary import boundary
 from nanobot.ports import Clock
 from nanobot.triggers.base import Publisher
 from nanobot.triggers.cron.schedule import zone_of
-from nanobot.triggers.events.ledger import Ledger, Terms, begun, due_in, ended, noted
-from nanobot.triggers.events.sensor import Off, Sensor, Unreadable
-from nanobot.triggers.events.state import Keeping
+from nanobot.triggers.events.event_queue import (
+    EventOptions,
+    EventQueue,
+    begun,
+    due_in,
+    ended,
+    noted,
+)
+from nanobot.triggers.events.sensor import Sensor, SensorOff, SensorUnreadable
+from nanobot.triggers.events.state import TriggerState
 
 _LAZY_SECONDS = 30.0
 """What has changed, and tells nobody anything, is kept so much later at the most."""
@@ -33,8 +40,8 @@ class Events:
     def __init__(
         self,
         sensors: Sequence[Sensor[Any, Any]],
-        terms: Terms,
-        keeping: Keeping,
+        terms: EventOptions,
+        keeping: TriggerState,
         clock: Clock,
         outside: Publisher,
     ) -> None:
@@ -43,8 +50,8 @@ class Events:
         self._keeping = keeping
         self._clock = clock
         self._outside = outside
-        self._ledger = Ledger()
-        self._kept: Ledger | None = None
+        self._ledger = EventQueue()
+        self._kept: EventQueue | None = None
         self._news = asyncio.Event()
         self._writing = asyncio.Lock()
         self._seen: dict[str, str] = {sensor.name: "not looked at yet" for sensor in sensors}
@@ -71,7 +78,7 @@ class Events:
         body = await self._keeping.kept(self._terms.host)
         if body is not None:
             try:
-                self._ledger = msgspec.json.decode(body, type=Ledger)
+                self._ledger = msgspec.json.decode(body, type=EventQueue)
             except msgspec.DecodeError as error:
                 logger.warning("what was kept of events cannot be read; it begins anew: {}", error)
         self._kept = self._ledger
@@ -85,11 +92,11 @@ class Events:
             with boundary(f"the watch events.{sensor.name}") as caught:
                 try:
                     await self._look(sensor)
-                except Off as error:
+                except SensorOff as error:
                     self._seen[sensor.name] = f"off: {error}"
                     logger.info("events.{} is off: {}", sensor.name, error)
                     return
-                except Unreadable as error:
+                except SensorUnreadable as error:
                     why = str(error)
                     self._seen[sensor.name] = why
                     if why != trouble:

@@ -12,7 +12,7 @@ import msgspec
 
 from nanobot.config.settings.events import UnitsSettings
 from nanobot.triggers.events.plain import plain
-from nanobot.triggers.events.sensor import Event, Off, Unreadable
+from nanobot.triggers.events.sensor import SensorEvent, SensorOff, SensorUnreadable
 
 _PATIENCE = 20.0
 _NAMED = 20
@@ -39,7 +39,7 @@ class UnitsSensor:
         """See Sensor. Off where there is no systemd."""
         program = shutil.which("systemctl", path=self._path)
         if program is None:
-            raise Off("there is no systemctl here")
+            raise SensorOff("there is no systemctl here")
         found = await self._failed(program)
         if self._settings.user:
             found |= await self._failed(program, "--user")
@@ -51,13 +51,15 @@ class UnitsSensor:
         complaint = errors.decode("utf-8", "replace").strip().partition("\n")[0][:200]
         if code != 0:
             if "not been booted with systemd" in complaint:
-                raise Off("this machine was not started with systemd")
-            raise Unreadable(f"systemctl failed ({code}): {complaint or 'it says nothing'}")
+                raise SensorOff("this machine was not started with systemd")
+            raise SensorUnreadable(f"systemctl failed ({code}): {complaint or 'it says nothing'}")
         try:
             rows = msgspec.json.decode(output.strip() or b"[]", type=list[_Row])
         except msgspec.DecodeError:
             # Older than 246, of July 2020, which takes no notice of --output here.
-            raise Off("systemctl cannot tell in JSON; it takes systemd 246 or later") from None
+            raise SensorOff(
+                "systemctl cannot tell in JSON; it takes systemd 246 or later"
+            ) from None
         return {row.unit: plain(row.description) for row in rows if self._wanted(row.unit)}
 
     def _wanted(self, unit: str) -> bool:
@@ -66,7 +68,7 @@ class UnitsSensor:
 
     def judge(
         self, reading: dict[str, str], state: list[str] | None, now: float
-    ) -> tuple[Event | None, list[str]]:
+    ) -> tuple[SensorEvent | None, list[str]]:
         """A sentence for those that failed since, and one for those that have not any more."""
         before = set(state or ())
         new = [
@@ -77,7 +79,7 @@ class UnitsSensor:
         said = [f"{_counted(new)} failed: {_listed(new)}."] if new else []
         if mended:
             said.append(f"{_counted(mended)} no longer failed: {_listed(mended)}.")
-        return (Event(at=now, text=" ".join(said)) if said else None), sorted(reading)
+        return (SensorEvent(at=now, text=" ".join(said)) if said else None), sorted(reading)
 
     def seen(self, reading: dict[str, str]) -> str:
         """Which have failed."""
@@ -106,12 +108,12 @@ async def _ran(command: tuple[str, ...]) -> tuple[int, bytes, bytes]:
             *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
         )
     except OSError as error:
-        raise Unreadable(f"systemctl cannot be started: {error.strerror}") from None
+        raise SensorUnreadable(f"systemctl cannot be started: {error.strerror}") from None
     try:
         async with asyncio.timeout(_PATIENCE):
             output, errors = await process.communicate()
     except TimeoutError:
-        raise Unreadable(f"systemctl has not answered within {_PATIENCE:g} s") from None
+        raise SensorUnreadable(f"systemctl has not answered within {_PATIENCE:g} s") from None
     finally:
         if process.returncode is None:
             process.kill()

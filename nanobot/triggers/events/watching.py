@@ -21,7 +21,7 @@ _CHANGES: Mapping[int, Change] = {1: "new", 2: "changed", 3: "gone"}
 _KEPT = 4 * MOST
 
 
-class Found(msgspec.Struct, frozen=True):
+class PathChanges(msgspec.Struct, frozen=True):
     """What changed since the last time: path and how, and of how many changes all in all. `there`:
     whether the path is. `trouble`: why it cannot be watched."""
 
@@ -42,7 +42,7 @@ class WatchedPath:
         self._recursive = recursive
         self._watcher: _Watcher | None = None
 
-    def take(self) -> Found:
+    def take(self) -> PathChanges:
         """What happened since it was asked last. Blocks shortly."""
         try:
             status = self._place.stat()
@@ -55,7 +55,7 @@ class WatchedPath:
             return self._gone()
         except OSError as error:
             self.close()
-            return Found(trouble=f"{self.path} cannot be looked at: {error.strerror}")
+            return PathChanges(trouble=f"{self.path} cannot be looked at: {error.strerror}")
         identity = (status.st_dev, status.st_ino)
         before = self._watcher
         if before is not None and before.identity == identity and before.trouble == "":
@@ -63,14 +63,14 @@ class WatchedPath:
         self.close()
         only = None if is_folder else self._place
         self._watcher = _Watcher(folder, identity, self._globs, only, recursive=self._recursive)
-        left = before.taken(there=True) if before is not None else Found()
+        left = before.taken(there=True) if before is not None else PathChanges()
         return msgspec.structs.replace(left, trouble=self._watcher.trouble)
 
     def _parent_stays(self) -> bool:
         return self._watcher is not None and self._place.parent.is_dir()
 
-    def _gone(self) -> Found:
-        left = self._watcher.taken(there=False) if self._watcher else Found(there=False)
+    def _gone(self) -> PathChanges:
+        left = self._watcher.taken(there=False) if self._watcher else PathChanges(there=False)
         self.close()
         return msgspec.structs.replace(left, trouble="")
 
@@ -110,9 +110,9 @@ class _Watcher:
         # What happens after this must not be missed; large trees take their time.
         self._begun.wait(30)
 
-    def taken(self, *, there: bool) -> Found:
+    def taken(self, *, there: bool) -> PathChanges:
         with self._lock:
-            found = Found(self._changes, self._total, there, self.trouble)
+            found = PathChanges(self._changes, self._total, there, self.trouble)
             self._changes, self._total = {}, 0
         return found
 

@@ -28,17 +28,17 @@ _DEPTH = 32
 # no store could hold.
 _HIDDEN = re.compile("[\x00\ud800-\udfff\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
-Part: TypeAlias = "str | Place"
+Part: TypeAlias = "str | Placeholder"
 
 
-class Place(msgspec.Struct, frozen=True):
+class Placeholder(msgspec.Struct, frozen=True):
     """A place for a value. `otherwise` is said where there is none."""
 
     path: tuple[str, ...]
     otherwise: str
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """What a delivery holds. `headers` have names in small letters."""
 
     hook: str
@@ -66,15 +66,15 @@ def parse(text: str) -> tuple[Part, ...]:
     return tuple(part for part in parts if part != "")
 
 
-def _place(inner: str) -> Place:
+def _place(inner: str) -> Placeholder:
     path, bar, otherwise = inner.partition("|")
     steps = tuple(step.strip() for step in path.split("."))
     if not all(steps) or len(steps) > _DEPTH:
         raise ValueError(f"{{{inner[:60]}}} is no path: write names with dots between them")
-    return Place(steps, otherwise if bar else _MISSING)
+    return Placeholder(steps, otherwise if bar else _MISSING)
 
 
-def render(parts: tuple[Part, ...], told: Told, mark: str) -> str:
+def render(parts: tuple[Part, ...], told: WebhookDelivery, mark: str) -> str:
     """The prompt. What comes from outside and is long, or of several lines, stands between marks
     with `mark`, which is not in it; all of it is without characters that hide text from people, and
     clipped."""
@@ -104,7 +104,7 @@ def render(parts: tuple[Part, ...], told: Told, mark: str) -> str:
     return f"{note}]\n{prompt}"
 
 
-def _value(path: tuple[str, ...], told: Told) -> Any:
+def _value(path: tuple[str, ...], told: WebhookDelivery) -> Any:
     """What is there, None for nothing."""
     name, rest = path[0], path[1:]
     if name in {"hook", "event"} and not rest:

@@ -9,7 +9,7 @@ import msgspec
 from nanobot.errors import UsageError
 
 
-class HookView(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookView(msgspec.Struct, frozen=True, kw_only=True):
     """A webhook. `url` is where its sender delivers; without a gateway only the path is known.
     `style` is how it signs, `to` the chat that hears the answers ("": nobody does)."""
 
@@ -23,7 +23,7 @@ class HookView(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[str, ...]
 
 
-class HookTried(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookTest(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a delivery that was sent to try a hook: the answer's status, and its text."""
 
     name: str
@@ -32,26 +32,26 @@ class HookTried(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
 
 
-class HookDesk(Protocol):
+class WebhookAdmin(Protocol):
     """The hooks of a gateway."""
 
-    def views(self) -> list[HookView]:
+    def views(self) -> list[WebhookView]:
         """All of them."""
         ...
 
-    async def deliver(self, name: str, body: str, event: str) -> HookTried:
+    async def deliver(self, name: str, body: str, event: str) -> WebhookTest:
         """Send a signed delivery to the gateway's own door. Without a body it is an example. Raises
         UsageError for a hook that is not there, and where nothing is served."""
         ...
 
 
-class Shut:
-    """The HookDesk of a gateway without any."""
+class NoWebhooks:
+    """The WebhookAdmin of a gateway without any."""
 
-    def views(self) -> list[HookView]:
+    def views(self) -> list[WebhookView]:
         """None."""
         return []
 
-    async def deliver(self, name: str, body: str, event: str) -> HookTried:
+    async def deliver(self, name: str, body: str, event: str) -> WebhookTest:
         """Raises UsageError."""
         raise UsageError(f"there is no hook {name[:60]!r}")

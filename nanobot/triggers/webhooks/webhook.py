@@ -18,7 +18,7 @@ from nanobot.errors import NanobotError
 from nanobot.ports import Clock
 from nanobot.triggers.base import Publisher
 from nanobot.triggers.webhooks.signatures import Signed, Unsigned, verify
-from nanobot.triggers.webhooks.template import DEFAULT, Told, parse, render
+from nanobot.triggers.webhooks.template import DEFAULT, WebhookDelivery, parse, render
 
 _FULL_SECONDS = 60
 _TROUBLE_SECONDS = 10
@@ -30,7 +30,7 @@ _JSON = re.compile(r"(application|text)/([\w.-]+\+)?json")
 _PRIVATE = re.compile(r"authorization|cookie|signature|secret|token", re.IGNORECASE)
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookReply(msgspec.Struct, frozen=True, kw_only=True):
     """What the sender is told. `body` becomes JSON."""
 
     status: int
@@ -38,18 +38,18 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
 
 
-def refused(status: int, code: str, message: str, retry_after: float | None = None) -> Reply:
+def refused(status: int, code: str, message: str, retry_after: float | None = None) -> WebhookReply:
     """An answer in the form that all errors have."""
     headers = {} if retry_after is None else {"Retry-After": str(max(int(retry_after + 0.999), 1))}
     error = {"error": {"code": code, "message": message}}
-    return Reply(status=status, body=error, headers=headers)
+    return WebhookReply(status=status, body=error, headers=headers)
 
 
 NOBODY = refused(401, "unauthorized", "No such hook, or the request is not signed as it must be.")
 """The same for an unknown hook, so that names cannot be found out."""
 
 
-class Hook:
+class Webhook:
     """One entry of `[hooks]`. Raises ValueError for a prompt that is none."""
 
     def __init__(
@@ -60,10 +60,10 @@ class Hook:
         self._publisher = publisher
         self._clock = clock
         self._prompt = parse(settings.prompt or DEFAULT)
-        self._allowance = Allowance(settings.per_minute, clock)
+        self._allowance = RequestAllowance(settings.per_minute, clock)
         self._say_at = 0.0
 
-    async def take(self, headers: Mapping[str, str], body: bytes) -> Reply:
+    async def take(self, headers: Mapping[str, str], body: bytes) -> WebhookReply:
         """Take a delivery; `headers` have names in small letters. 202 means that it is kept, and
         survives any crash."""
         try:
@@ -72,25 +72,25 @@ class Hook:
             self._say(f"refused: {why}")
             return NOBODY
         read = _read(headers, body)
-        if isinstance(read, Reply):
+        if isinstance(read, WebhookReply):
             return read
-        told = Told(
+        told = WebhookDelivery(
             hook=self.name,
             event=_event(signed, headers, read.payload),
             payload=read.payload,
             headers={name: value for name, value in headers.items() if not _PRIVATE.search(name)},
         )
         if signed.style == "github" and told.event == "ping":
-            return Reply(status=200, body={"status": "pong"})
+            return WebhookReply(status=200, body={"status": "pong"})
         if not self._wanted(told):
-            return Reply(status=200, body={"status": "ignored"})
+            return WebhookReply(status=200, body={"status": "ignored"})
         wait = self._allowance.take()
         if wait > 0:
             self._say(f"more than {self.settings.per_minute} deliveries a minute")
             return refused(429, "too_many", "Too many deliveries; try again later.", wait)
         return await self._published(told, signed.key)
 
-    def _wanted(self, told: Told) -> bool:
+    def _wanted(self, told: WebhookDelivery) -> bool:
         """Whether its events are asked for: by name, with an action behind it, or with a *."""
         names = {told.event}
         action = told.payload.get("action") if isinstance(told.payload, dict) else None
@@ -99,7 +99,7 @@ class Hook:
         asked = self.settings.events
         return not asked or any(fnmatchcase(name, one) for one in asked for name in names)
 
-    async def _published(self, told: Told, key: str) -> Reply:
+    async def _published(self, told: WebhookDelivery, key: str) -> WebhookReply:
         text = render(self._prompt, told, os.urandom(6).hex())
         try:
             taken = await self._publisher.publish(text, key=key)
@@ -111,8 +111,8 @@ class Hook:
             self._say("too many deliveries wait already")
             return refused(429, "full", "Too much waits already; try again later.", _FULL_SECONDS)
         if taken == "known":
-            return Reply(status=200, body={"status": "known"})
-        return Reply(status=202, body={"status": "accepted"})
+            return WebhookReply(status=200, body={"status": "known"})
+        return WebhookReply(status=202, body={"status": "accepted"})
 
     def _say(self, what: str) -> None:
         """Tell the log, now and then only: whoever sends rubbish must not fill the disk."""
@@ -122,7 +122,7 @@ class Hook:
             logger.warning("hook {}: {}", self.name, what)
 
 
-class Allowance:
+class RequestAllowance:
     """How many may come: so many a minute, and as many at once."""
 
     def __init__(self, per_minute: int, clock: Clock) -> None:
@@ -142,20 +142,20 @@ class Allowance:
         return 0.0
 
 
-class Hooks:
+class Webhooks:
     """All hooks, by name."""
 
-    def __init__(self, hooks: Mapping[str, Hook]) -> None:
+    def __init__(self, hooks: Mapping[str, Webhook]) -> None:
         self._hooks = dict(hooks)
         self._decoy = HookSettings(secret=os.urandom(32).hex())
 
     def __bool__(self) -> bool:
         return bool(self._hooks)
 
-    def __iter__(self) -> Iterator[Hook]:
+    def __iter__(self) -> Iterator[Webhook]:
         return iter(self._hooks.values())
 
-    def get(self, name: str) -> Hook | None:
+    def get(self, name: str) -> Webhook | None:
         """One of them."""
         return self._hooks.get(name)
 
@@ -164,7 +164,7 @@ class Hooks:
         found = self._hooks.get(name)
         return (self._decoy if found is None else found.settings).max_body
 
-    async def take(self, name: str, headers: Mapping[str, str], body: bytes) -> Reply:
+    async def take(self, name: str, headers: Mapping[str, str], body: bytes) -> WebhookReply:
         """Take a delivery for a hook that may not be there, which takes as long to find out."""
         found = self._hooks.get(name)
         if found is not None:
@@ -178,7 +178,7 @@ class _Payload(msgspec.Struct, frozen=True):
     payload: Any
 
 
-def _read(headers: Mapping[str, str], body: bytes) -> _Payload | Reply:
+def _read(headers: Mapping[str, str], body: bytes) -> _Payload | WebhookReply:
     """The JSON of a request."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == _FORM:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from nanobot.agent.runner import Before
-from nanobot.agent.stages.helpers import Helpers
+from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.recall import AskingRecall, AutoRecall, Recall
-from nanobot.agent.stages.stages import Mind
-from nanobot.agent.stages.triage import Triage, View
+from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import NanobotError, ToolError
-from nanobot.memory.port import Found, Kind, MemoryView, Provenance, Saved, State
-from nanobot.ports import Write
-from nanobot.session.tasks import Wanted
+from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMemory, State
+from nanobot.ports import StoreWrite
+from nanobot.session.tasks import TaskRequest
 from nanobot.testing.gateway import FakeGateway
 
 
@@ -35,13 +35,13 @@ class FakeMemory:
             kept = (text, Provenance(tainted=tainted), "active", "note")
             self.texts.setdefault(scope, []).append(kept)  # type: ignore[arg-type]
 
-    async def search(self, scope: str, query: str, top_k: int = 5) -> list[Found]:
+    async def search(self, scope: str, query: str, top_k: int = 5) -> list[MemoryHit]:
         self.asked.append((scope, query))
         if self.fails is not None:
             raise self.fails
         words = set(query.lower().split())
         return [
-            Found(id=number, text=text, score=1.0, provenance=provenance, kind=kind)
+            MemoryHit(id=number, text=text, score=1.0, provenance=provenance, kind=kind)
             for number, (text, provenance, state, kind) in enumerate(self.texts.get(scope, []))
             if state == "active" and words & set(text.lower().split())
         ][:top_k]
@@ -54,16 +54,16 @@ class FakeMemory:
         *,
         state: State = "active",
         kind: Kind = "note",
-    ) -> Saved:
+    ) -> SavedMemory:
         self.saves += 1
         if self.fails is not None:
             raise self.fails
         kept = self.texts.setdefault(scope, [])
         for number, (other, _, theirs, _) in enumerate(kept):
             if other == text:
-                return Saved(id=number, state=theirs, fresh=False)
+                return SavedMemory(id=number, state=theirs, fresh=False)
         kept.append((text, provenance, state, kind))
-        return Saved(id=len(kept), state=state, fresh=True)
+        return SavedMemory(id=len(kept), state=state, fresh=True)
 
     async def curated(self, scope: str) -> str:
         if self.fails is not None:
@@ -93,21 +93,21 @@ class FakeStarter:
 
     def __init__(self, refuses: str = "") -> None:
         self.refuses = refuses
-        self.started: dict[str, Wanted] = {}
+        self.started: dict[str, TaskRequest] = {}
         self.calls = 0
 
     @property
     def types(self) -> tuple[str, ...]:
         return ("sleep", "agent")
 
-    async def start(self, wanted: Wanted) -> str:
+    async def start(self, wanted: TaskRequest) -> str:
         self.calls += 1
         if self.refuses:
             raise ToolError(self.refuses)
         self.started.setdefault(wanted.key, wanted)
         return f"task-{wanted.key}"
 
-    async def prepare(self, wanted: Wanted) -> tuple[str, Write]:
+    async def prepare(self, wanted: TaskRequest) -> tuple[str, StoreWrite]:
         raise ToolError("nothing is started with anything else here")
 
 
@@ -122,9 +122,9 @@ def triage(
             runs = await bot.records.runs(session=session_key, state="", limit=limit)
             return [f"{run.id}: {run.state}" for run in runs]
 
-        helpers, clock = Helpers(bot.provider), bot.home.clock
-        view = View(memory, recent)
-        return Mind(Triage(bot.journal, helpers, starter, clock, wanted, view))
+        helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock
+        view = TriageContext(memory, recent)
+        return Stages(Triage(bot.journal, helpers, starter, clock, wanted, view))
 
     return before
 
@@ -133,8 +133,8 @@ def recalling(memory: FakeMemory, top_k: int = 5) -> Callable[[FakeGateway], Bef
     """Memory is searched before the first model call."""
 
     def before(bot: FakeGateway) -> Before:
-        helpers, recall = Helpers(bot.provider), Recall(memory, top_k)
-        return Mind(auto=AutoRecall(recall, bot.journal, helpers, bot.home.clock))
+        helpers, recall = AuxiliaryModels(bot.provider), Recall(memory, top_k)
+        return Stages(auto=AutoRecall(recall, bot.journal, helpers, bot.home.clock))
 
     return before
 
@@ -143,8 +143,8 @@ def asking(memory: FakeMemory, rounds: int = 3) -> Callable[[FakeGateway], Befor
     """The model may ask memory."""
 
     def before(bot: FakeGateway) -> Before:
-        made = AskingRecall(Recall(memory, 5), Helpers(bot.provider), rounds)
+        made = AskingRecall(Recall(memory, 5), AuxiliaryModels(bot.provider), rounds)
         bot.tools.register(made.tool())
-        return Mind(asking=made)
+        return Stages(asking=made)
 
     return before

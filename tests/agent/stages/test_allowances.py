@@ -8,7 +8,7 @@ import msgspec
 
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.stages.helpers import Helpers
+from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.remember import Remembering
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.errors import ModelUnreachable
@@ -31,7 +31,7 @@ from tests.agent.stages.test_triage import is_triage
 from tests.agent.test_compaction import is_summing as is_compacting
 from tests.agent.tooling import bodies
 
-ROW = "SELECT state, requests, tokens_in, tokens_out FROM spending ORDER BY id"
+ROW = "SELECT state, requests, tokens_in, tokens_out FROM model_call_costs ORDER BY id"
 TOOK = Usage(7, 5)
 REPLY = '{"decision": "reply", "reply": {"content": "Hello."}, "confidence": 1, "reason": "so"}'
 
@@ -179,7 +179,7 @@ async def test_a_summary_of_nothing_is_noted_and_counted() -> None:
 
 def remembering(bot: FakeGateway, memory: FakeMemory) -> Remembering:
     records = SqlRemembering(bot.process, bot.process.writer)
-    return Remembering(records, memory, Helpers(bot.provider), bot.home.clock)
+    return Remembering(records, memory, AuxiliaryModels(bot.provider), bot.home.clock)
 
 
 def later(bot: FakeGateway, seconds: float = 61.0) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.stages.helpers import Helpers
-from nanobot.agent.stages.stages import Mind
+from nanobot.agent.stages.helpers import AuxiliaryModels
+from nanobot.agent.stages.stages import Stages
 from nanobot.agent.stages.triage import Triage
-from nanobot.agent.tasks.types import Bench
+from nanobot.agent.tasks.types import TaskContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
 from nanobot.session.states import RunState
-from nanobot.session.tasks import Made
+from nanobot.session.tasks import TaskResult
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
@@ -19,12 +19,12 @@ from tests.agent.stages.test_triage import decision, model, run
 from tests.agent.tasks.working import Words, say, tasks_of
 
 
-def mind(bot: FakeGateway) -> Mind:
+def mind(bot: FakeGateway) -> Stages:
     clock, settings = bot.home.clock, DecisionSettings()
-    return Mind(Triage(bot.journal, Helpers(bot.provider), bot.starter, clock, settings))
+    return Stages(Triage(bot.journal, AuxiliaryModels(bot.provider), bot.starter, clock, settings))
 
 
-async def _fails(_: Words, __: Bench) -> Made:
+async def _fails(_: Words, __: TaskContext) -> TaskResult:
     raise ToolError("no bed")
 
 

@@ -20,7 +20,7 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from nanobot.session.runs import Snapshot
+from nanobot.session.runs import PromptSnapshot
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
@@ -171,7 +171,7 @@ def test_with_recalled_entries_each_call_begins_with_the_one_before(
     turns: list[tuple[str, str | None, str]],
 ) -> None:
     entries: list[Entry] = []
-    snapshot = Snapshot(system="s", tools=())
+    snapshot = PromptSnapshot(system="s", tools=())
     profile = ModelProfile(name="m", provider="p")
     before: tuple[object, ...] = ()
     for number, (asked, recalled, answer) in enumerate(turns):

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from nanobot.agent.stages.helpers import Helpers
-from nanobot.agent.stages.remember import Due, Remembering
+from nanobot.agent.stages.helpers import AuxiliaryModels
+from nanobot.agent.stages.remember import DueSession, Remembering
 from nanobot.errors import ModelUnreachable, NanobotError
 from nanobot.messages import Origin
 from nanobot.providers.base import ModelProfile, ModelRequest
-from nanobot.session.auxiliary import Free
+from nanobot.session.auxiliary import NoReservation
 from nanobot.session.entries import RememberEntry, ReplyEntry
 from nanobot.store.repositories.remembering import SqlRemembering
-from nanobot.store.unit import Writer
+from nanobot.store.unit import StoreContext
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
@@ -40,11 +40,11 @@ def otherwise(request: ModelRequest) -> str:
 
 
 def records(bot: FakeGateway) -> SqlRemembering:
-    return SqlRemembering(bot.process, Writer(bot.home.clock, bot.home.ids, "archivist"))
+    return SqlRemembering(bot.process, StoreContext(bot.home.clock, bot.home.ids, "archivist"))
 
 
 def remembering(bot: FakeGateway, memory: FakeMemory) -> Remembering:
-    return Remembering(records(bot), memory, Helpers(bot.provider), bot.home.clock)
+    return Remembering(records(bot), memory, AuxiliaryModels(bot.provider), bot.home.clock)
 
 
 async def say(bot: FakeGateway, *texts: str, **fields: Any) -> None:
@@ -148,10 +148,10 @@ async def test_two_processes_over_one_store_keep_one_summary() -> None:
         (due,) = await store.due(60.0)
         mine = RememberEntry(text="mine", first=1, upto=due.head)
         theirs = RememberEntry(text="theirs", first=1, upto=due.head)
-        assert await store.record(due, "", mine, Free(0)) == mine
-        assert await store.record(due, "", theirs, Free(0)) == mine
+        assert await store.record(due, "", mine, NoReservation(0)) == mine
+        assert await store.record(due, "", theirs, NoReservation(0)) == mine
         await store.done(due, due.head)
-        assert await store.record(due, "", theirs, Free(0)) is None
+        assert await store.record(due, "", theirs, NoReservation(0)) is None
         await remembering(bot, memory).look()
         assert len(bodies(bot, RememberEntry)) == 1
 
@@ -173,7 +173,7 @@ async def _silent(bot: FakeGateway) -> tuple[str, str]:
     await bot.channel.push("beat", origin=Origin.HEARTBEAT, chat="9")
     await bot.channel.pop()
     await bot.settle()
-    bot.home.do(lambda c: c.exec_driver_sql("DELETE FROM parts"))
+    bot.home.do(lambda c: c.exec_driver_sql("DELETE FROM outbound_parts"))
     bot.home.do(lambda c: c.exec_driver_sql("DELETE FROM outbound"))
     (reply,) = bodies(bot, ReplyEntry, "fake:9")
     return "fake:9", reply.text
@@ -229,7 +229,7 @@ async def test_whatever_is_kept_is_proposed_where_a_person_wants_to_be_asked() -
     async with gateway(model()) as bot:
         await say(bot, "I like tea")
         later(bot)
-        helpers, clock = Helpers(bot.provider), bot.home.clock
+        helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock
         await Remembering(records(bot), memory, helpers, clock, ask=True).look()
         ((_, provenance, state, _),) = memory.texts["owner"]
         assert (state, provenance.tainted) == ("proposed", False)
@@ -243,7 +243,7 @@ async def test_a_small_model_is_spared_it_and_loses_nothing() -> None:
         await remembering(bot, FakeMemory()).look()
         assert not summings(asked)
         (due,) = await records(bot).due(60.0)
-        assert isinstance(due, Due)
+        assert isinstance(due, DueSession)
 
 
 @pytest.mark.parametrize("part", ["model", "memory"])

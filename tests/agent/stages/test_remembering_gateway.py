@@ -12,7 +12,7 @@ from nanobot.agent.requests import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
 from nanobot.memory.port import MemoryView
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.testing.machine import PATIENCE, ManualClock
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 
@@ -91,8 +91,8 @@ async def test_a_job_that_said_nothing_is_not_remembered(
     gateway = made(tmp_path, model, clock)
     async with gateway.serving("test", lambda _: None):
         add = {"text": "every 2 hours say:NOTHING_TO_SAY"}
-        await Operations(gateway).call("cron add", add)
-        await Operations(gateway).call("cron run", {"text": "1"})
+        await Dispatcher(gateway).call("cron add", add)
+        await Dispatcher(gateway).call("cron run", {"text": "1"})
         await eventually(clock, lambda: bool(model.requests))
         before = clock.now()
         await eventually(clock, lambda: clock.now() > before + 180)

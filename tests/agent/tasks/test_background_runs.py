@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.agent.tasks.deadlines import Keeper
-from nanobot.agent.tasks.types import Bench
+from nanobot.agent.tasks.deadlines import DeadlineMonitor
+from nanobot.agent.tasks.types import TaskContext
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.messages import Origin, Role
 from nanobot.session.entries import PostEntry, UserEntry
 from nanobot.session.states import RunState
-from nanobot.session.tasks import MAX_OF_SESSION, Made, Wanted
+from nanobot.session.tasks import MAX_OF_SESSION, TaskRequest, TaskResult
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
@@ -105,7 +105,7 @@ async def test_the_same_asked_for_again_is_started_once() -> None:
 async def test_a_failure_is_tried_again_with_growing_pauses_then_told() -> None:
     tried: list[str] = []
 
-    async def fail(given: Words, bench: Bench) -> Made:
+    async def fail(given: Words, bench: TaskContext) -> TaskResult:
         tried.append(given.text)
         raise ToolError("the server is down")
 
@@ -118,7 +118,7 @@ async def test_a_failure_is_tried_again_with_growing_pauses_then_told() -> None:
 
 
 async def test_a_failure_inside_a_type_is_told_without_its_inside() -> None:
-    async def fail(given: Words, bench: Bench) -> Made:
+    async def fail(given: Words, bench: TaskContext) -> TaskResult:
         raise RuntimeError("secret detail")
 
     async with gateway(options=with_types(say(fail))) as bot:
@@ -129,8 +129,8 @@ async def test_a_failure_inside_a_type_is_told_without_its_inside() -> None:
 
 
 async def test_what_a_run_makes_may_be_a_question_to_the_model() -> None:
-    async def ask(given: Words, bench: Bench) -> Made:
-        return Made(text="what is it in short?", ask=True, tainted=True)
+    async def ask(given: Words, bench: TaskContext) -> TaskResult:
+        return TaskResult(text="what is it in short?", ask=True, tainted=True)
 
     async with gateway(ScriptedProvider("short"), options=with_types(say(ask))) as bot:
         await bot.starter.start(wanted("hi", by=parent()))
@@ -174,7 +174,7 @@ async def test_what_a_platform_delivered_counts_as_read() -> None:
 async def test_taint_and_role_go_to_the_child_and_taint_comes_back() -> None:
     model = ScriptedProvider(otherwise=delegating())
     async with gateway(model, options=SPAWNING) as bot:
-        asked = Wanted(
+        asked = TaskRequest(
             type="agent",
             title="Look",
             input={"task": "look"},
@@ -195,7 +195,9 @@ async def test_the_report_steers_a_run_of_the_same_person() -> None:
     async with gateway(model, options=SPAWNING) as bot:
         await bot.channel.push("hello")
         await busy.reached.wait()
-        asked = Wanted(type="agent", title="Look", input={"task": "look"}, key="k", parent=parent())
+        asked = TaskRequest(
+            type="agent", title="Look", input={"task": "look"}, key="k", parent=parent()
+        )
         await bot.starter.start(asked)
         await bot.settle()
         busy.answer(asks_for("spawn", task="more", label="More"))
@@ -233,9 +235,9 @@ async def test_input_that_does_not_fit_is_refused_before_anything_is_kept() -> N
     async with gateway(options=with_types(say())) as bot:
         for kind, given in (("say", {"words": 1}), ("sing", {}), ("agent", {})):
             with pytest.raises(ToolArgumentsError):
-                await bot.starter.start(Wanted(type=kind, title="t", input=given, key="k"))
+                await bot.starter.start(TaskRequest(type=kind, title="t", input=given, key="k"))
         with pytest.raises(ToolArgumentsError, match="title"):
-            await bot.starter.start(Wanted(type="say", title=" ", input={}, key="k"))
+            await bot.starter.start(TaskRequest(type="say", title=" ", input={}, key="k"))
         assert await tasks_of(bot) == []
 
 
@@ -256,10 +258,10 @@ async def test_a_run_past_its_deadline_is_ended_and_told_about() -> None:
     held = Held()
     async with gateway(ScriptedProvider(held), options=SPAWNING) as bot:
         run_id = await bot.starter.start(
-            Wanted(type="agent", title="Look", input={"task": "x"}, key="k", parent=parent())
+            TaskRequest(type="agent", title="Look", input={"task": "x"}, key="k", parent=parent())
         )
         await held.reached.wait()
-        keeper = Keeper(bot.tasks, bot.records, bot.bus, bot.home.clock)
+        keeper = DeadlineMonitor(bot.tasks, bot.records, bot.bus, bot.home.clock)
         assert await keeper.look() == bot.now() + 3_600.0
         bot.home.clock.advance(3_601.0)  # type: ignore[attr-defined]
         assert await keeper.look() is None

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from nanobot.agent.tasks.builtin import builtin_types
-from nanobot.agent.tasks.types import Bench
+from nanobot.agent.tasks.types import TaskContext
 from nanobot.errors import NanobotError, ToolError
 from nanobot.messages import EventKind, Role
-from nanobot.operations.dispatcher import Operations
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.session.entries import PostEntry
 from nanobot.session.states import RunState
-from nanobot.session.tasks import MAX_IN_ALL, Made, Parent, Wanted
+from nanobot.session.tasks import MAX_IN_ALL, Parent, TaskRequest, TaskResult
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider
@@ -21,18 +21,18 @@ from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.web.addresses import Addresses
 from nanobot.tools.web.fetch import Web, web_fetch_tool
-from nanobot.workspace.confinement import Roots
+from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tasks.working import Words, parent, say, tasks_of, the_run, wanted, with_types
 from tests.agent.tooling import bodies
 from tests.doubles.web_server import PUBLIC, WebServer
 
 
 def options(home: MemoryHome, folder: Path) -> Options:
-    return Options(types=tuple(builtin_types(Process(home).journal, Roots(folder))))
+    return Options(types=tuple(builtin_types(Process(home).journal, ConfinedFiles(folder))))
 
 
-def asked(kind: str, by: Parent | None = None, **given: object) -> Wanted:
-    return Wanted(type=kind, title="It", input=given, key="k", parent=by or parent())
+def asked(kind: str, by: Parent | None = None, **given: object) -> TaskRequest:
+    return TaskRequest(type=kind, title="It", input=given, key="k", parent=by or parent())
 
 
 def web(site: WebServer) -> AnyTool:
@@ -115,7 +115,7 @@ async def test_a_folder_is_listed_in_a_note(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src/a.py").write_text("x" * 10)
     (tmp_path / "src/b.md").write_text("y" * 5)
-    tools = file_tools(Roots(tmp_path))
+    tools = file_tools(ConfinedFiles(tmp_path))
     async with (
         MemoryHome() as home,
         gateway(tools=tools, home=home, options=options(home, tmp_path)) as bot,
@@ -129,7 +129,7 @@ async def test_a_folder_is_listed_in_a_note(tmp_path: Path) -> None:
 
 
 async def test_a_folder_outside_is_not_listed(tmp_path: Path) -> None:
-    tools = file_tools(Roots(tmp_path / "w"))
+    tools = file_tools(ConfinedFiles(tmp_path / "w"))
     async with (
         MemoryHome() as home,
         gateway(tools=tools, home=home, options=options(home, tmp_path / "w")) as bot,
@@ -144,13 +144,13 @@ async def test_a_folder_outside_is_not_listed(tmp_path: Path) -> None:
 async def test_watchers_are_told_how_far_a_run_is_and_what_it_tries_again() -> None:
     tries = 0
 
-    async def work(given: Words, bench: Bench) -> Made:
+    async def work(given: Words, bench: TaskContext) -> TaskResult:
         nonlocal tries
         tries += 1
         bench.tell(f"try {tries}")
         if tries == 1:
             raise ToolError("the line is busy")
-        return Made(text="done")
+        return TaskResult(text="done")
 
     async with gateway(options=with_types(say(work))) as bot:
         told = bot.bus.subscribe(None, frozenset({EventKind.STATUS}))
@@ -182,7 +182,7 @@ async def test_runs_are_listed_shown_cancelled_and_asked_for_again() -> None:
     async with gateway(options=with_types(say(delay=1_000.0))) as bot:
         run_id = await bot.starter.start(wanted("hi", by=parent()))
         await bot.settle()
-        desk = Operations(bot)
+        desk = Dispatcher(bot)
         (listed,) = await desk.call("runs list", {"kind": "task", "state": "live"})
         assert (listed.id, listed.type, listed.title) == (run_id, "say", "Say hi")
         await bot.channel.push("/runs")

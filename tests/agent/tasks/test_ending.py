@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.session.entries import PostEntry
 from nanobot.session.states import RunState
-from nanobot.session.tasks import Wanted
+from nanobot.session.tasks import TaskRequest
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider
@@ -44,7 +44,7 @@ async def test_a_kill_around_a_verb_leaves_one_report(verb: str, side: str) -> N
 
 async def look_into(bot: FakeGateway, held: Held) -> str:
     """A subagent at work."""
-    asked = Wanted(type="agent", title="Look", input={"task": "x"}, key="k", parent=parent())
+    asked = TaskRequest(type="agent", title="Look", input={"task": "x"}, key="k", parent=parent())
     run_id = await bot.starter.start(asked)
     await held.reached.wait()
     return run_id

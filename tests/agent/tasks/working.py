@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from nanobot.agent.tasks.types import Bench, RunType
+from nanobot.agent.tasks.types import RunType, TaskContext
 from nanobot.messages import Address, Role
 from nanobot.providers.base import Completion, ModelRequest
-from nanobot.session.tasks import Made, Parent, Report, Wanted
+from nanobot.session.tasks import Parent, Report, TaskRequest, TaskResult
 from nanobot.session.views import RunView
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, asks_for, last_text
@@ -25,11 +25,11 @@ class Words(msgspec.Struct, forbid_unknown_fields=True):
     text: str = ""
 
 
-Work = Callable[[Words, Bench], Awaitable[Made]]
+Work = Callable[[Words, TaskContext], Awaitable[TaskResult]]
 
 
-async def _say(given: Words, _: Bench) -> Made:
-    return Made(text=f"said {given.text}")
+async def _say(given: Words, _: TaskContext) -> TaskResult:
+    return TaskResult(text=f"said {given.text}")
 
 
 def say(then: Work = _say, *, report: Report = "post", delay: float = 0.0) -> RunType[Words]:
@@ -64,9 +64,9 @@ def parent(*, role: Role = Role.OWNER, tainted: bool = False, session: str = "fa
 
 def wanted(
     text: str = "it", *, key: str = "k", by: Parent | None = None, report: Report | None = None
-) -> Wanted:
+) -> TaskRequest:
     """A run of the type `say`."""
-    return Wanted(
+    return TaskRequest(
         type="say", title=f"Say {text}", input={"text": text}, key=key, parent=by, report=report
     )
 

@@ -13,7 +13,7 @@ from nanobot.messages import Address, Role
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.tools.base import CallContext
-from nanobot.tools.mcp.servers import Servers
+from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
 
@@ -62,7 +62,7 @@ class Hasty(SystemClock):
 class Bench:
     """Servers at work over a registry of their own."""
 
-    def __init__(self, servers: Servers, registry: ToolRegistry, folder: Path) -> None:
+    def __init__(self, servers: McpServers, registry: ToolRegistry, folder: Path) -> None:
         self.folder = folder
         self.servers = servers
         self.registry = registry
@@ -93,7 +93,7 @@ async def working(
     """Servers, each in one of the states that are waited for."""
     registry = ToolRegistry()
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "sk-not-for-you"}
-    made = Servers(servers, registry, clock or SystemClock(), environ, folder)
+    made = McpServers(servers, registry, clock or SystemClock(), environ, folder)
     bench = Bench(made, registry, folder)
     async with made.serving():
         await bench.until(lambda: all(view.state in wait for view in made.views()))

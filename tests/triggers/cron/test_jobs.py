@@ -17,7 +17,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.testing.platform import MEMBER, OWNER
 from nanobot.tools.cron import cron_tool
-from nanobot.triggers.cron.editing import MOST_DEPTH, Asker, Book, Wish
+from nanobot.triggers.cron.editing import MOST_DEPTH, JobEditor, JobRequest, Requester
 from nanobot.triggers.cron.service import LOOK_SECONDS
 from tests.agent.tooling import bodies
 
@@ -25,8 +25,8 @@ CHAT = Address("fake", "1")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 
 
-def asker(sender: str = OWNER, role: Role = Role.OWNER, **more: Any) -> Asker:
-    return Asker(role=role, sender_id=sender, address=CHAT, session_key="fake:1", **more)
+def asker(sender: str = OWNER, role: Role = Role.OWNER, **more: Any) -> Requester:
+    return Requester(role=role, sender_id=sender, address=CHAT, session_key="fake:1", **more)
 
 
 async def answer(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
@@ -84,7 +84,7 @@ async def test_a_model_of_its_own_and_fewer_tools_hold_for_a_jobs_runs() -> None
         async with made as bot:
             bot.tools.register(cron_tool(bot.book))
             await bot.book.add(
-                asker(), Wish(schedule="+20m", text="Look", model="test/other", tools="none")
+                asker(), JobRequest(schedule="+20m", text="Look", model="test/other", tools="none")
             )
             await later(bot, 1_200)
             assert (await bot.channel.pop()).text == "echo: Look"
@@ -195,8 +195,8 @@ async def test_the_model_makes_jobs_looks_at_them_and_removes_them() -> None:
 
 async def test_a_call_that_is_made_again_after_a_crash_adds_no_second_job() -> None:
     async with at_noon() as home:
-        book = Book(Process(home).jobs, home.clock, "UTC", lambda: None)
-        wish = Wish(schedule="+20m", text="Tea")
+        book = JobEditor(Process(home).jobs, home.clock, "UTC", lambda: None)
+        wish = JobRequest(schedule="+20m", text="Tea")
         first = await book.add(asker(key="run-1:1:0"), wish)
         assert await book.add(asker(key="run-1:1:0"), wish) == first
         assert (await book.add(asker(key="run-1:1:1"), wish)).plan.name == "Tea 2"
@@ -209,7 +209,7 @@ async def test_a_jobs_run_makes_nothing_that_repeats_and_no_endless_chain() -> N
     async with at_noon() as home:
         async with gateway(provider, home=home) as bot:
             bot.tools.register(cron_tool(bot.book))
-            await bot.book.add(asker(), Wish(schedule="+1h", text="begin"))
+            await bot.book.add(asker(), JobRequest(schedule="+1h", text="begin"))
             await later(bot, 3_600)
             assert (
                 "may not make something that repeats"
@@ -217,7 +217,7 @@ async def test_a_jobs_run_makes_nothing_that_repeats_and_no_endless_chain() -> N
             )
         async with gateway(ScriptedProvider(*script), home=home) as bot:
             bot.tools.register(cron_tool(bot.book))
-            await bot.book.add(asker(), Wish(schedule="+1h", text="begin again"))
+            await bot.book.add(asker(), JobRequest(schedule="+1h", text="begin again"))
             for _ in range(9):
                 await later(bot, 3_600)
             jobs = await bot.book.listed(asker(), state="", limit=50)
@@ -230,9 +230,9 @@ async def test_a_jobs_run_makes_nothing_that_repeats_and_no_endless_chain() -> N
 
 async def test_members_look_after_their_own_jobs_only() -> None:
     async with at_noon() as home:
-        book = Book(Process(home).jobs, home.clock, "UTC", lambda: None)
-        mine = await book.add(asker(MEMBER, Role.MEMBER), Wish(schedule="+1h", text="mine"))
-        theirs = await book.add(asker(), Wish(schedule="+1h", text="theirs"))
+        book = JobEditor(Process(home).jobs, home.clock, "UTC", lambda: None)
+        mine = await book.add(asker(MEMBER, Role.MEMBER), JobRequest(schedule="+1h", text="mine"))
+        theirs = await book.add(asker(), JobRequest(schedule="+1h", text="theirs"))
         member = asker(MEMBER, Role.MEMBER)
         assert await book.listed(member, state="", limit=9) == [mine]
         assert len(await book.listed(asker(), state="", limit=9)) == 2
@@ -244,7 +244,7 @@ async def test_members_look_after_their_own_jobs_only() -> None:
 async def test_a_jobs_run_has_the_role_and_the_taint_of_whoever_asked_for_it() -> None:
     async with at_noon() as home, gateway(home=home) as bot:
         member = asker(MEMBER, Role.MEMBER, tainted=True)
-        await bot.book.add(member, Wish(schedule="+1h", text="Look"))
+        await bot.book.add(member, JobRequest(schedule="+1h", text="Look"))
         await later(bot, 3_600)
         (message,) = bodies(bot, UserEntry, "cron:1")
         assert (message.role, message.sender_id, message.tainted) == (Role.MEMBER, MEMBER, True)
@@ -256,7 +256,7 @@ async def test_one_timer_fires_on_time_and_at_once_after_a_change() -> None:
         timer = tasks.create_task(bot.cron.run())
         await clock.asleep()
         assert clock.sleeps[-1] == LOOK_SECONDS
-        await bot.book.add(asker(), Wish(schedule="+20s", text="Tea", send=True))
+        await bot.book.add(asker(), JobRequest(schedule="+20s", text="Tea", send=True))
         await bot.settle()
         assert clock.sleeps[-1] == 20
         clock.advance(20)
@@ -270,7 +270,7 @@ async def test_a_clock_that_jumps_is_noticed_within_half_a_minute() -> None:
     async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
         timer = tasks.create_task(bot.cron.run())
         await clock.asleep()
-        await bot.book.add(asker(), Wish(schedule="every hour", text="Look", send=True))
+        await bot.book.add(asker(), JobRequest(schedule="every hour", text="Look", send=True))
         await bot.settle()
         for jump in (5.5 * 3_600, -9.0 * 3_600):
             clock.set_by(jump)
@@ -288,7 +288,7 @@ async def test_the_end_of_a_run_is_noted_at_once() -> None:
     async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
         timer = tasks.create_task(bot.cron.run())
         await clock.asleep()
-        job = await bot.book.add(asker(), Wish(schedule="+10s", text="Look"))
+        job = await bot.book.add(asker(), JobRequest(schedule="+10s", text="Look"))
         await bot.settle()
         clock.advance(10)
         assert (await bot.channel.pop()).text == "echo: Look"

@@ -19,12 +19,14 @@ from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
-from nanobot.triggers.cron.editing import Asker, Wish
+from nanobot.triggers.cron.editing import JobRequest, Requester
 from nanobot.triggers.cron.jobs import LATE_SECONDS, Job
 from nanobot.triggers.cron.schedule import coming
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC).timestamp()
-OWNER = Asker(role=Role.OWNER, sender_id="1001", address=Address("fake", "1"), session_key="fake:1")
+OWNER = Requester(
+    role=Role.OWNER, sender_id="1001", address=Address("fake", "1"), session_key="fake:1"
+)
 ENDS = {"done", "failed", "skipped", "missed", "cancelled"}
 SCHEDULES = ("*/7 * * * *", "30 2 * * *", "every 11 minutes", "+50m", "0 */2 * * 0")
 
@@ -90,8 +92,8 @@ async def life(
     return jobs
 
 
-def _wish(schedule: str, zone: str, rng: random.Random) -> Wish:
-    return Wish(
+def _wish(schedule: str, zone: str, rng: random.Random) -> JobRequest:
+    return JobRequest(
         schedule=schedule,
         zone=zone,
         text=f"Look: {schedule}",
@@ -167,7 +169,7 @@ async def test_a_crash_around_the_firing_does_it_once(
     async with MemoryHome(ManualClock(NOON)) as home:
         channel = FakeChannel()
         async with gateway(home=home, channel=channel) as bot:
-            job = await bot.book.add(OWNER, Wish(schedule="+1m", text="Tea", send=send))
+            job = await bot.book.add(OWNER, JobRequest(schedule="+1m", text="Tea", send=send))
             home.clock.advance(60)  # type: ignore[attr-defined]
 
             def reach(verb: str) -> None:

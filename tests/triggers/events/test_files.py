@@ -12,8 +12,8 @@ from nanobot.config.settings.events import FilesSettings
 from nanobot.triggers.events.burst import MOST, Burst
 from nanobot.triggers.events.files import FilesSensor, FilesState, moved
 from nanobot.triggers.events.globs import Globs
-from nanobot.triggers.events.sensor import Event
-from nanobot.triggers.events.watching import Found, then
+from nanobot.triggers.events.sensor import SensorEvent
+from nanobot.triggers.events.watching import PathChanges, then
 
 PATIENCE = 20.0
 
@@ -25,15 +25,15 @@ class Bench:
         self.sensor = sensor
         self.state: FilesState | None = None
         self.now = 0.0
-        self.reading: dict[str, Found] = {}
+        self.reading: dict[str, PathChanges] = {}
 
-    async def look(self) -> Event | None:
+    async def look(self) -> SensorEvent | None:
         self.now += 1
         self.reading = await self.sensor.read(self.state)
         event, self.state = self.sensor.judge(self.reading, self.state, self.now)
         return event
 
-    async def until(self, holds: Callable[[Event], bool] = lambda event: True) -> Event:
+    async def until(self, holds: Callable[[SensorEvent], bool] = lambda event: True) -> SensorEvent:
         """Look until something is told."""
         async with asyncio.timeout(PATIENCE):
             while True:
@@ -154,12 +154,12 @@ async def test_thousands_of_real_files_are_one_sentence(
     assert len(event.outside) == 21
 
 
-def judged(changes: dict[str, str], total: int, fold: float = 10) -> list[Event]:
+def judged(changes: dict[str, str], total: int, fold: float = 10) -> list[SensorEvent]:
     """What is told of one reading with so many changes, and of nothing after it."""
     sensor, told = FilesSensor("x", FilesSettings(paths=("/in",)), fold), []
     state: FilesState | None = None
     for now in range(20):
-        found = Found(changes, total) if now == 0 else Found()
+        found = PathChanges(changes, total) if now == 0 else PathChanges()
         event, state = sensor.judge({"/in": found}, state, float(now))
         told += [event] if event else []
     return told
@@ -179,7 +179,7 @@ def test_a_hundred_thousand_changes_at_once_keep_little_and_say_how_many() -> No
     (event,) = judged(changes, 100_000)
     assert event.text == "More than 1,000 files changed in /in (100,000 changes)."
     sensor = FilesSensor("x", FilesSettings(paths=("/in",)), 10)
-    _, state = sensor.judge({"/in": Found(changes, 100_000)}, None, 0)
+    _, state = sensor.judge({"/in": PathChanges(changes, 100_000)}, None, 0)
     assert state.burst is not None
     assert len(state.burst.things) == MOST
 
@@ -191,9 +191,9 @@ def test_names_that_would_pose_as_something_else_stay_on_their_line() -> None:
 
 def test_a_burst_outlasts_a_restart() -> None:
     sensor = FilesSensor("x", FilesSettings(paths=("/in",)), 10)
-    _, state = sensor.judge({"/in": Found({"/in/a": "new"}, 1)}, None, 0)
+    _, state = sensor.judge({"/in": PathChanges({"/in/a": "new"}, 1)}, None, 0)
     again = FilesSensor("x", FilesSettings(paths=("/in",)), 10)
-    event, _ = again.judge({"/in": Found()}, state, 1_000)
+    event, _ = again.judge({"/in": PathChanges()}, state, 1_000)
     assert event is not None
     assert event.outside == ("new: a",)
     assert state.burst == Burst(0, {"/in/a": "new"}, 1)

@@ -7,16 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.config.settings.events import EventsSettings
-from nanobot.triggers.events.levels import Level, LevelSensor, Limits, Measure, Wording, crossed
+from nanobot.triggers.events.levels import (
+    Level,
+    LevelLimits,
+    LevelSensor,
+    Measure,
+    Wording,
+    crossed,
+)
 from nanobot.triggers.events.machine import level_sensors
 
-LIMITS = Limits(over=90, under=80, for_seconds=60)
+LIMITS = LevelLimits(over=90, under=80, for_seconds=60)
 READINGS = st.lists(
     st.tuples(st.floats(0, 1_000), st.floats(-500, 500)), max_size=60
 )  # percent, seconds since the one before (a clock may be set back)
 
 
-def run(readings: list[tuple[float, float]], limits: Limits = LIMITS) -> list[str]:
+def run(readings: list[tuple[float, float]], limits: LevelLimits = LIMITS) -> list[str]:
     """What is told of readings at times."""
     level = Level()
     told: list[str] = []
@@ -41,7 +48,7 @@ def test_between_the_limits_nothing_changes() -> None:
 
 
 def test_without_a_time_the_first_reading_tells() -> None:
-    assert run([(90.0, 5.0)], Limits(over=90, under=90, for_seconds=0)) == ["rose"]
+    assert run([(90.0, 5.0)], LevelLimits(over=90, under=90, for_seconds=0)) == ["rose"]
 
 
 def test_a_clock_that_was_set_back_delays_no_word() -> None:
@@ -52,7 +59,7 @@ def test_a_clock_that_was_set_back_delays_no_word() -> None:
 def test_words_alternate_whatever_is_read(
     steps: list[tuple[float, float]], for_seconds: float, limits: tuple[float, float]
 ) -> None:
-    bounds = Limits(over=max(limits), under=min(limits), for_seconds=for_seconds)
+    bounds = LevelLimits(over=max(limits), under=min(limits), for_seconds=for_seconds)
     readings, at = [], 0.0
     for percent, step in steps:
         at += step
@@ -67,7 +74,7 @@ def test_nothing_is_told_of_what_never_reached_the_limit(steps: list[tuple[float
 
 
 def sensor() -> LevelSensor:
-    limits = Limits(over=90, under=80, for_seconds=0)
+    limits = LevelLimits(over=90, under=80, for_seconds=0)
     return LevelSensor("disk", 30, dict, limits, Wording("The disk at {of}", "is used"))
 
 
@@ -107,5 +114,5 @@ async def test_this_machine_can_be_measured() -> None:
 
 @pytest.mark.parametrize("percent", [89.9, 90.0, 90.1])
 def test_the_limit_itself_counts(percent: float) -> None:
-    told = run([(percent, 0.0)], Limits(over=90, under=80, for_seconds=0))
+    told = run([(percent, 0.0)], LevelLimits(over=90, under=80, for_seconds=0))
     assert told == ([] if percent < 90 else ["rose"])

@@ -11,9 +11,9 @@ import pytest
 
 from nanobot.config.settings.events import LogSettings
 from nanobot.triggers.events.burst import Burst
-from nanobot.triggers.events.logs import LogSensor, LogState, Read
+from nanobot.triggers.events.logs import LogReading, LogSensor, LogState
 from nanobot.triggers.events.matching import Matcher
-from nanobot.triggers.events.tail import Cursor
+from nanobot.triggers.events.tail import LogCursor
 
 EVIL = r"^(a+)+$"
 
@@ -76,23 +76,23 @@ def sensor(path: Path | str = "/var/log/x", pattern: str = "boom") -> LogSensor:
 
 def test_the_lines_of_a_burst_are_one_sentence() -> None:
     log, state = sensor(), None
-    event, state = log.judge(Read(cursor=Cursor(1, 1, 10)), state, 100)
+    event, state = log.judge(LogReading(cursor=LogCursor(1, 1, 10)), state, 100)
     assert event is None
     for at in range(100, 110):
         lines = tuple(f"boom {at} {n}" for n in range(5))
-        event, state = log.judge(Read(cursor=Cursor(1, 1, at), matching=lines), state, at)
+        event, state = log.judge(LogReading(cursor=LogCursor(1, 1, at), matching=lines), state, at)
         assert event is None
-    event, state = log.judge(Read(cursor=Cursor(1, 1, 110)), state, 110)
+    event, state = log.judge(LogReading(cursor=LogCursor(1, 1, 110)), state, 110)
     assert event is not None
     assert event.text == "50 new lines in /var/log/x match 'boom'."
     assert event.outside[0] == "boom 100 0"
     assert len(event.outside) == 21
     assert event.outside[-1] == "and 30 more"
-    assert state == LogState(Cursor(1, 1, 110))
+    assert state == LogState(LogCursor(1, 1, 110))
 
 
 def test_what_was_passed_over_and_what_took_too_long_is_said() -> None:
-    reading = Read(cursor=Cursor(), passed_over=2_000_000_000, slow=3)
+    reading = LogReading(cursor=LogCursor(), passed_over=2_000_000_000, slow=3)
     event, _ = sensor().judge(reading, LogState(burst=Burst(0, {}, 0)), 100)
     assert event is not None
     assert "2.0 GB were passed over unread" in event.text

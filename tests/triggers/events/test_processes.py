@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.config.settings.events import ProcessSettings
-from nanobot.triggers.events.processes import Alive, Known, ProcessSensor, span
-from nanobot.triggers.events.sensor import Event, Unreadable
+from nanobot.triggers.events.processes import KnownProcesses, LiveProcess, ProcessSensor, span
+from nanobot.triggers.events.sensor import SensorEvent, SensorUnreadable
 
 NAME = f"nanowatch{os.getpid() % 10_000}"
 
@@ -75,15 +75,15 @@ async def test_a_program_of_a_pid_file(tmp_path: Path) -> None:
     assert sensor.seen((alive,)) == f"runs (process {os.getpid()})"
     for nonsense in (b"\xff\xfe", b"-4", b"0", b"999999999999"):
         file.write_bytes(nonsense)
-        with pytest.raises(Unreadable, match="does not hold the number of a process"):
+        with pytest.raises(SensorUnreadable, match="does not hold the number of a process"):
             await sensor.read(None)
     file.unlink()
     file.mkdir()
-    with pytest.raises(Unreadable, match="cannot be read: Is a directory"):
+    with pytest.raises(SensorUnreadable, match="cannot be read: Is a directory"):
         await sensor.read(None)
 
 
-def judged(readings: list[tuple[Alive, ...]]) -> list[Event]:
+def judged(readings: list[tuple[LiveProcess, ...]]) -> list[SensorEvent]:
     sensor, state, told = ProcessSensor("x", ProcessSettings()), None, []
     for now, reading in enumerate(readings):
         event, state = sensor.judge(reading, state, 10.0 * now)
@@ -92,12 +92,14 @@ def judged(readings: list[tuple[Alive, ...]]) -> list[Event]:
 
 
 def test_of_several_processes_one_is_enough() -> None:
-    one, two, three = (Alive(pid, 0.0) for pid in (1, 2, 3))
+    one, two, three = (LiveProcess(pid, 0.0) for pid in (1, 2, 3))
     assert judged([(one, two), (two,), (two, three), (three,)]) == []
 
 
-@given(st.lists(st.sets(st.sampled_from([Alive(pid, 1.0) for pid in range(1, 4)]))))
-def test_an_end_is_told_once_and_only_what_had_ended_returns(readings: list[set[Alive]]) -> None:
+@given(st.lists(st.sets(st.sampled_from([LiveProcess(pid, 1.0) for pid in range(1, 4)]))))
+def test_an_end_is_told_once_and_only_what_had_ended_returns(
+    readings: list[set[LiveProcess]],
+) -> None:
     told = [event.text for event in judged([tuple(sorted(one)) for one in readings])]
     kinds = [
         "end" if "has ended" in text else "back" if "runs again" in text else "new" for text in told
@@ -111,7 +113,7 @@ def test_an_end_is_told_once_and_only_what_had_ended_returns(readings: list[set[
 
 def test_what_ended_while_nobody_watched_is_told_at_the_next_start() -> None:
     sensor = ProcessSensor("x", ProcessSettings())
-    event, state = sensor.judge((), Known((Alive(7, 0.0),)), 7_200.0)
+    event, state = sensor.judge((), KnownProcesses((LiveProcess(7, 0.0),)), 7_200.0)
     assert event is not None
     assert event.text == 'The program "x" has ended (process 7); it had run for 2 hours.'
     assert sensor.judge((), state, 7_300.0)[0] is None

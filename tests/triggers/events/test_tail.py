@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanobot.triggers.events.sensor import Unreadable
-from nanobot.triggers.events.tail import FAR_BEHIND, LONGEST_LINE, MOST_BYTES, Cursor, new_lines
+from nanobot.triggers.events.sensor import SensorUnreadable
+from nanobot.triggers.events.tail import FAR_BEHIND, LONGEST_LINE, MOST_BYTES, LogCursor, new_lines
 
 
-def read(log: Path, cursor: Cursor | None) -> tuple[list[bytes], Cursor]:
+def read(log: Path, cursor: LogCursor | None) -> tuple[list[bytes], LogCursor]:
     """Everything new, by as many readings as it takes."""
     lines: list[bytes] = []
     while True:
@@ -124,9 +124,9 @@ def test_a_line_without_end_is_taken_in_pieces(tmp_path: Path) -> None:
 def test_what_is_no_file_is_said_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "."):
-        with pytest.raises(Unreadable, match="is no file"):
+        with pytest.raises(SensorUnreadable, match="is no file"):
             new_lines(tmp_path / name, None)
-    with pytest.raises(Unreadable, match="cannot be read: Not a directory"):
+    with pytest.raises(SensorUnreadable, match="cannot be read: Not a directory"):
         new_lines(Path(__file__) / "below", None)
 
 
@@ -135,7 +135,7 @@ def test_a_log_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     add(log, b"secret\n")
     log.chmod(0)
-    with pytest.raises(Unreadable, match=r"a\.log cannot be read: Permission denied"):
+    with pytest.raises(SensorUnreadable, match=r"a\.log cannot be read: Permission denied"):
         new_lines(log, None)
 
 

@@ -17,8 +17,8 @@ from nanobot.config.settings.events import (
 from nanobot.errors import StoreError
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.jobs import Taken
-from nanobot.triggers.events.ledger import Ledger, Terms
-from nanobot.triggers.events.sensor import Event, Off, Unreadable
+from nanobot.triggers.events.event_queue import EventOptions, EventQueue
+from nanobot.triggers.events.sensor import SensorEvent, SensorOff, SensorUnreadable
 from nanobot.triggers.events.sensors import prompts_of, sensors_of
 from nanobot.triggers.events.trigger import Events
 
@@ -41,8 +41,8 @@ class Memory:
         self.writes += 1
 
     @property
-    def ledger(self) -> Ledger:
-        return msgspec.json.decode(self.body or b"{}", type=Ledger)
+    def ledger(self) -> EventQueue:
+        return msgspec.json.decode(self.body or b"{}", type=EventQueue)
 
 
 class Jobs:
@@ -88,10 +88,10 @@ class Counter:
             raise found
         return found
 
-    def judge(self, reading: int, state: int | None, now: float) -> tuple[Event | None, int]:
+    def judge(self, reading: int, state: int | None, now: float) -> tuple[SensorEvent | None, int]:
         if reading <= (state or 0):
             return None, state or 0
-        return Event(at=now, text=f"It is {reading}.", outside=self.outside), reading
+        return SensorEvent(at=now, text=f"It is {reading}.", outside=self.outside), reading
 
     def seen(self, reading: int) -> str:
         return str(reading)
@@ -100,7 +100,7 @@ class Counter:
         self.closed += 1
 
 
-TERMS = Terms(host="box", zone="UTC", prompts={}, prompt="", per_hour=100)
+TERMS = EventOptions(host="box", zone="UTC", prompts={}, prompt="", per_hour=100)
 
 
 class Bench:
@@ -183,12 +183,14 @@ async def test_others_words_go_where_they_are_marked() -> None:
 
 
 async def test_a_sensor_in_trouble_is_asked_again_and_one_that_is_off_is_not() -> None:
-    bench = Bench(Counter([Unreadable("not now"), Unreadable("not now"), ValueError("oops"), 3]))
+    bench = Bench(
+        Counter([SensorUnreadable("not now"), SensorUnreadable("not now"), ValueError("oops"), 3])
+    )
     await bench.run(15)
     assert bench.events.seen()["counter"] == "not now"
     await bench.run(60, bench.made())
     assert any("It is 3." in line for line in bench.told())
-    off = Bench(Counter([Off("no such thing here"), 9]))
+    off = Bench(Counter([SensorOff("no such thing here"), 9]))
     await off.run(60)
     assert off.events.seen()["counter"] == "off: no such thing here"
     assert not off.plain.texts

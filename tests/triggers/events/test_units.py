@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.config.settings.events import UnitsSettings
-from nanobot.triggers.events.sensor import Off, Unreadable
+from nanobot.triggers.events.sensor import SensorOff, SensorUnreadable
 from nanobot.triggers.events.units import UnitsSensor
 
 
@@ -53,21 +53,21 @@ async def test_only_units_that_are_meant_count_and_those_of_the_user_are_asked_f
 
 
 async def test_without_systemd_it_is_off(tmp_path: Path) -> None:
-    with pytest.raises(Off, match="no systemctl here"):
+    with pytest.raises(SensorOff, match="no systemctl here"):
         await UnitsSensor(UnitsSettings(), str(tmp_path)).read(None)
     complaint = "echo 'System has not been booted with systemd as init system' >&2; exit 1"
-    with pytest.raises(Off, match="was not started with systemd"):
+    with pytest.raises(SensorOff, match="was not started with systemd"):
         await sensor(tmp_path, complaint).read(None)
-    with pytest.raises(Off, match="systemd 246 or later"):
+    with pytest.raises(SensorOff, match="systemd 246 or later"):
         await sensor(tmp_path, "echo 'UNIT LOAD ACTIVE'").read(None)
 
 
 async def test_what_goes_wrong_now_and_then_is_said_and_tried_again(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match=r"systemctl failed \(1\): Failed to connect to bus"):
+    with pytest.raises(SensorUnreadable, match=r"systemctl failed \(1\): Failed to connect to bus"):
         await sensor(tmp_path, "echo 'Failed to connect to bus' >&2; exit 1").read(None)
     broken = sensor(tmp_path, "")
     (tmp_path / "systemctl").write_text("#!/no/such/shell\n")
-    with pytest.raises(Unreadable, match="cannot be started"):
+    with pytest.raises(SensorUnreadable, match="cannot be started"):
         await broken.read(None)
     assert await sensor(tmp_path, "echo '[]'").read(None) == {}
 

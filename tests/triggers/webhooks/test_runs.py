@@ -24,7 +24,7 @@ from nanobot.tools.redact import secrets_of
 from nanobot.triggers.cron.jobs import KEPT_SECONDS
 from nanobot.triggers.webhooks.checks import wrong
 from nanobot.triggers.webhooks.signatures import sign
-from nanobot.triggers.webhooks.webhook import Hook
+from nanobot.triggers.webhooks.webhook import Webhook
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "webhooks.md").read_text("utf-8")
 CI = HookSettings(style="github", secret="a secret", to="fake:1", prompt="Look at {what}.")
@@ -42,13 +42,13 @@ def configured(**hooks: HookSettings) -> Config:
     )
 
 
-def hook_of(bot: FakeGateway, settings: HookSettings) -> Hook:
+def hook_of(bot: FakeGateway, settings: HookSettings) -> Webhook:
     found = hooks_of(configured(ci=settings), bot.cron, "UTC", bot.home.clock).get("ci")
     assert found is not None
     return found
 
 
-async def deliver(bot: FakeGateway, hook: Hook, key: str = "1") -> str:
+async def deliver(bot: FakeGateway, hook: Webhook, key: str = "1") -> str:
     body = b'{"what": "the build"}'
     signed = sign(hook.settings, body, at=bot.home.clock.now(), key=key)
     headers = {name.lower(): value for name, value in signed.items()}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.tasks.types import Bench, RunType
-from nanobot.session.tasks import Made
+from nanobot.agent.tasks.types import RunType, TaskContext
+from nanobot.session.tasks import TaskResult
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -14,9 +14,9 @@ class Count(msgspec.Struct, frozen=True):
     birds: list[str]
 
 
-async def _count(given: Count, bench: Bench) -> Made:
+async def _count(given: Count, bench: TaskContext) -> TaskResult:
     bench.tell(f"counting {len(given.birds)}")
-    return Made(text=f"{len(given.birds)} birds were counted")
+    return TaskResult(text=f"{len(given.birds)} birds were counted")
 
 
 COUNT = RunType(

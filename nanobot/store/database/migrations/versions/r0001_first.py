@@ -34,8 +34,8 @@ def upgrade() -> None:
         sa.Column("head_hash", sa.LargeBinary, nullable=False),
         sa.Column("window_from", big, nullable=False, server_default="1"),
         sa.Column("prompt", sa.Text),
-        sa.Column("flavour", sa.Text),
-        sa.Column("remembered", big, nullable=False, server_default="0"),
+        sa.Column("prompt_variant", sa.Text),
+        sa.Column("remembered_seq", big, nullable=False, server_default="0"),
         sa.Column("token", big, nullable=False, server_default="0"),
         sa.Column("owner", sa.Text),
         sa.Column("lease_until", sa.Double),
@@ -54,7 +54,7 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "snapshots",
+        "prompts",
         sa.Column("digest", sa.Text, primary_key=True),
         sa.Column("body", sa.LargeBinary, nullable=False),
     )
@@ -77,7 +77,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("run_id", sa.Text),
         sa.Column("at", sa.Double, nullable=False),
         sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
-        sa.Column("fetching", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.Column("awaiting_files", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("body", sa.LargeBinary, nullable=False),
         sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
     )
@@ -137,7 +137,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
         sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
         sa.Column("maybe_duplicate", sa.Boolean, nullable=False, server_default=sa.false()),
-        sa.Column("repeats", sa.Integer, nullable=False, server_default="0"),
+        sa.Column("duplicate_sends", sa.Integer, nullable=False, server_default="0"),
         sa.Column("error", sa.Text),
         sa.Column("created_at", sa.Double, nullable=False),
         sa.Column("settled_at", sa.Double),
@@ -146,7 +146,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     _partial("outbound_open", "outbound", ["channel", "chat_id", "id"], waiting)
     _partial("outbound_held", "outbound", ["id"], "outbound.state = 'held'")
     op.create_table(
-        "parts",
+        "outbound_parts",
         sa.Column("outbound_id", big, primary_key=True, autoincrement=False),
         sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("text", sa.Text, nullable=False),
@@ -158,7 +158,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "background",
+        "background_commands",
         sa.Column("id", big, primary_key=True, autoincrement=True),
         sa.Column("session_key", sa.Text, nullable=False),
         sa.Column("channel", sa.Text, nullable=False),
@@ -195,7 +195,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("body", sa.LargeBinary, nullable=False),
     )
     op.create_table(
-        "rules",
+        "approval_rules",
         sa.Column("id", big, primary_key=True, autoincrement=True),
         sa.Column("session_key", sa.Text, nullable=False),
         sa.Column("tool", sa.Text, nullable=False),
@@ -249,7 +249,7 @@ def _memories(big: sa.types.TypeEngine[int]) -> None:
 
 def _spending(big: sa.types.TypeEngine[int]) -> None:
     op.create_table(
-        "spending",
+        "model_call_costs",
         sa.Column("id", big, primary_key=True, autoincrement=True),
         sa.Column("run_id", sa.Text, nullable=False),
         sa.Column("call", sa.Integer, nullable=False),
@@ -270,9 +270,9 @@ def _spending(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("price_out", sa.Double),
         sa.Column("price_cached", sa.Double),
     )
-    _partial("calls_open", "spending", ["session_key"], "spending.state = 'open'")
+    _partial("calls_open", "model_call_costs", ["session_key"], "spending.state = 'open'")
     op.create_table(
-        "spent",
+        "usage_totals",
         sa.Column("day", sa.Text, primary_key=True),
         sa.Column("level", sa.Text, primary_key=True),
         sa.Column("name", sa.Text, primary_key=True),
@@ -284,7 +284,7 @@ def _spending(big: sa.types.TypeEngine[int]) -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "warned",
+        "budget_warnings",
         sa.Column("day", sa.Text, primary_key=True),
         sa.Column("chat", sa.Text, primary_key=True),
         sa.Column("of", sa.Text, primary_key=True),
@@ -294,7 +294,7 @@ def _spending(big: sa.types.TypeEngine[int]) -> None:
 
 def _by_the_clock(big: sa.types.TypeEngine[int]) -> None:
     op.create_table(
-        "unasked",
+        "notifications",
         sa.Column("key", sa.Text, primary_key=True),
         sa.Column("channel", sa.Text, nullable=False),
         sa.Column("chat_id", sa.Text, nullable=False),
@@ -339,7 +339,7 @@ def _by_the_clock(big: sa.types.TypeEngine[int]) -> None:
         "occurrences.status IN ('running', 'waiting')",
     )
     op.create_table(
-        "kept",
+        "trigger_state",
         sa.Column("name", sa.Text, primary_key=True),
         sa.Column("body", sa.LargeBinary, nullable=False),
         sa.Column("changed_at", sa.Double, nullable=False),

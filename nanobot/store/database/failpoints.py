@@ -13,7 +13,7 @@ from nanobot.errors import ConfigError
 _TEXT = re.compile(r"(?P<verb>[a-z_]+)(:(?P<nth>[1-9][0-9]*))?(:(?P<when>before|after))?")
 
 
-class CrashPoint(msgspec.Struct, frozen=True):
+class Failpoint(msgspec.Struct, frozen=True):
     """Kill this process (SIGKILL) at the nth time it reaches a verb."""
 
     verb: str
@@ -21,7 +21,7 @@ class CrashPoint(msgspec.Struct, frozen=True):
     after: bool
 
     @classmethod
-    def parse(cls, text: str) -> CrashPoint | None:
+    def parse(cls, text: str) -> Failpoint | None:
         """From `verb[:n][:before|after]`; empty means none."""
         if not text:
             return None
@@ -31,10 +31,10 @@ class CrashPoint(msgspec.Struct, frozen=True):
         return cls(found["verb"], int(found["nth"] or 1), found["when"] == "after")
 
 
-class Crasher:
+class Failpoints:
     """Counts the verbs and obeys the crash point."""
 
-    def __init__(self, point: CrashPoint | None = None) -> None:
+    def __init__(self, point: Failpoint | None = None) -> None:
         self._point = point
         self._seen = 0
 

@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot.triggers.cron.jobs import SILENT
 from nanobot.triggers.cron.schedule import zone_of
-from nanobot.triggers.events.sensor import Event
+from nanobot.triggers.events.sensor import SensorEvent
 
 HOUR = 3_600.0
 GATHER_SECONDS = 1.0
@@ -19,10 +19,10 @@ MOST_EVENTS = 12
 _KEPT = 6
 
 
-class Waiting(msgspec.Struct, frozen=True, omit_defaults=True):
+class WaitingEvents(msgspec.Struct, frozen=True, omit_defaults=True):
     """What waits of one watch: the first events and the last, and how many there were between."""
 
-    events: tuple[Event, ...]
+    events: tuple[SensorEvent, ...]
     dropped: int = 0
 
     @property
@@ -31,7 +31,7 @@ class Waiting(msgspec.Struct, frozen=True, omit_defaults=True):
         return any(event.outside for event in self.events)
 
 
-class Prompt(msgspec.Struct, frozen=True):
+class EventPrompt(msgspec.Struct, frozen=True):
     """What is being told: the same key until it is known to have been taken."""
 
     key: str
@@ -39,16 +39,16 @@ class Prompt(msgspec.Struct, frozen=True):
     outside: bool
 
 
-class Ledger(msgspec.Struct, frozen=True, omit_defaults=True):
+class EventQueue(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept. `told` are the times of the last hour."""
 
     states: Mapping[str, msgspec.Raw] = {}
-    waiting: Mapping[str, Waiting] = {}
-    telling: Prompt | None = None
+    waiting: Mapping[str, WaitingEvents] = {}
+    telling: EventPrompt | None = None
     told: tuple[float, ...] = ()
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class EventOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How it is told: who the machine is, what is to be done about each watch, how often."""
 
     host: str
@@ -58,17 +58,17 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     per_hour: int
 
 
-def noted(ledger: Ledger, watch: str, event: Event) -> Ledger:
+def noted(ledger: EventQueue, watch: str, event: SensorEvent) -> EventQueue:
     """With one more event that waits."""
-    before = ledger.waiting.get(watch, Waiting(()))
+    before = ledger.waiting.get(watch, WaitingEvents(()))
     events, dropped = (*before.events, event), before.dropped
     if len(events) > MOST_EVENTS:
         events, dropped = (*events[:_KEPT], *events[_KEPT + 1 :]), dropped + 1
-    waiting = {**ledger.waiting, watch: Waiting(events, dropped)}
+    waiting = {**ledger.waiting, watch: WaitingEvents(events, dropped)}
     return msgspec.structs.replace(ledger, waiting=waiting)
 
 
-def due_in(ledger: Ledger, terms: Terms, now: float) -> float | None:
+def due_in(ledger: EventQueue, terms: EventOptions, now: float) -> float | None:
     """The seconds until something is to be told; None: nothing waits."""
     if ledger.telling is not None:
         return 0.0
@@ -83,7 +83,7 @@ def due_in(ledger: Ledger, terms: Terms, now: float) -> float | None:
     return max(at - now, 0.0)
 
 
-def begun(ledger: Ledger, terms: Terms, now: float) -> Ledger:
+def begun(ledger: EventQueue, terms: EventOptions, now: float) -> EventQueue:
     """With what waits being told, if it is due: either what is of this machine alone, or what holds
     others' words, whichever waits for longer. They are never told together."""
     if ledger.telling is not None or due_in(ledger, terms, now) != 0.0:
@@ -91,22 +91,22 @@ def begun(ledger: Ledger, terms: Terms, now: float) -> Ledger:
     oldest = min(ledger.waiting.values(), key=lambda one: one.events[0].at)
     chosen = {n: one for n, one in ledger.waiting.items() if one.outside is oldest.outside}
     rest = {name: one for name, one in ledger.waiting.items() if name not in chosen}
-    prompt = Prompt(f"{terms.host}:{now:.3f}", worded(chosen, terms), oldest.outside)
+    prompt = EventPrompt(f"{terms.host}:{now:.3f}", worded(chosen, terms), oldest.outside)
     told = (*_recent(ledger, now), now)
     return msgspec.structs.replace(ledger, waiting=rest, telling=prompt, told=told)
 
 
-def ended(ledger: Ledger) -> Ledger:
+def ended(ledger: EventQueue) -> EventQueue:
     """With what was being told taken."""
     return msgspec.structs.replace(ledger, telling=None)
 
 
-def _recent(ledger: Ledger, now: float) -> tuple[float, ...]:
+def _recent(ledger: EventQueue, now: float) -> tuple[float, ...]:
     # What the clock says is still to come was before it was set back: nobody knows how long.
     return tuple(at for at in ledger.told if now - HOUR < at <= now)
 
 
-def worded(chosen: Mapping[str, Waiting], terms: Terms) -> str:
+def worded(chosen: Mapping[str, WaitingEvents], terms: EventOptions) -> str:
     """The prompt for what happened."""
     zone = zone_of(terms.zone)
     outside = any(one.outside for one in chosen.values())

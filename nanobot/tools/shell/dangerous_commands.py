@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from nanobot.tools.shell.commandline import SHELLS, Call, CommandLine, parse
+from nanobot.tools.shell.commandline import SHELLS, CommandLine, ProgramCall, parse
 
 
-class Danger(msgspec.Struct, frozen=True):
+class CommandRisk(msgspec.Struct, frozen=True):
     """One thing that is dangerous about a command line. `kind` is a word of KINDS."""
 
     kind: str
@@ -62,7 +62,7 @@ _ACCOUNTS = frozenset(
 _WRITERS = frozenset({"tee", "cp", "mv", "install", "ln", "dd", "truncate", "shred", "sed"})
 
 
-def dangers(command: str) -> tuple[Danger, ...]:
+def command_risks(command: str) -> tuple[CommandRisk, ...]:
     """What is dangerous about a command line, each thing once; empty when nothing is known to be.
 
     A line that is not valid shell is `unclear`: nobody knows what it would do."""
@@ -70,14 +70,14 @@ def dangers(command: str) -> tuple[Danger, ...]:
     return tuple(dict.fromkeys(_found(line)))
 
 
-def _found(line: CommandLine) -> Iterator[Danger]:
+def _found(line: CommandLine) -> Iterator[CommandRisk]:
     for why in line.bombs:
-        yield Danger("bomb", why)
+        yield CommandRisk("bomb", why)
     for call in line.calls:
         for judge in _JUDGES:
             yield from judge(call)
     if line.unclear:
-        yield Danger("unclear", "it is not valid shell, or nested too deeply to be understood")
+        yield CommandRisk("unclear", "it is not valid shell, or nested too deeply to be understood")
 
 
 def _place(word: str) -> str:
@@ -103,7 +103,7 @@ def _of_system(word: str) -> bool:
     )
 
 
-def _has(call: Call, short: str, *long: str) -> bool:
+def _has(call: ProgramCall, short: str, *long: str) -> bool:
     """Whether an option is given, alone, within a cluster (`-rf`), or by its long name."""
     for word in call.arguments:
         if word.startswith("--"):
@@ -114,22 +114,22 @@ def _has(call: Call, short: str, *long: str) -> bool:
     return False
 
 
-def _operands(call: Call) -> list[str]:
+def _operands(call: ProgramCall) -> list[str]:
     return [word for word in call.arguments if not word.startswith("-")]
 
 
-def _deletes(call: Call) -> Iterator[Danger]:
+def _deletes(call: ProgramCall) -> Iterator[CommandRisk]:
     deep = call.name == "srm" or any(_has(call, letter, "--recursive") for letter in "rR")
     if call.name in ("rm", "srm") and deep:
         for word in filter(_broad, _operands(call)):
-            yield Danger("delete", f"it deletes {word} and all below it")
+            yield CommandRisk("delete", f"it deletes {word} and all below it")
         if any(word.computed for word in call.words[1:]):
-            yield Danger("delete", "it deletes a folder whose name only running tells")
+            yield CommandRisk("delete", "it deletes a folder whose name only running tells")
     if call.name == "crontab" and _has(call, "r"):
-        yield Danger("delete", "it removes every cron job")
+        yield CommandRisk("delete", "it removes every cron job")
 
 
-def _empties(call: Call) -> Iterator[Danger]:
+def _empties(call: ProgramCall) -> Iterator[CommandRisk]:
     operands = _operands(call)
     if call.name == "find" and "-delete" in call.arguments:
         targets, does = operands[:1], "deletes what it finds below"
@@ -141,77 +141,77 @@ def _empties(call: Call) -> Iterator[Danger]:
         return
     for word in targets:
         if _broad(word) and word not in _HERE:
-            yield Danger("delete", f"it {does} {word}")
+            yield CommandRisk("delete", f"it {does} {word}")
 
 
-def _writes_disks(call: Call) -> Iterator[Danger]:
+def _writes_disks(call: ProgramCall) -> Iterator[CommandRisk]:
     formats = call.name.split(".")[0] == "mkfs" or (call.name in _FORMATTERS and _operands(call))
     if formats:
-        yield Danger("disk", f"{call.name} changes disks")
+        yield CommandRisk("disk", f"{call.name} changes disks")
     targets = [word.text for word in call.writes]
     if call.name == "dd":
         targets += [word[3:] for word in call.arguments if word.startswith("of=")]
     elif call.name in _WRITERS:
         targets += _operands(call)
     for target in filter(_DEVICE.match, targets):
-        yield Danger("disk", f"it writes onto {target}")
+        yield CommandRisk("disk", f"it writes onto {target}")
 
 
-def _runs_downloads(call: Call) -> Iterator[Danger]:
+def _runs_downloads(call: ProgramCall) -> Iterator[CommandRisk]:
     if _VERSIONED.sub("", call.name) not in _INTERPRETERS | {"eval", "source", "."}:
         return
     feeding = list(_feeding(call))
     for fed in feeding:
         if fed.name in _DOWNLOADERS:
-            yield Danger("download", f"it runs what {fed.name} downloads, unread")
+            yield CommandRisk("download", f"it runs what {fed.name} downloads, unread")
         if fed.name in _DECODERS and _decodes(fed):
-            yield Danger("hidden", f"it runs what {fed.name} decodes, unread")
+            yield CommandRisk("hidden", f"it runs what {fed.name} decodes, unread")
 
 
-def _feeding(call: Call) -> Iterator[Call]:
+def _feeding(call: ProgramCall) -> Iterator[ProgramCall]:
     for fed in call.fed:
         yield fed
         yield from _feeding(fed)
 
 
-def _decodes(call: Call) -> bool:
+def _decodes(call: ProgramCall) -> bool:
     return call.name in ("rev", "tr", "uudecode") or any(
         _has(call, short, long)
         for short, long in (("d", "--decode"), ("D", "--decrypt"), ("r", "--revert"))
     )
 
 
-def _changes_permissions(call: Call) -> Iterator[Danger]:
+def _changes_permissions(call: ProgramCall) -> Iterator[CommandRisk]:
     if call.name in ("chmod", "chown", "chgrp", "setfacl") and _has(call, "R", "--recursive"):
         for word in _operands(call)[1:]:
             if _broad(word) and word not in _HERE:
-                yield Danger("permissions", f"it changes who may do what in all of {word}")
+                yield CommandRisk("permissions", f"it changes who may do what in all of {word}")
     if call.name == "chmod" and any(
         re.fullmatch(r"[ugoa]*\+[rwx]*s|[2-7][0-7]{3}", word) for word in _operands(call)[:1]
     ):
-        yield Danger("permissions", "it lets a program run with another user's rights")
+        yield CommandRisk("permissions", "it lets a program run with another user's rights")
 
 
-def _cuts_power(call: Call) -> Iterator[Danger]:
+def _cuts_power(call: ProgramCall) -> Iterator[CommandRisk]:
     if call.name in _POWER or (call.name == "init" and set(call.arguments) & {"0", "6"}):
-        yield Danger("power", f"{call.name} stops the machine")
+        yield CommandRisk("power", f"{call.name} stops the machine")
     if call.name == "systemctl" and set(call.arguments) & _SYSTEMD:
-        yield Danger("power", "it stops the machine")
+        yield CommandRisk("power", "it stops the machine")
     if call.name in ("kill", "pkill", "killall", "killall5") and (
         call.name == "killall5" or call.arguments[-1:] in (("-1",), ("1",))
     ):
-        yield Danger("power", "it kills every process it can")
+        yield CommandRisk("power", "it kills every process it can")
 
 
-def _changes_system(call: Call) -> Iterator[Danger]:
+def _changes_system(call: ProgramCall) -> Iterator[CommandRisk]:
     if call.name in _KERNEL and (call.name != "mount" or _operands(call)):
-        yield Danger("system", f"{call.name} changes the running system")
+        yield CommandRisk("system", f"{call.name} changes the running system")
     if call.name in _ACCOUNTS:
-        yield Danger("system", f"{call.name} changes who may log in")
+        yield CommandRisk("system", f"{call.name} changes who may log in")
     if call.name in ("iptables", "nft", "ufw") and (
         set(call.arguments) & {"-F", "--flush", "flush", "disable", "reset"}
     ):
-        yield Danger("system", "it opens the firewall")
+        yield CommandRisk("system", "it opens the firewall")
     targets = [word.text for word in call.writes]
     if call.name == "tee":
         targets += _operands(call)
@@ -220,36 +220,36 @@ def _changes_system(call: Call) -> Iterator[Danger]:
     ):
         targets += _operands(call)[-1:]
     for target in filter(_of_system, targets):
-        yield Danger("system", f"it writes to {target}")
+        yield CommandRisk("system", f"it writes to {target}")
 
 
-def _reaches_out(call: Call) -> Iterator[Danger]:
+def _reaches_out(call: ProgramCall) -> Iterator[CommandRisk]:
     net = re.compile(r"/dev/(tcp|udp)/")
     if any(net.match(word.text) for word in call.writes):
-        yield Danger("reverse", "it connects a shell to another machine")
+        yield CommandRisk("reverse", "it connects a shell to another machine")
     if call.name in ("nc", "ncat", "netcat", "socat"):
         words = " ".join(call.arguments)
         if _has(call, "e", "--exec", "--sh-exec") or "exec:" in words.lower():
-            yield Danger("reverse", "it hands a shell to another machine")
+            yield CommandRisk("reverse", "it hands a shell to another machine")
         elif any(_VERSIONED.sub("", fed.name) in _INTERPRETERS for fed in _feeding(call)):
-            yield Danger("reverse", "it connects a shell to another machine")
+            yield CommandRisk("reverse", "it connects a shell to another machine")
 
 
-def _takes_privileges(call: Call) -> Iterator[Danger]:
+def _takes_privileges(call: ProgramCall) -> Iterator[CommandRisk]:
     if call.name in ("docker", "podman", "nerdctl"):
         words = " ".join(call.arguments)
         if "--privileged" in words or re.search(r"(-v|--volume[ =])\s?/:|source=/,|src=/,", words):
-            yield Danger("privileged", "it starts a container that owns the machine")
+            yield CommandRisk("privileged", "it starts a container that owns the machine")
     if call.name in ("nsenter", "debugfs"):
-        yield Danger("privileged", f"{call.name} reaches out of every sandbox")
+        yield CommandRisk("privileged", f"{call.name} reaches out of every sandbox")
 
 
-def _hides(call: Call) -> Iterator[Danger]:
+def _hides(call: ProgramCall) -> Iterator[CommandRisk]:
     if call.words and call.words[0].computed and any(map(_broad, call.arguments)):
-        yield Danger("hidden", "the program is computed and its target is everything")
+        yield CommandRisk("hidden", "the program is computed and its target is everything")
 
 
-_JUDGES: tuple[Callable[[Call], Iterator[Danger]], ...] = (
+_JUDGES: tuple[Callable[[ProgramCall], Iterator[CommandRisk]], ...] = (
     _deletes,
     _empties,
     _writes_disks,

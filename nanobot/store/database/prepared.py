@@ -17,13 +17,13 @@ from sqlalchemy.exc import DBAPIError
 _hot: dict[int, sa.Executable] = {}
 
 
-def hot(*statements: sa.Executable) -> None:
+def prepared(*statements: sa.Executable) -> None:
     """Send these statements the short way. They must live as long as the module that made them,
     and be given the same parameter names at every execution."""
     _hot.update((id(statement), statement) for statement in statements)
 
 
-class Outcome:
+class PreparedResult:
     """What an execution gave: the part of SQLAlchemy's result that the store uses."""
 
     __slots__ = ("_rows", "rowcount")
@@ -97,12 +97,12 @@ def _row_type(names: list[str]) -> Any:
     return Row
 
 
-class HotConnection(sa.Connection):
+class PreparingConnection(sa.Connection):
     """A connection that knows the short way. Errors come as SQLAlchemy's, as on the long one."""
 
     _prepared: dict[int, _Prepared]
 
-    def prepare(self, driver: sqlite3.Connection) -> HotConnection:
+    def prepare(self, driver: sqlite3.Connection) -> PreparingConnection:
         """Ready for use over the driver's connection."""
         self._prepared = {}
         self._driver = driver
@@ -125,7 +125,7 @@ class HotConnection(sa.Connection):
                 cursor = self._driver.executemany(prepared.sql, values)
             else:
                 cursor = self._driver.execute(prepared.sql, prepared.values(given))
-            return Outcome(prepared.rows(cursor), cursor.rowcount)
+            return PreparedResult(prepared.rows(cursor), cursor.rowcount)
         except sqlite3.Error as error:
             raise DBAPIError(prepared.sql, None, error) from error
 

@@ -17,7 +17,7 @@ from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Checked, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.model_choice import EMBEDDED
-from nanobot.providers.registry import Roster
+from nanobot.providers.registry import ProviderRegistry
 from nanobot.system import SystemClock
 
 _MODEL_SECONDS = 90.0
@@ -27,7 +27,7 @@ _ASKED = ChatMessage(role="user", content="Answer with the one word: ready")
 _MAX_TOKENS = 256
 
 
-class Tried(msgspec.Struct, frozen=True):
+class ModelProbe(msgspec.Struct, frozen=True):
     """A model that answered: which, why that one, and after how many seconds. `priced`: its price
     is known."""
 
@@ -42,13 +42,13 @@ async def try_model(
     providers: Mapping[str, ProviderSettings],
     environ: Mapping[str, str],
     home: Path,
-) -> Tried:
+) -> ModelProbe:
     """One real call, without the patience of a run: the first failure counts.
 
     Raises ConfigError or ModelError.
     """
     await asyncio.to_thread(home.mkdir, 0o700, parents=True, exist_ok=True)  # for its log
-    roster = Roster(model, providers, environ, home, SystemClock())
+    roster = ProviderRegistry(model, providers, environ, home, SystemClock())
     try:
         choice = await roster.choice()
         provider, profile = await roster.pick()
@@ -60,7 +60,7 @@ async def try_model(
                 if isinstance(delta, Retrying) and not patient:
                     raise ModelUnreachable(f"{profile.label}: {delta.why}")
         seconds = time.monotonic() - began
-        return Tried(profile.label, choice.why, seconds, profile.price is not None)
+        return ModelProbe(profile.label, choice.why, seconds, profile.price is not None)
     except TimeoutError:
         raise ModelUnreachable(f"no answer within {_MODEL_SECONDS:.0f} s") from None
     finally:
