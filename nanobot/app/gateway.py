@@ -119,9 +119,8 @@ class Gateway:
         self.plugins = Plugins()
         self._broken: list[str] = []
         self.budgets = Budgets(config.budgets, local_zone(environ), config.agent.max_run_cost)
-        self.roster = ProviderRegistry(
-            config.agent.model, config.providers, environ, config.home, self._clock
-        )
+        model, providers, home = config.agent.model, config.providers, config.home
+        self.roster = ProviderRegistry(model, providers, environ, home, self._clock)
         self.roster.plugins = self.plugins
 
     # What operations need (operations.Engine)
@@ -310,9 +309,8 @@ class Gateway:
         terminal = Terminal()
         intake = self._intake(NAME, Gate(("local",), ()), lambda: None)
         path = self.config.home / "control.sock"
-        control = ControlServer(
-            path, self.bus, terminal, intake, self._clock, lambda: self.roster.line
-        )
+        roster = self.roster
+        control = ControlServer(path, self.bus, terminal, intake, self._clock, lambda: roster.line)
         return control, terminal
 
     def _intake(self, name: str, gate: Gate, alive: Callable[[], None]) -> ChannelIntake:
@@ -344,10 +342,8 @@ class Gateway:
                 continue
             gate = gate_of(settings, channel.capabilities)
             if isinstance(channel, Fetching):
-                limit = settings.max_attachment_mb * 1_000_000
-                fetcher = AttachmentFetcher(
-                    name, channel, self.bus, self._clock, self.received, limit
-                )
+                files, most = self.received, settings.max_attachment_mb * 1_000_000
+                fetcher = AttachmentFetcher(name, channel, self.bus, self._clock, files, most)
                 hosting.append(tasks.create_task(fetcher.run(), name=f"files of {name}"))
             hosting.append(self._host(tasks, name, channel, gate, self._hosting(settings)))
         return hosting

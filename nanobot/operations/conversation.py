@@ -163,7 +163,7 @@ async def _stop(operations: OperationContext, caller: Caller, asked: _Stop) -> S
     if row is None:
         raise UsageError(f"there is no session {asked.session}")
     live, partial = row.run, engine.partial(asked.session)
-    word = () if live is None else (told(live.id, live.address, "StopResult."),)
+    word = () if live is None else (told(live.id, live.address, "Stopped."),)
     ending = Ending(
         state=RunState.ABORTED,
         bodies=() if partial is None else (partial,),

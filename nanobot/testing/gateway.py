@@ -248,11 +248,7 @@ class FakeGateway:
         hosting = msgspec.structs.replace(options.hosting, said=self.loop.said)
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(
-            options.owners,
-            options.members,
-            options.guests,
-            options.groups,
-            pairing=options.pairing,
+            options.owners, options.members, options.guests, options.groups, pairing=options.pairing
         )
         self.intake = ChannelIntake(
             channel.name, gate, self.bus, Dispatcher(self), options.policy, self.host.alive

@@ -199,7 +199,7 @@ def quiet(world: World) -> None:
 
 
 def remembered(world: World) -> bool:
-    query = "SELECT count(*) FROM sessions WHERE key = ? AND remembered < head_seq - 1"
+    query = "SELECT count(*) FROM sessions WHERE key = ? AND remembered_seq < head_seq - 1"
     return world.rows(query, CHAT) == [(0,)]
 
 

@@ -357,7 +357,7 @@ async def test_without_a_working_sandbox_nothing_runs_and_the_remedy_is_told(
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("walls", ["required", "wanted", "off"])
+@pytest.mark.parametrize("isolation", ["required", "wanted", "off"])
 async def test_what_a_person_agreed_to_runs_without_a_sandbox_where_that_is_configured(
     tmp_path: Path, isolation: Literal["required", "wanted", "off"]
 ) -> None:

@@ -259,10 +259,10 @@ def test_without_permission_it_says_so(tmp_path: Path) -> None:
     script = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from nanobot.workspace.confinement import Roots\n"
+        "from nanobot.workspace.confinement import ConfinedFiles\n"
         "from nanobot.errors import ToolError\n"
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        "roots = Roots(Path(sys.argv[1]))\n"
+        "roots = ConfinedFiles(Path(sys.argv[1]))\n"
         "for act in (lambda: roots.write('closed', b'y'), lambda: roots.write('new', b'y'),\n"
         "            lambda: roots.file('closed').__enter__()):\n"
         "    try: act()\n"
@@ -387,11 +387,11 @@ def test_a_failed_write_leaves_the_old_content_and_no_temporary_file(tmp_path: P
     script = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from nanobot.workspace.confinement import Roots\n"
+        "from nanobot.workspace.confinement import ConfinedFiles\n"
         "from nanobot.errors import ToolError\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "try: Roots(Path(sys.argv[1])).write('a.txt', b'x' * 5000)\n"
+        "try: ConfinedFiles(Path(sys.argv[1])).write('a.txt', b'x' * 5000)\n"
         "except ToolError as error: print(error)\n"
     )
     said = output_of(script, str(workspace))

@@ -59,7 +59,7 @@ def upgrade() -> None:
         sa.Column("body", sa.LargeBinary, nullable=False),
     )
     _queues(big)
-    _spending(big)
+    _model_call_costs(big)
 
 
 def _queues(big: sa.types.TypeEngine[int]) -> None:
@@ -247,7 +247,7 @@ def _memories(big: sa.types.TypeEngine[int]) -> None:
     )
 
 
-def _spending(big: sa.types.TypeEngine[int]) -> None:
+def _model_call_costs(big: sa.types.TypeEngine[int]) -> None:
     op.create_table(
         "model_call_costs",
         sa.Column("id", big, primary_key=True, autoincrement=True),
@@ -270,7 +270,7 @@ def _spending(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("price_out", sa.Double),
         sa.Column("price_cached", sa.Double),
     )
-    _partial("calls_open", "model_call_costs", ["session_key"], "spending.state = 'open'")
+    _partial("calls_open", "model_call_costs", ["session_key"], "model_call_costs.state = 'open'")
     op.create_table(
         "usage_totals",
         sa.Column("day", sa.Text, primary_key=True),
