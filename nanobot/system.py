@@ -1,13 +1,65 @@
-"""The machine as it is: the real clock and the real source of randomness."""
+"""The machine as it is: the real clock, the real source of randomness, and when to try again."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import random
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from loguru import logger
+
+from nanobot.errors import Fenced, StoreError
+
+STORE_RETRY_SECONDS = 2.0
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+# Beyond this a power of the factor leaves the range of a float.
+_LARGEST_EXPONENT = 64
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """How long to wait between tries: `first` seconds after the first failure, `factor` times
+    longer after each further one, never above `longest`. With `rng` each delay is drawn from 80 to
+    120 % of that, so that what failed together does not come back together."""
+
+    first: float
+    longest: float
+    factor: float = 2.0
+    rng: random.Random | None = None
+
+    def delay(self, failures: int) -> float:
+        """Seconds until the next try, after so many failures in a row (1 or more)."""
+        exponent = min(max(failures - 1, 0), _LARGEST_EXPONENT)
+        seconds = min(self.first * self.factor**exponent, self.longest)
+        return seconds if self.rng is None else seconds * self.rng.uniform(0.8, 1.2)
+
+
+class Sleeper(Protocol):
+    """The part of ports.Clock that waits."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+async def until_stored(write: Callable[[], Awaitable[T]], clock: Sleeper, what: str) -> T:
+    """What `write` returns, tried every 2 seconds for as long as it raises StoreError; `what` says
+    in the log what waits. Raises Fenced at once: what another owner forbids never succeeds."""
+    while True:
+        try:
+            return await write()
+        except Fenced:
+            raise
+        except StoreError as error:
+            logger.error("{} waits for the store: {}", what, error)
+            await clock.sleep(STORE_RETRY_SECONDS)
 
 
 class SystemClock:

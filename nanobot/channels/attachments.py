@@ -16,19 +16,17 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.errors import ChannelDown, ChannelError, StoreError
+from nanobot.errors import ChannelDown, ChannelError
 from nanobot.messages import Attachment
 from nanobot.ports import Clock, Fetching
 from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
+from nanobot.system import Backoff, until_stored
 from nanobot.workspace.received import Received
 
 _AT_ONCE = 4
 # What transcribing may take, and then some.
 _MARGIN_SECONDS = 70.0
 _ATTEMPT_SECONDS = 120.0
-_FIRST_BACKOFF = 1.0
-_LAST_BACKOFF = 30.0
-_STORE_RETRY_SECONDS = 2.0
 
 T = TypeVar("T")
 
@@ -59,14 +57,14 @@ class AttachmentFetcher:
         self._came = bus.files_came(name)
         self._busy: set[int] = set()
         self._slots = asyncio.Semaphore(_AT_ONCE)
-        self._rng = random.Random()  # noqa: S311 - jitter, nothing secret
+        self._backoff = Backoff(1.0, 30.0, rng=random.Random())  # noqa: S311 - jitter, nothing secret
 
     async def run(self) -> None:
         """Fetch until cancelled, beginning with what an earlier process left."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._came.clear()
-                for one in await self._insist(lambda: self._bus.journal.unfetched(self._name)):
+                for one in await self._stored(lambda: self._bus.journal.unfetched(self._name)):
                     if one.inbound_id not in self._busy:
                         self._busy.add(one.inbound_id)
                         tasks.create_task(self._serve(one), name=f"files of {one.inbound_id}")
@@ -76,7 +74,7 @@ class AttachmentFetcher:
         try:
             async with self._slots:
                 files = [await self._here(file, one.at) for file in one.message.attachments]
-            await self._insist(lambda: self._bus.fetched(one.inbound_id, files))
+            await self._stored(lambda: self._bus.fetched(one.inbound_id, files))
         finally:
             self._busy.discard(one.inbound_id)
             self._came.set()  # an edit may have brought others
@@ -115,11 +113,11 @@ class AttachmentFetcher:
                 if len(content) > self._limit:
                     raise _GivenUp(self._too_large(len(content)))
                 return content
-            delay = told or min(_FIRST_BACKOFF * 2.0**failures, _LAST_BACKOFF)
             failures += 1
+            delay = told or self._backoff.delay(failures)
             if self._clock.now() + delay >= deadline:
                 raise _GivenUp(f"it could not be fetched in time ({why})")
-            await self._clock.sleep(delay * self._rng.uniform(0.8, 1.2))
+            await self._clock.sleep(delay)
 
     def _too_large(self, size: int) -> str:
         return (
@@ -127,11 +125,6 @@ class AttachmentFetcher:
             f"allows {self._limit / 1e6:.0f}"
         )
 
-    async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Until the store answers: what was fetched is not to be fetched again."""
-        while True:
-            try:
-                return await ask()
-            except StoreError as error:
-                logger.error("{}: files wait for the store: {}", self._name, error)
-                await self._clock.sleep(_STORE_RETRY_SECONDS)
+    async def _stored(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What was fetched is not to be fetched again."""
+        return await until_stored(ask, self._clock, f"{self._name}: a file")

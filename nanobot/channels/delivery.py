@@ -15,7 +15,6 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.channels.rate_limit import Backoff
 from nanobot.channels.sender import PartSender
 from nanobot.errors import (
     ChatGone,
@@ -30,11 +29,10 @@ from nanobot.errors import (
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session.outbox import OutboundRow, PartRow
+from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
 
 MAX_AGE_SECONDS = 24 * 3600.0
 """An unsent message dies of age, never of a number of attempts: an outage is not its fault."""
-
-_STORE_RETRY_SECONDS = 2.0
 
 T = TypeVar("T")
 
@@ -61,7 +59,10 @@ class Delivery:
         self._bus = bus
         self._journal = bus.journal
         self._clock = clock
-        self._patience = Backoff(rng)
+        self._backoff = Backoff(0.5, 30.0, rng=rng)
+        # So steep that a platform which applies every send and never answers shows a message some
+        # ten times in its 24 hours.
+        self._doubtful_backoff = Backoff(0.5, MAX_AGE_SECONDS, 3.0, rng=rng)
         self._chats: dict[str, asyncio.Event] = {}
         self._parked: set[str] = set()
         self._quiet = asyncio.Event()
@@ -85,15 +86,8 @@ class Delivery:
 
     async def _recover(self) -> None:
         """Wake every chat that something is owed to, as soon as the store says which."""
-        while True:
-            try:
-                for address in await self._journal.owed_chats(self._name):
-                    self._bus.owed(address)
-            except StoreError as error:
-                logger.error("{}: delivery waits for the store: {}", self._name, error)
-                await self._clock.sleep(_STORE_RETRY_SECONDS)
-            else:
-                return
+        for address in await self._stored(lambda: self._journal.owed_chats(self._name)):
+            self._bus.owed(address)
 
     async def flush(self, seconds: float) -> None:
         """Wait until nothing is being sent, at most `seconds`."""
@@ -118,7 +112,7 @@ class Delivery:
                 with boundary(f"delivery to {address}") as caught:
                     await self._drain(address)
                 if caught.error is not None:
-                    await self._clock.sleep(_STORE_RETRY_SECONDS)
+                    await self._clock.sleep(STORE_RETRY_SECONDS)
                 elif not again.is_set():
                     return
         finally:
@@ -138,7 +132,7 @@ class Delivery:
                 row = await self._journal.next_outbound(address)
             except StoreError as error:
                 logger.error("delivery to {} waits for the store: {}", address, error)
-                await self._clock.sleep(_STORE_RETRY_SECONDS)
+                await self._clock.sleep(STORE_RETRY_SECONDS)
                 row = await self._journal.next_outbound(address)
 
     async def _send(self, row: OutboundRow) -> OutboundRow | None:
@@ -216,21 +210,21 @@ class Delivery:
         address = row.message.address
         if isinstance(error, OutcomeUnknown):
             logger.warning("{}: it is unknown whether part {} arrived ({})", address, idx, error)
-            await self._clock.sleep(self._patience.in_doubt(row.duplicate_sends))
+            await self._clock.sleep(self._doubtful_backoff.delay(row.duplicate_sends + 1))
             return await self._journal.next_outbound(address)
         if isinstance(error, NobodyThere):
-            await self._insist(lambda: self._journal.defer(row, idx, 0.0, str(error)))
+            await self._stored(lambda: self._journal.defer(row, idx, 0.0, str(error)))
             raise error
         if isinstance(error, ChatGone | Refused):
             whole = isinstance(error, ChatGone)
-            dead = await self._insist(lambda: self._journal.bury(row, str(error), whole_chat=whole))
+            dead = await self._stored(lambda: self._journal.bury(row, str(error), whole_chat=whole))
             logger.error("{}: {} message(s) undeliverable: {}", address, dead, error)
             return await self._journal.next_outbound(address)
         told = error.retry_after if isinstance(error, NotSent) else None
-        delay = told if told is not None else self._patience.refused(row.attempts)
+        delay = told if told is not None else self._backoff.delay(row.attempts + 1)
         logger.warning("{}: not sent ({}), again in {:.1f} s", address, error, delay)
         again = self._clock.now() + delay
-        await self._insist(lambda: self._journal.defer(row, idx, again, str(error)))
+        await self._stored(lambda: self._journal.defer(row, idx, again, str(error)))
         return await self._journal.next_outbound(address)
 
     async def _reconcile(self, row: OutboundRow, idx: int) -> OutboundRow | None:
@@ -277,19 +271,12 @@ class Delivery:
     async def _receipt(
         self, row: OutboundRow, idx: int, receipt: str, begin: int | None
     ) -> OutboundRow | None:
-        return await self._insist(lambda: self._journal.receipt(row, idx, receipt, begin=begin))
+        return await self._stored(lambda: self._journal.receipt(row, idx, receipt, begin=begin))
 
-    async def _insist(self, write: Callable[[], Awaitable[T]]) -> T:
-        """Write what came of a send, until the store takes it: only this process knows it, and
-        without it the message would have to be repeated."""
-        while True:
-            try:
-                return await write()
-            except Fenced:
-                raise
-            except StoreError as error:
-                logger.error("{}: what came of a send waits for the store: {}", self._name, error)
-                await self._clock.sleep(_STORE_RETRY_SECONDS)
+    async def _stored(self, write: Callable[[], Awaitable[T]]) -> T:
+        """What came of a send is known to this process alone: without its row the message would
+        have to be repeated."""
+        return await until_stored(write, self._clock, f"{self._name}: delivery")
 
 
 def _standing(row: OutboundRow, receipt: str | None) -> OutboundRow:

@@ -21,6 +21,7 @@ from nanobot.channels.sender import PartSender
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address
 from nanobot.ports import BlobReader, Channel, Clock, Commanding, Editing, MenuCommand, Reacting
+from nanobot.system import Backoff
 
 TYPING_AFTER = 1.0
 """Seconds until typing is shown: an answer that comes at once should cost no call for it."""
@@ -29,8 +30,7 @@ TYPING_EVERY = 4.0
 MISSED_HEARTBEATS = 2
 """So many without a sign of life, and a channel that believes to be up is started again."""
 
-_FIRST_BACKOFF = 1.0
-_LAST_BACKOFF = 60.0
+_LONGEST_BACKOFF = 60.0
 _LOOK_SECONDS = 2.0
 
 
@@ -73,7 +73,7 @@ class ChannelHost:
         self.settled = asyncio.Event()
         self._channel = channel
         self._clock = clock
-        self._rng = rng
+        self._backoff = Backoff(1.0, _LONGEST_BACKOFF, rng=rng)
         self._hosting = hosting
         self._bus = bus
         self._work = Activity(name, bus, clock)
@@ -181,14 +181,14 @@ class ChannelHost:
                 logger.error("{} is off: {}", self.name, error)
                 self._settle("failed")
                 return
-            failures = 0 if self._clock.monotonic() - began > _LAST_BACKOFF else failures
+            failures = 0 if self._clock.monotonic() - began > _LONGEST_BACKOFF else failures
             told = error.retry_after if isinstance(error, ChannelDown) else None
-            delay = told or min(_FIRST_BACKOFF * 2.0**failures, _LAST_BACKOFF)
             failures += 1
+            delay = told or self._backoff.delay(failures)
             logger.warning("{} is down ({}), again in {:.1f} s", self.name, error, delay)
             if not isinstance(error, _Silent):
                 self._settle("down")
-            await self._clock.sleep(delay * self._rng.uniform(0.8, 1.2))
+            await self._clock.sleep(delay)
 
     async def _run_channel(self, intake: ChannelIntake) -> Exception | None:
         """One life of the adapter; returns what ended it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 
 from nanobot.errors import NotSent
@@ -10,33 +9,6 @@ from nanobot.ports import Clock, Rate
 
 MEMORY_SECONDS = 60.0
 """For so long after a wait that a platform asked for, sends keep to its documented rate."""
-
-_FIRST_BACKOFF = 0.5
-_LAST_BACKOFF = 30.0
-_QUICK_REPEATS = 3
-_A_DAY = 24 * 3600.0
-
-
-class Backoff:
-    """Seconds until a send is tried again, where the platform does not say; somewhat at random, so
-    that what failed together does not come again together."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self._rng = rng
-
-    def refused(self, attempts: int) -> float:
-        """After so many attempts that were not applied."""
-        return self._about(min(_FIRST_BACKOFF * 2.0 ** min(attempts, 10), _LAST_BACKOFF))
-
-    def in_doubt(self, repeats: int) -> float:
-        """Before the next marked repeat. They grow so fast that a platform which applies every send
-        and never answers shows a message some ten times in its 24 hours."""
-        quick = _FIRST_BACKOFF * 2.0 ** min(repeats, _QUICK_REPEATS)
-        slow = 4.0 ** max(repeats - _QUICK_REPEATS, 0)
-        return self._about(min(quick * slow, _A_DAY))
-
-    def _about(self, seconds: float) -> float:
-        return seconds * self._rng.uniform(0.8, 1.2)
 
 
 class _Bucket:

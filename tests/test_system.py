@@ -1,0 +1,51 @@
+"""When to try again."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from nanobot.errors import Fenced, StoreUnwritable
+from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
+from nanobot.testing.machine import ManualClock
+
+
+def test_delays_double_up_to_the_longest() -> None:
+    backoff = Backoff(0.5, 30.0)
+    assert [backoff.delay(failures) for failures in range(1, 9)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+
+
+def test_a_million_failures_wait_as_long_as_the_longest_delay() -> None:
+    assert Backoff(0.5, 30.0).delay(10**6) == 30.0
+    assert Backoff(0.5, 30.0).delay(-1) == Backoff(0.5, 30.0).delay(0) == 0.5
+
+
+def test_the_same_failures_come_back_at_different_times() -> None:
+    backoff = Backoff(10.0, 10.0, rng=random.Random(1))
+    delays = [backoff.delay(1) for _ in range(1_000)]
+    assert 8.0 <= min(delays) < 8.1 < 11.9 < max(delays) <= 12.0
+
+
+async def test_a_write_is_tried_until_the_store_takes_it() -> None:
+    clock = ManualClock()
+    failures = [StoreUnwritable("the disk is full")] * 3
+
+    async def write() -> str:
+        if failures:
+            raise failures.pop()
+        return "written"
+
+    assert await until_stored(write, clock, "a test") == "written"
+    assert clock.sleeps == [STORE_RETRY_SECONDS] * 3
+
+
+async def test_a_write_that_another_owner_forbids_is_not_repeated() -> None:
+    clock = ManualClock()
+
+    async def write() -> None:
+        raise Fenced("another process holds it")
+
+    with pytest.raises(Fenced):
+        await until_stored(write, clock, "a test")
+    assert clock.sleeps == []
