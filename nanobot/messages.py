@@ -18,13 +18,12 @@ def session_key(address: Address, sender_id: str, policy: SessionPolicy) -> str:
     return f"{key}:@{sender_id}" if policy == "sender" else key
 
 
-TERMINAL = "cli"
-
-
+TERMINAL_CHANNEL = "cli"
 """The channel of the command line and of the control socket."""
 
 
-NAME = "cli"
+TERMINAL_SESSION = f"{TERMINAL_CHANNEL}:direct"
+"""The session of whoever talks or asks there without naming one."""
 
 
 class Origin(StrEnum):

@@ -23,6 +23,8 @@ from nanobot.bus.core import Bus
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import UsageError
 from nanobot.messages import (
+    TERMINAL_CHANNEL,
+    TERMINAL_SESSION,
     Address,
     Attachment,
     EventKind,
@@ -168,8 +170,8 @@ class AgentLoop:
     async def process_direct(
         self,
         content: str,
-        session_key: str = "cli:direct",
-        channel: str = "cli",
+        session_key: str = TERMINAL_SESSION,
+        channel: str = TERMINAL_CHANNEL,
         chat_id: str = "direct",
     ) -> str:
         """The reply to a message: the last answer of its run, or the line why there is none. It is
@@ -188,7 +190,7 @@ class AgentLoop:
         *,
         context: Sequence[Mapping[str, Any]] | None = None,
         media: Sequence[str | Path | bytes] | None = None,
-        channel: str = "cli",
+        channel: str = TERMINAL_CHANNEL,
         chat_id: str = "direct",
         cancel_token: CancelToken | None = None,
     ) -> AsyncIterator[str]:
@@ -224,8 +226,8 @@ class AgentLoop:
         it is in any log."""
         context = CallContext(
             run_id="",
-            session_key="cli:direct",
-            address=Address("cli", "direct"),
+            session_key=TERMINAL_SESSION,
+            address=Address(TERMINAL_CHANNEL, "direct"),
             sender_id=_ME.id,
             role=Role.OWNER,
             key=f"direct:{self._ids.run_id()}",

@@ -6,7 +6,7 @@ from nanobot.agent.tasks.builtin import agent_type
 from nanobot.agent.tasks.starting import StoredTaskStarter
 from nanobot.agent.tasks.types import RunTypeRegistry
 from nanobot.bus.core import Bus
-from nanobot.messages import Address, Role
+from nanobot.messages import TERMINAL_CHANNEL, TERMINAL_SESSION, Address, Role
 from nanobot.ports import Ids
 from nanobot.session.tasks import AGENT, Parent, TaskRecords, TaskRequest
 from nanobot.system import RandomIds, SystemClock
@@ -26,8 +26,8 @@ class SubagentManager:
         self,
         task: str,
         label: str = "",
-        session_key: str = "cli:direct",
-        channel: str = "cli",
+        session_key: str = TERMINAL_SESSION,
+        channel: str = TERMINAL_CHANNEL,
         chat_id: str = "direct",
     ) -> str:
         """Start one, as an owner's; when it returns, the run is kept. Returns the run's id. Raises

@@ -13,6 +13,7 @@ from nanobot.cli import generated as faces
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.mcp import commands as mcp
 from nanobot.errors import UsageError
+from nanobot.messages import TERMINAL_SESSION
 from nanobot.operations.catalogue import OPERATIONS
 
 app = typer.Typer(
@@ -50,7 +51,7 @@ def agent(
         list[str] | None,
         typer.Option("--image", help="With -m: a picture that goes with it; may come again."),
     ] = None,
-    session: Annotated[str, typer.Option(help="The session to talk in.")] = "cli:direct",
+    session: Annotated[str, typer.Option(help="The session to talk in.")] = TERMINAL_SESSION,
     json: Annotated[bool, typer.Option("--json", help="Print one event a line.")] = False,
 ) -> None:
     """Talk to the assistant: one message, standard input from a pipe, or a conversation."""

@@ -30,14 +30,13 @@ from nanobot.config.values import (
     spelled,
 )
 from nanobot.errors import ConfigError
+from nanobot.messages import TERMINAL_CHANNEL
 
 T = TypeVar("T", bound=Settings)
 V = TypeVar("V")
 _PREFIX = "NANOBOT_"
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-# The terminal's own channel; its user is the owner, and no platform may pose as that.
-_RESERVED = frozenset({"cli"})
 
 
 class Reader:
@@ -133,10 +132,12 @@ class Reader:
         return tables
 
     def _named(self, name: str, path: str) -> str:
-        if not _NAME.fullmatch(name) or (path == "channels" and name in _RESERVED):
+        # The terminal's user is the owner: no platform may pose as its channel.
+        reserved = path == "channels" and name == TERMINAL_CHANNEL
+        if reserved or not _NAME.fullmatch(name):
             raise ConfigError(
                 f"{self._file}: [{path}.{quoted(name)}] cannot be a name here. Use letters, "
-                "digits, - and _, at most 64; no channel may be called 'cli'."
+                f"digits, - and _, at most 64; no channel may be called '{TERMINAL_CHANNEL}'."
             )
         return name
 

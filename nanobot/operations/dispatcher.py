@@ -8,16 +8,13 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.messages import TERMINAL, InboundMessage, OutboundKind, OutboundMessage, Role
+from nanobot.messages import TERMINAL_SESSION, InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Arguments, Caller, Engine, Operation
 from nanobot.operations.tasks import cancel_children
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-
-DEFAULT_SESSION = f"{TERMINAL}:direct"
-"""Where a call is asked that names no session."""
 
 _NOTHING_RUNS = {
     True: "Nothing was running here; what waited is dropped.",
@@ -149,7 +146,7 @@ class Dispatcher:
 
         Raises UsageError for what is not known or does not fit, and the operation's errors.
         """
-        caller = Caller(role=Role.OWNER, session_key=DEFAULT_SESSION, by="local")
+        caller = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by="local")
         operation = self.named(name)
         return await self._perform(operation, caller, operation.converted(arguments, strict=True))
 
