@@ -18,11 +18,11 @@ def session_key(address: Address, sender_id: str, policy: SessionPolicy) -> str:
     return f"{key}:@{sender_id}" if policy == "sender" else key
 
 
-TERMINAL_CHANNEL = "cli"
+TERMINAL = "cli"
 """The channel of the command line and of the control socket."""
 
 
-TERMINAL_SESSION = f"{TERMINAL_CHANNEL}:direct"
+TERMINAL_SESSION = f"{TERMINAL}:direct"
 """The session of whoever talks or asks there without naming one."""
 
 

@@ -12,7 +12,7 @@ from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.settings import Models
 from nanobot.bus.core import Bus
 from nanobot.errors import NanobotError
-from nanobot.messages import TERMINAL_CHANNEL, Address, Origin, Role
+from nanobot.messages import TERMINAL, Address, Origin, Role
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage
 from nanobot.session.entries import Entry, UserEntry
@@ -82,7 +82,7 @@ def _next_run(session_key: str, entries: tuple[Entry, ...]) -> Run:
         kind=RunKind.CHAT,
         state=RunState.QUEUED,
         origin=Origin.USER,
-        address=last.address if last else Address(TERMINAL_CHANNEL, "direct"),
+        address=last.address if last else Address(TERMINAL, "direct"),
         sender_id=last.sender_id if last else "local",
         role=last.role if last else Role.OWNER,
         reply_to=None,

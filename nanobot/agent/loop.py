@@ -23,7 +23,7 @@ from nanobot.bus.core import Bus
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import UsageError
 from nanobot.messages import (
-    TERMINAL_CHANNEL,
+    TERMINAL,
     TERMINAL_SESSION,
     Address,
     Attachment,
@@ -171,7 +171,7 @@ class AgentLoop:
         self,
         content: str,
         session_key: str = TERMINAL_SESSION,
-        channel: str = TERMINAL_CHANNEL,
+        channel: str = TERMINAL,
         chat_id: str = "direct",
     ) -> str:
         """The reply to a message: the last answer of its run, or the line why there is none. It is
@@ -190,7 +190,7 @@ class AgentLoop:
         *,
         context: Sequence[Mapping[str, Any]] | None = None,
         media: Sequence[str | Path | bytes] | None = None,
-        channel: str = TERMINAL_CHANNEL,
+        channel: str = TERMINAL,
         chat_id: str = "direct",
         cancel_token: CancelToken | None = None,
     ) -> AsyncIterator[str]:
@@ -227,7 +227,7 @@ class AgentLoop:
         context = CallContext(
             run_id="",
             session_key=TERMINAL_SESSION,
-            address=Address(TERMINAL_CHANNEL, "direct"),
+            address=Address(TERMINAL, "direct"),
             sender_id=_ME.id,
             role=Role.OWNER,
             key=f"direct:{self._ids.run_id()}",

@@ -6,7 +6,7 @@ from nanobot.agent.tasks.builtin import agent_type
 from nanobot.agent.tasks.starting import StoredTaskStarter
 from nanobot.agent.tasks.types import RunTypeRegistry
 from nanobot.bus.core import Bus
-from nanobot.messages import TERMINAL_CHANNEL, TERMINAL_SESSION, Address, Role
+from nanobot.messages import TERMINAL, TERMINAL_SESSION, Address, Role
 from nanobot.ports import Ids
 from nanobot.session.tasks import AGENT, Parent, TaskRecords, TaskRequest
 from nanobot.system import RandomIds, SystemClock
@@ -27,7 +27,7 @@ class SubagentManager:
         task: str,
         label: str = "",
         session_key: str = TERMINAL_SESSION,
-        channel: str = TERMINAL_CHANNEL,
+        channel: str = TERMINAL,
         chat_id: str = "direct",
     ) -> str:
         """Start one, as an owner's; when it returns, the run is kept. Returns the run's id. Raises

@@ -46,7 +46,7 @@ from nanobot.channels.loading import menu, open_channel
 from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
-from nanobot.messages import TERMINAL_CHANNEL, Role
+from nanobot.messages import TERMINAL, Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Facts
 from nanobot.plugins import Plugins
@@ -159,9 +159,7 @@ class Gateway:
 
     def _states(self) -> dict[str, str]:
         states = dict.fromkeys(self._broken, "failed")
-        return states | {
-            host.name: host.state for host in self.hosts if host.name != TERMINAL_CHANNEL
-        }
+        return states | {host.name: host.state for host in self.hosts if host.name != TERMINAL}
 
     def now(self) -> float:
         """Unix seconds."""
@@ -219,9 +217,7 @@ class Gateway:
             async with asyncio.TaskGroup() as tasks:
                 agent = tasks.create_task(self.loop.run(), name="agent")
                 here = Hosting(shared=self._shared)
-                hosting = [
-                    self._host(tasks, TERMINAL_CHANNEL, terminal, Gate(("local",), ()), here)
-                ]
+                hosting = [self._host(tasks, TERMINAL, terminal, Gate(("local",), ()), here)]
                 starting = [
                     tasks.create_task(self._cron.run(), name="cron"),
                     tasks.create_task(supervise(self._triggers, self._clock), name="triggers"),
@@ -245,7 +241,7 @@ class Gateway:
         zone = local_zone(self._environ)
         self._shared = store.shared
         self._cron = cron_of(store, self.bus, self.config.quiet, zone)
-        self.book = self._cron.book(zone, (TERMINAL_CHANNEL, *self.config.served))
+        self.book = self._cron.book(zone, (TERMINAL, *self.config.served))
         self._triggers = triggers_of(
             self.config, self._cron, zone, self.plugins, store, self.roster
         )
@@ -293,7 +289,7 @@ class Gateway:
         self._background = BackgroundCommands(
             sandbox, folder, self.bus, records, self._clock, settings.background_timeout
         )
-        chats = (TERMINAL_CHANNEL, *self.config.served)
+        chats = (TERMINAL, *self.config.served)
         for tool in (
             *web_tools(self.config.tools.web),
             ask_tool(),
@@ -311,7 +307,7 @@ class Gateway:
 
     def _terminal(self) -> tuple[ControlServer, Terminal]:
         terminal = Terminal()
-        intake = self._intake(TERMINAL_CHANNEL, Gate(("local",), ()), lambda: None)
+        intake = self._intake(TERMINAL, Gate(("local",), ()), lambda: None)
         path = self.config.home / "control.sock"
         roster = self.roster
         control = ControlServer(path, self.bus, terminal, intake, self._clock, lambda: roster.line)

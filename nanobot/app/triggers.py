@@ -13,7 +13,7 @@ from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.config.loader import Config
 from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import ConfigError
-from nanobot.messages import TERMINAL_CHANNEL, Address, Origin, Role, RunOptions
+from nanobot.messages import TERMINAL, Address, Origin, Role, RunOptions
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock
 from nanobot.store.opening import Store
@@ -74,8 +74,8 @@ def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
     settings, path = config.heartbeat, "heartbeat"
     channel, _, chat = settings.to.partition(":")
     served = config.served
-    if settings.to and not (chat and channel in {*served, TERMINAL_CHANNEL}):
-        known = ", ".join(f"{name}:..." for name in (*served, TERMINAL_CHANNEL))
+    if settings.to and not (chat and channel in {*served, TERMINAL}):
+        known = ", ".join(f"{name}:..." for name in (*served, TERMINAL))
         raise ConfigError(
             f"heartbeat.to is {settings.to[:60]!r}, which is no chat of a channel that is served: "
             f"write CHANNEL:ID ({known}), or leave it out for the chat an owner spoke in last."
@@ -96,7 +96,7 @@ def _heartbeat(
 ) -> tuple[Trigger, Publisher]:
     settings, rhythm, helpers = config.heartbeat, rhythm_of(config, zone), AuxiliaryModels(models)
     served = config.served
-    chats = SqlChatHistory(store.database, store.writer, (served, (TERMINAL_CHANNEL,)))
+    chats = SqlChatHistory(store.database, store.writer, (served, (TERMINAL,)))
     terms = msgspec.structs.replace(
         _TERMS,
         model=settings.model,
@@ -163,7 +163,7 @@ def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
 
 def _check_chat(config: Config, key: str, to: str) -> None:
     channel, colon, chat = to.partition(":")
-    served = [*(name for name, one in config.channels.items() if one.enabled), TERMINAL_CHANNEL]
+    served = [*(name for name, one in config.channels.items() if one.enabled), TERMINAL]
     if to and not (colon and chat and channel in served):
         known = ", ".join(f"{name}:..." for name in served)
         raise ConfigError(

@@ -30,7 +30,7 @@ from nanobot.config.values import (
     spelled,
 )
 from nanobot.errors import ConfigError
-from nanobot.messages import TERMINAL_CHANNEL
+from nanobot.messages import TERMINAL
 
 T = TypeVar("T", bound=Settings)
 V = TypeVar("V")
@@ -133,11 +133,11 @@ class Reader:
 
     def _named(self, name: str, path: str) -> str:
         # The terminal's user is the owner: no platform may pose as its channel.
-        reserved = path == "channels" and name == TERMINAL_CHANNEL
+        reserved = path == "channels" and name == TERMINAL
         if reserved or not _NAME.fullmatch(name):
             raise ConfigError(
                 f"{self._file}: [{path}.{quoted(name)}] cannot be a name here. Use letters, "
-                f"digits, - and _, at most 64; no channel may be called '{TERMINAL_CHANNEL}'."
+                f"digits, - and _, at most 64; no channel may be called '{TERMINAL}'."
             )
         return name
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import (
-    TERMINAL_CHANNEL,
+    TERMINAL,
     Address,
     InboundMessage,
     OutboundKind,
@@ -104,9 +104,9 @@ def _said(
     operations: OperationContext, caller: Caller, session: str, text: str, key: str
 ) -> Admission:
     """A message of the caller's. Asked by a call, its answer goes to the terminal's chat."""
-    chat = session.removeprefix(f"{TERMINAL_CHANNEL}:")
+    chat = session.removeprefix(f"{TERMINAL}:")
     message = InboundMessage(
-        address=caller.address or Address(TERMINAL_CHANNEL, chat),
+        address=caller.address or Address(TERMINAL, chat),
         message_id=key,
         dedupe_key=key,
         sender=Sender(caller.by, "you"),

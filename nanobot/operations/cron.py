@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from nanobot.messages import TERMINAL_CHANNEL, Address
+from nanobot.messages import TERMINAL, Address
 from nanobot.operations.operation import (
     Arguments,
     Caller,
@@ -111,7 +111,7 @@ def _asker(caller: Caller) -> Requester:
     return Requester(
         role=caller.role,
         sender_id=caller.by,
-        address=caller.address or Address(TERMINAL_CHANNEL, "direct"),
+        address=caller.address or Address(TERMINAL, "direct"),
         session_key=caller.session_key,
         key=caller.key,
     )

@@ -80,7 +80,7 @@ class Dispatcher:
             by=message.sender.id,
             name=message.sender.name,
             address=message.address,
-            key=f"{message.dedupe_key}:{operation.name}",
+            key=f"{_identity(message)}:{operation.name}",
             private=not message.group,
         )
         try:
@@ -165,10 +165,14 @@ class Dispatcher:
 
 def notice(message: InboundMessage, text: str) -> OutboundMessage:
     """A word from the gateway in answer to a message; its key makes it owed only once."""
-    address = message.address
     return OutboundMessage(
-        address=address,
+        address=message.address,
         text=text,
         kind=OutboundKind.NOTICE,
-        key=f"notice:{address.channel}:{address.chat_id}:{message.dedupe_key}",
+        key=f"notice:{_identity(message)}",
     )
+
+
+def _identity(message: InboundMessage) -> str:
+    """What no other message has: platforms count the messages of each chat by themselves."""
+    return f"{message.address.channel}:{message.address.chat_id}:{message.dedupe_key}"

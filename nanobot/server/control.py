@@ -24,7 +24,7 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.terminal import Terminal, TerminalMessage
 from nanobot.errors import NanobotError, StoreUnwritable, UsageError
 from nanobot.messages import (
-    TERMINAL_CHANNEL,
+    TERMINAL,
     Address,
     Attachment,
     InboundMessage,
@@ -164,7 +164,7 @@ class ControlServer:
             return
         watching = self._bus.subscribe(attached.session)
         self._terminal.attach(attached.chat, attached)
-        self._bus.owed(Address(TERMINAL_CHANNEL, attached.chat))
+        self._bus.owed(Address(TERMINAL, attached.chat))
         try:
             async with asyncio.TaskGroup() as tasks:
                 telling = tasks.create_task(self._tell(watching, attached), name="control: events")
@@ -200,8 +200,8 @@ class ControlServer:
             writer.write(encode(Refusal("attach to a session first")))
             return None
         session = wanted.session
-        own = session.startswith(f"{TERMINAL_CHANNEL}:")
-        chat = session.removeprefix(f"{TERMINAL_CHANNEL}:") if own else session
+        own = session.startswith(f"{TERMINAL}:")
+        chat = session.removeprefix(f"{TERMINAL}:") if own else session
         attached = _Attached(writer, session, chat)
         attached.write(Hello(os.getpid(), session, self._describe()))
         return attached
@@ -269,7 +269,7 @@ class ControlServer:
 
     async def _say(self, said: Say, attached: _Attached) -> None:
         message = InboundMessage(
-            address=Address(TERMINAL_CHANNEL, attached.chat),
+            address=Address(TERMINAL, attached.chat),
             message_id=said.key,
             dedupe_key=said.key,
             sender=Sender("local", "you"),

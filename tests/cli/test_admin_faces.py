@@ -21,7 +21,7 @@ from nanobot.channels.terminal import Terminal
 from nanobot.cli import generated as faces
 from nanobot.cli.calls import asked
 from nanobot.errors import NanobotError
-from nanobot.messages import TERMINAL_CHANNEL, Role
+from nanobot.messages import TERMINAL, Role
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Arguments, Caller, First, Here, Operation, OperationContext
@@ -72,7 +72,7 @@ async def extended() -> AsyncIterator[FakeGateway]:
 
 def control_of(bot: FakeGateway, home: Path) -> ControlServer:
     gate, known = Gate(("local",), ()), Dispatcher(bot, LISTED)
-    intake = ChannelIntake(TERMINAL_CHANNEL, gate, bot.bus, known, "chat", lambda: None)
+    intake = ChannelIntake(TERMINAL, gate, bot.bus, known, "chat", lambda: None)
     path = home / "control.sock"
     return ControlServer(path, bot.bus, Terminal(), intake, bot.home.clock, lambda: "")
 

@@ -105,6 +105,17 @@ async def test_a_store_that_fails_over_a_command_is_no_answer_but_an_error() -> 
             await bot.channel.push("/help")
 
 
+async def test_commands_in_two_chats_are_two_though_their_messages_have_the_same_number() -> None:
+    """Telegram counts the messages of every supergroup from 1."""
+    async with gateway() as bot:
+        for chat, what in (("-1001", "water the plants"), ("-1002", "feed the cat")):
+            await bot.channel.push(f"/cron add every hour {what}", chat=chat, key="7")
+            assert what in (await bot.channel.pop(chat)).text
+        listed = await answer(bot, "/cron list")
+        assert "water the plants" in listed
+        assert "feed the cat" in listed
+
+
 # /stop
 
 

@@ -19,7 +19,7 @@ from nanobot.channels.host import ChannelHost
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.terminal import Terminal
 from nanobot.errors import StoreUnwritable
-from nanobot.messages import TERMINAL_CHANNEL
+from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.providers.base import ImagePart, ModelProfile
 from nanobot.server.control import ControlServer
@@ -110,9 +110,9 @@ async def serving(path: Path, provider: ScriptedProvider | None = None) -> Async
     received = Received(Blobs(folder / "blobs"), ConfinedFiles(folder / "workspace"))
     async with gateway(provider, options=Options(received=received)) as bot:
         terminal, clock = Terminal(), bot.home.clock
-        host = ChannelHost(TERMINAL_CHANNEL, terminal, bot.bus, clock, random.Random(0))
+        host = ChannelHost(TERMINAL, terminal, bot.bus, clock, random.Random(0))
         gate = Gate(("local",), ())
-        intake = ChannelIntake(TERMINAL_CHANNEL, gate, bot.bus, Dispatcher(bot), "chat", host.alive)
+        intake = ChannelIntake(TERMINAL, gate, bot.bus, Dispatcher(bot), "chat", host.alive)
         control = ControlServer(path, bot.bus, terminal, intake, clock, lambda: "scripted answers")
         world = World(bot, path)
         async with control.serving(None, received), asyncio.TaskGroup() as tasks:

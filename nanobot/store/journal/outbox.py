@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced
 from nanobot.messages import (
-    TERMINAL_CHANNEL,
+    TERMINAL,
     Address,
     Attachment,
     OutboundKind,
@@ -353,7 +353,7 @@ def retry(connection: sa.Connection, writer: StoreContext, identity: int) -> boo
 def unshown(connection: sa.Connection, session_key: str) -> list[int]:
     """What a session has to say in a terminal as soon as one is there, but questions."""
     waits = sa.select(_o.c.id, _o.c.body).where(
-        _o.c.session_key == session_key, _o.c.channel == TERMINAL_CHANNEL, _o.c.state == "pending"
+        _o.c.session_key == session_key, _o.c.channel == TERMINAL, _o.c.state == "pending"
     )
     rows = connection.execute(waits).all()
     return [i for i, body in rows if _decoder.decode(body).kind is not OutboundKind.APPROVAL]

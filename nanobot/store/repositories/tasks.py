@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import (
-    TERMINAL_CHANNEL,
+    TERMINAL,
     Address,
     InboundMessage,
     Origin,
@@ -90,7 +90,7 @@ class SqlTasks:
         wanted, now = task.wanted, self._writer.clock.now()
         key, parent = f"task:{run_id}", wanted.parent
         _still_lives(connection, parent)
-        address = Address(TERMINAL_CHANNEL, key) if parent is None else parent.address
+        address = Address(TERMINAL, key) if parent is None else parent.address
         sender = _OWNER if parent is None else parent.sender_id
         role = Role.OWNER if parent is None else parent.role
         tainted = parent is not None and parent.tainted

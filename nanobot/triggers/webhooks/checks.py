@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nanobot.config.loader import Config
-from nanobot.messages import TERMINAL_CHANNEL
+from nanobot.messages import TERMINAL
 from nanobot.triggers.webhooks.template import parse
 
 
@@ -11,7 +11,7 @@ def wrong(config: Config) -> list[str]:
     """Each a sentence that begins with the key: prompts that are none, chats of channels that are
     not there."""
     found = []
-    known = {*config.served, TERMINAL_CHANNEL}
+    known = {*config.served, TERMINAL}
     for name, hook in config.hooks.items():
         if not hook.enabled:
             continue
@@ -21,7 +21,7 @@ def wrong(config: Config) -> list[str]:
             found.append(f"hooks.{name}.prompt: {error}")
         channel = hook.to.partition(":")[0]
         if channel and channel not in known:
-            channels = ", ".join(sorted(known - {TERMINAL_CHANNEL})) or "none"
+            channels = ", ".join(sorted(known - {TERMINAL})) or "none"
             text = f'hooks.{name}.to: there is no channel "{channel}" that is on'
             found.append(f"{text}; there are: {channels}")
     return found
