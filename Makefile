@@ -7,6 +7,7 @@
 #   make prove    check, and the long proofs (crashes, simulations)
 #   make servers  install the real servers that `make prove` tries channels with (once)
 #   make bench    measure
+#   make structure   draw the rooms of the house and what each imports (ROOM=store opens one)
 #   make lock     renew requirements/*.txt from pyproject.toml
 
 PYTHON ?= python3
@@ -18,7 +19,7 @@ INSTALLED_FULL := $(VENV)/.installed-full
 INSTALLED_DEV := $(VENV)/.installed-dev
 SYNAPSE := $(VENV)-synapse
 
-.PHONY: start full test check prove servers bench lock clean
+.PHONY: start full test check prove servers bench structure lock clean
 
 # Somebody at a terminal, or a pipe, talks; started as a service (no input) it serves.
 start: $(INSTALLED_RUN)
@@ -41,6 +42,9 @@ prove: check
 
 bench: $(INSTALLED_DEV)
 	$(BIN)/python -m benchmarks
+
+structure: $(INSTALLED_DEV)
+	@$(BIN)/python -m tests.structure $(ROOM)
 
 # The virtual environment. Debian splits venv off Python; virtualenv from PyPI does the same job.
 $(BIN)/python:
