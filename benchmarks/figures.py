@@ -31,6 +31,8 @@ class Scenario:
     subjects: Sequence[Subject] = (Subject.FLOOR, Subject.NANOBOT)
     once: bool = False
     """It tells the same each time, so that one run is enough."""
+    unit_of_others: str = ""
+    """Figures that `measures` does not name are shown by their keys, in this unit ("": not)."""
 
     @property
     def about(self) -> str:
@@ -49,8 +51,17 @@ class Result:
 
     def rows(self) -> list[Row]:
         """The measures for which there is a figure."""
-        rows = [Row(measure, self._values(measure.key)) for measure in self.scenario.measures]
+        measures = [*self.scenario.measures, *self._others()]
+        rows = [Row(measure, self._values(measure.key)) for measure in measures]
         return [row for row in rows if row.median(Subject.NANOBOT) is not None]
+
+    def _others(self) -> list[Measure]:
+        unit = self.scenario.unit_of_others
+        if not unit:
+            return []
+        listed = {measure.key for measure in self.scenario.measures}
+        keys = {key: None for samples in self.samples.values() for one in samples for key in one}
+        return [Measure(key, f"`{key}`", unit) for key in keys if key not in listed]
 
     def _values(self, key: str) -> dict[Subject, list[float]]:
         return {

@@ -69,6 +69,8 @@ class Effort:
     stored: int = 300
     jobs: int = 10_000
     requests: int = 2_000
+    filled: tuple[int, int, int, int] = (100_000, 10_000, 10_000, 10_000)
+    """Messages, chats, jobs and memories of a store that is years old."""
 
 
 QUICK = Effort(
@@ -87,6 +89,7 @@ QUICK = Effort(
     stored=10,
     jobs=100,
     requests=50,
+    filled=(1_000, 100, 100, 100),
 )
 
 

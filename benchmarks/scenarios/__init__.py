@@ -6,6 +6,7 @@ from benchmarks.figures import Scenario
 from benchmarks.scenarios import (
     alone,
     clock,
+    grown,
     history,
     life,
     prefix,
@@ -28,6 +29,7 @@ SCENARIOS: dict[str, Scenario] = {
         alone.COMMANDS,
         alone.IMPORTS,
         store.STORE,
+        grown.GROWN,
         clock.CRON,
         recall.RECALL,
         prefix.PREFIX,
