@@ -16,6 +16,7 @@ from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
+from nanobot.store.repositories.jobs import move_chat
 from nanobot.triggers.cron.jobs import KEPT_SECONDS, Job, OccurrenceView, Plan, following
 from nanobot.triggers.cron.schedule import parse
 from nanobot.triggers.cron.service import CronService
@@ -450,3 +451,40 @@ async def test_a_deleted_session_takes_what_was_to_be_done_there_along_and_not_t
     left = await home.everything()
     del left["jobs"]  # what is asked for goes on until the job is removed
     assert "secret" not in repr(left)
+
+
+async def test_a_chat_with_a_new_id_takes_its_jobs_along_and_what_was_counted_there(
+    home: Home,
+) -> None:
+    old, new = Address("fake", "-7"), Address("fake", "-1007")
+    thread = Address("fake", "-7", "5")
+    jobs, now = home.jobs(), home.clock.now()
+    own = await add(home, plan(home, address=old, session_key="fake:-7"))
+    chat = await add(
+        home,
+        plan(home, name="chat", address=thread, session_key="fake:-7:5", session="chat"),
+    )
+    other = await add(
+        home, plan(home, name="other", address=Address("fake", "-70"), session_key="fake:-70")
+    )
+    hook = plan(home, name="hook:ci", address=old, session_key="fake:-7", session="chat")
+    await jobs.system(hook)
+    home.clock.advance(HOUR)
+    await jobs.fire()
+    await home.execute("INSERT INTO notifications VALUES ('n', 'fake', '-7', '', 1.0)")
+    # As the verb that moves a chat does, with all that it moves.
+    await home.execute("UPDATE inbound SET session_key = 'fake:-1007:5' WHERE chat_id = '-7'")
+    await home.do(lambda connection: move_chat(connection, old, new, now))
+    assert (await jobs.found(str(own.id))).plan.address == new
+    there = (await jobs.found(str(chat.id))).plan
+    assert (there.address, there.session_key) == (Address("fake", "-1007", "5"), "fake:-1007:5")
+    assert (await jobs.found(str(other.id))).plan == other.plan
+    assert await home.column("SELECT chat_id FROM notifications") == ["-1007"]
+    assert await home.column("SELECT chat_id FROM jobs ORDER BY id") == [
+        *("-1007", "-1007", "-70", "-1007")
+    ]
+    keys = await home.column("SELECT session_key FROM occurrences ORDER BY job_id")
+    assert keys == [f"cron:{own.id}", "fake:-1007:5", f"cron:{other.id}"]
+    # The configuration still says the old id.
+    again = await jobs.system(msgspec.structs.replace(hook, text="other"))
+    assert (again.plan.address, again.plan.session_key) == (new, "fake:-1007")

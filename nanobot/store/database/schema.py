@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 
+from nanobot.store.database import job_tables, tables
 from nanobot.store.database.fulltext import MEMORIES_FTS, MEMORIES_TSV
+from nanobot.store.database.tables import Id, partial
 
 MIN_READER = 1
 """Older programs that know a smaller number must not open the store."""
 
-metadata = sa.MetaData()
+metadata = tables.metadata
+jobs, occurrences = job_tables.jobs, job_tables.occurrences
+notifications, trigger_state = job_tables.notifications, job_tables.trigger_state
+
+JOB_ACTIVE, JOB_NOTICE = job_tables.JOB_ACTIVE, job_tables.JOB_NOTICE
+OCCURRENCE_OPEN = job_tables.OCCURRENCE_OPEN
+OCCURRENCE_WAITING = job_tables.OCCURRENCE_WAITING
 
 # Partial indexes: SQLite uses one only for a query with the very same literal condition.
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
@@ -21,15 +27,10 @@ RUN_CHILD = sa.text("runs.parent_session IS NOT NULL")
 OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
 OUTBOUND_HELD = sa.text("outbound.state = 'held'")
 OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
-JOB_ACTIVE = sa.text("jobs.state = 'active'")
-OCCURRENCE_OPEN = sa.text("occurrences.status IN ('running', 'waiting')")
-
-
-def _partial(name: str, where: sa.TextClause, *columns: sa.Column[Any]) -> None:
-    sa.Index(name, *columns, sqlite_where=where)  # for PostgreSQL see migrate.create
-
-
-_Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+INBOUND_SPOKEN = sa.text("inbound.origin = 'user'")
+INBOUND_OWNERS = sa.text("inbound.origin = 'user' AND inbound.role = 'owner'")
+RUN_OF_PERSON = sa.text("runs.origin = 'user'")
+OUTBOUND_FOR_CHAT = sa.text("outbound.state NOT IN ('preview', 'direct')")
 
 meta = sa.Table(
     "meta",
@@ -54,15 +55,15 @@ sessions = sa.Table(
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("updated_at", sa.Double, nullable=False),
     sa.Column("last_read_at", sa.Double),
-    sa.Column("head_seq", _Id, nullable=False, server_default="0"),
+    sa.Column("head_seq", Id, nullable=False, server_default="0"),
     sa.Column("head_hash", sa.LargeBinary, nullable=False),
-    sa.Column("window_from", _Id, nullable=False, server_default="1"),
+    sa.Column("window_from", Id, nullable=False, server_default="1"),
     sa.Column("prompt", sa.Text),
     sa.Column("prompt_variant", sa.Text),
     # What was said up to here is in memory, as far as it is worth that.
-    sa.Column("remembered_seq", _Id, nullable=False, server_default="0"),
+    sa.Column("remembered_seq", Id, nullable=False, server_default="0"),
     # The lane's lease: `token` grows with every claim and fences every write.
-    sa.Column("token", _Id, nullable=False, server_default="0"),
+    sa.Column("token", Id, nullable=False, server_default="0"),
     sa.Column("owner", sa.Text),
     sa.Column("lease_until", sa.Double),
 )
@@ -71,7 +72,7 @@ entries = sa.Table(
     "entries",
     metadata,
     sa.Column("session_key", sa.Text, primary_key=True),
-    sa.Column("seq", _Id, primary_key=True, autoincrement=False),
+    sa.Column("seq", Id, primary_key=True, autoincrement=False),
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
@@ -92,7 +93,7 @@ prompts = sa.Table(
 inbound = sa.Table(
     "inbound",
     metadata,
-    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
     sa.Column("session_key", sa.Text, nullable=False),
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("chat_id", sa.Text, nullable=False),
@@ -110,7 +111,9 @@ inbound = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
 )
-_partial("inbound_open", INBOUND_OPEN, inbound.c.session_key, inbound.c.id)
+partial("inbound_open", INBOUND_OPEN, inbound.c.session_key, inbound.c.id)
+partial("inbound_spoken", INBOUND_SPOKEN, inbound.c.channel, inbound.c.chat_id, inbound.c.id)
+partial("inbound_owners", INBOUND_OWNERS, inbound.c.channel, inbound.c.id)
 
 runs = sa.Table(
     "runs",
@@ -129,7 +132,7 @@ runs = sa.Table(
     sa.Column("sender_id", sa.Text, nullable=False),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("reply_to", sa.Text),
-    sa.Column("first_seq", _Id, nullable=False),
+    sa.Column("first_seq", Id, nullable=False),
     # Attempts are unclean ends without progress (a reply or a tool result) since the last one.
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("progress", sa.Integer, nullable=False),
@@ -139,9 +142,10 @@ runs = sa.Table(
     sa.Column("ended_at", sa.Double),
     sqlite_with_rowid=False,
 )
-_partial("runs_live", RUN_LIVE, runs.c.session_key)
-_partial("runs_children", RUN_CHILD, runs.c.session_key)
-_partial("runs_below", RUN_CHILD, runs.c.parent_session)
+partial("runs_live", RUN_LIVE, runs.c.session_key)
+partial("runs_children", RUN_CHILD, runs.c.session_key)
+partial("runs_below", RUN_CHILD, runs.c.parent_session)
+partial("runs_of_people", RUN_OF_PERSON, runs.c.channel, runs.c.chat_id, runs.c.id)
 
 # What a background run is to do; `key` is the same when it is asked for again.
 tasks = sa.Table(
@@ -163,7 +167,7 @@ tasks = sa.Table(
 outbound = sa.Table(
     "outbound",
     metadata,
-    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
     sa.Column("key", sa.Text, nullable=False, unique=True),
     sa.Column("session_key", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
@@ -179,13 +183,14 @@ outbound = sa.Table(
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("settled_at", sa.Double),
 )
-_partial("outbound_open", OUTBOUND_OPEN, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
-_partial("outbound_held", OUTBOUND_HELD, outbound.c.id)
+partial("outbound_open", OUTBOUND_OPEN, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
+partial("outbound_held", OUTBOUND_HELD, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
+partial("outbound_chat", OUTBOUND_FOR_CHAT, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
 
 outbound_parts = sa.Table(
     "outbound_parts",
     metadata,
-    sa.Column("outbound_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("outbound_id", Id, primary_key=True, autoincrement=False),
     sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("payload", sa.LargeBinary, nullable=False),
@@ -200,7 +205,7 @@ outbound_parts = sa.Table(
 background_commands = sa.Table(
     "background_commands",
     metadata,
-    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
     sa.Column("session_key", sa.Text, nullable=False),
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("chat_id", sa.Text, nullable=False),
@@ -235,7 +240,7 @@ pairings = sa.Table(
 approvals = sa.Table(
     "approvals",
     metadata,
-    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
     sa.Column("session_key", sa.Text, nullable=False, index=True),
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
@@ -246,7 +251,7 @@ approvals = sa.Table(
 approval_rules = sa.Table(
     "approval_rules",
     metadata,
-    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
     sa.Column("session_key", sa.Text, nullable=False),
     sa.Column("tool", sa.Text, nullable=False),
     sa.Column("subject", sa.Text, nullable=False),
@@ -260,7 +265,7 @@ approval_rules = sa.Table(
 memories = sa.Table(
     "memories",
     metadata,
-    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("digest", sa.LargeBinary, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
@@ -287,24 +292,12 @@ for _sql in MEMORIES_FTS:
 _also("sqlite", "DROP TABLE IF EXISTS memories_fts", "before_drop")
 _also("postgresql", MEMORIES_TSV)
 
-# What was said unasked, to whom and when, as far as limits look back.
-notifications = sa.Table(
-    "notifications",
-    metadata,
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("channel", sa.Text, nullable=False),
-    sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("person", sa.Text, nullable=False),
-    sa.Column("at", sa.Double, nullable=False, index=True),
-    sqlite_with_rowid=False,
-)
-
 # Every model call: reserved before it is made (`open`), settled with the entry that ends it.
 # `root` is the run that nobody asked of another; prices are dollars a token, as they were then.
 model_call_costs = sa.Table(
     "model_call_costs",
     metadata,
-    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("call", sa.Integer, nullable=False),
     sa.Column("root", sa.Text, nullable=False, index=True),
@@ -317,14 +310,14 @@ model_call_costs = sa.Table(
     sa.Column("model", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("requests", sa.Integer, nullable=False),
-    sa.Column("tokens_in", _Id, nullable=False),
-    sa.Column("tokens_out", _Id, nullable=False),
+    sa.Column("tokens_in", Id, nullable=False),
+    sa.Column("tokens_out", Id, nullable=False),
     sa.Column("cost", sa.Double, nullable=False),
     sa.Column("price_in", sa.Double),
     sa.Column("price_out", sa.Double),
     sa.Column("price_cached", sa.Double),
 )
-_partial("calls_open", CALL_OPEN, model_call_costs.c.session_key)
+partial("calls_open", CALL_OPEN, model_call_costs.c.session_key)
 
 # What was settled, by day and level; an empty name is everybody's.
 usage_totals = sa.Table(
@@ -333,11 +326,11 @@ usage_totals = sa.Table(
     sa.Column("day", sa.Text, primary_key=True),
     sa.Column("level", sa.Text, primary_key=True),
     sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("requests", _Id, nullable=False),
-    sa.Column("tokens_in", _Id, nullable=False),
-    sa.Column("tokens_out", _Id, nullable=False),
+    sa.Column("requests", Id, nullable=False),
+    sa.Column("tokens_in", Id, nullable=False),
+    sa.Column("tokens_out", Id, nullable=False),
     sa.Column("cost", sa.Double, nullable=False),
-    sa.Column("unpriced", _Id, nullable=False),
+    sa.Column("unpriced", Id, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -349,50 +342,4 @@ budget_warnings = sa.Table(
     sa.Column("chat", sa.Text, primary_key=True),
     sa.Column("of", sa.Text, primary_key=True),
     sqlite_with_rowid=False,
-)
-
-# What is to be done by the clock; the body is a Plan. `next_due` is `next_at` with its jitter.
-jobs = sa.Table(
-    "jobs",
-    metadata,
-    sa.Column("id", _Id, primary_key=True, autoincrement=True),
-    sa.Column("name", sa.Text, nullable=False, index=True),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("call_key", sa.Text, unique=True),
-    sa.Column("next_at", sa.Double),
-    sa.Column("next_due", sa.Double),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("changed_at", sa.Double, nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-)
-_partial("jobs_due", JOB_ACTIVE, jobs.c.next_due)
-
-# Every time a job was due, with what became of it.
-occurrences = sa.Table(
-    "occurrences",
-    metadata,
-    sa.Column("job_id", _Id, primary_key=True, autoincrement=False),
-    sa.Column("scheduled_at", sa.Double, primary_key=True),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("session_key", sa.Text, nullable=False, server_default=""),
-    sa.Column("inbound_id", _Id),
-    sa.Column("attempt", sa.Integer, nullable=False, server_default="1"),
-    sa.Column("retry_at", sa.Double),
-    sa.Column("call_key", sa.Text, unique=True),
-    sa.Column("error", sa.Text),
-    sa.Column("fired_at", sa.Double, nullable=False),
-    sa.Column("ended_at", sa.Double, index=True),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
-)
-_partial("occurrences_open", OCCURRENCE_OPEN, occurrences.c.job_id)
-
-# What triggers have to know after a restart: one text each, theirs to read.
-trigger_state = sa.Table(
-    "trigger_state",
-    metadata,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-    sa.Column("changed_at", sa.Double, nullable=False),
 )

@@ -12,6 +12,7 @@ from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, Outb
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
+from nanobot.store.repositories.trigger_state import current_address
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.heartbeat import NAME, SAID_CHARS, ChatSituation, RecentMessage
 from nanobot.triggers.quiet import DIGEST
@@ -88,6 +89,7 @@ def _home(connection: sa.Connection, channels: Sequence[str]) -> Address | None:
 
 
 def _around(connection: sa.Connection, address: Address, most: int, now: float) -> ChatSituation:
+    address = current_address(connection, address)
     spoke = _last(connection, _i, address, _i.c.origin == Origin.USER)
     owed = _last(connection, _o, address, _o.c.state.not_in(("preview", "direct")))
     said = _said(connection, address, most)

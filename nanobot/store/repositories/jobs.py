@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
+from nanobot.messages import Address
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import job_firing as firing
+from nanobot.store.repositories import trigger_state
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.cron.jobs import (
     KEPT_SECONDS,
@@ -23,11 +26,14 @@ from nanobot.triggers.cron.jobs import (
     Taken,
     due_at,
     following,
+    moved,
+    moved_key,
 )
 
 _j = schema.jobs
 _o = schema.occurrences
 _i = schema.inbound
+_n = schema.notifications
 
 
 class SqlJobStore:
@@ -101,6 +107,8 @@ def _values(writer: StoreContext, job_id: int, plan: Plan, next_at: float | None
     return {
         "name": plan.name,
         "owner": plan.by,
+        "channel": plan.address.channel,
+        "chat_id": plan.address.chat_id,
         "next_at": next_at,
         "next_due": None if next_at is None else due_at(job_id, next_at, plan.jitter),
         "changed_at": writer.clock.now(),
@@ -149,6 +157,8 @@ def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
 
 def _system(connection: sa.Connection, writer: StoreContext, plan: Plan) -> Job:
     alone(connection, "cron")
+    place = trigger_state.current_address(connection, plan.address)
+    plan = moved(plan, plan.address, place)
     query = sa.select(_j).where(_j.c.name == plan.name, _j.c.state == "system")
     known = connection.execute(query).first()
     values = _values(writer, 0, plan, None)
@@ -184,6 +194,27 @@ def _changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
     connection.execute(sa.update(_j).where(_j.c.id == job.id).values(**values))
     if job.state == "removed":
         firing.called_off(connection, writer, job)
+
+
+def move_chat(connection: sa.Connection, old: Address, new: Address, now: float) -> None:
+    """What is kept of a chat under its old id goes on under the new one: jobs that speak there,
+    what runs of them, what was said there unasked, and what triggers are configured to say."""
+    here = sa.and_(_j.c.channel == old.channel, _j.c.chat_id == old.chat_id)
+    place = {"channel": new.channel, "chat_id": new.chat_id}
+    for row in connection.execute(sa.select(_j.c.id, _j.c.body).where(here)).all():
+        values: dict[str, Any] = dict(place)
+        with suppress(msgspec.MsgspecError):  # what cannot be read is for firing to pause
+            values["body"] = msgspec.json.encode(moved(firing.plan_of(row.body), old, new))
+        connection.execute(sa.update(_j).where(_j.c.id == row.id).values(**values))
+    key = f"{old.channel}:{old.chat_id}"
+    there = sa.or_(_o.c.session_key == key, _o.c.session_key.startswith(f"{key}:", autoescape=True))
+    unended = sa.select(_o.c.session_key).where(there, schema.OCCURRENCE_OPEN).distinct()
+    for key in connection.scalars(unended).all():
+        change = sa.update(_o).where(_o.c.session_key == key, schema.OCCURRENCE_OPEN)
+        connection.execute(change.values(session_key=moved_key(key, old, new)))
+    said = sa.update(_n).where(_n.c.channel == old.channel, _n.c.chat_id == old.chat_id)
+    connection.execute(said.values(**place))
+    trigger_state.chat_moved(connection, old, new, now)
 
 
 def _history(connection: sa.Connection, job_id: int | None, limit: int) -> list[OccurrenceView]:

@@ -82,6 +82,10 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
     )
     _partial("inbound_open", "inbound", ["session_key", "id"], "inbound.state != 'settled'")
+    spoken = "inbound.origin = 'user'"
+    _partial("inbound_spoken", "inbound", ["channel", "chat_id", "id"], spoken)
+    owners = "inbound.origin = 'user' AND inbound.role = 'owner'"
+    _partial("inbound_owners", "inbound", ["channel", "id"], owners)
     op.create_table(
         "runs",
         sa.Column("id", sa.Text, primary_key=True),
@@ -110,6 +114,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     _partial("runs_live", "runs", ["session_key"], live)
     _partial("runs_children", "runs", ["session_key"], "runs.parent_session IS NOT NULL")
     _partial("runs_below", "runs", ["parent_session"], "runs.parent_session IS NOT NULL")
+    _partial("runs_of_people", "runs", ["channel", "chat_id", "id"], "runs.origin = 'user'")
     op.create_table(
         "tasks",
         sa.Column("run_id", sa.Text, primary_key=True),
@@ -144,7 +149,9 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     )
     waiting = "outbound.state IN ('pending', 'sending')"
     _partial("outbound_open", "outbound", ["channel", "chat_id", "id"], waiting)
-    _partial("outbound_held", "outbound", ["id"], "outbound.state = 'held'")
+    chat = ["channel", "chat_id", "id"]
+    _partial("outbound_held", "outbound", chat, "outbound.state = 'held'")
+    _partial("outbound_chat", "outbound", chat, "outbound.state NOT IN ('preview', 'direct')")
     op.create_table(
         "outbound_parts",
         sa.Column("outbound_id", big, primary_key=True, autoincrement=False),
@@ -300,6 +307,8 @@ def _by_the_clock(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("chat_id", sa.Text, nullable=False),
         sa.Column("person", sa.Text, nullable=False),
         sa.Column("at", sa.Double, nullable=False, index=True),
+        sa.Index("notifications_of_chat", "channel", "chat_id", "at"),
+        sa.Index("notifications_of_person", "person", "at"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -307,15 +316,21 @@ def _by_the_clock(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("id", big, primary_key=True, autoincrement=True),
         sa.Column("name", sa.Text, nullable=False, index=True),
         sa.Column("state", sa.Text, nullable=False),
-        sa.Column("owner", sa.Text, nullable=False),
+        sa.Column("owner", sa.Text, nullable=False, index=True),
+        sa.Column("channel", sa.Text, nullable=False),
+        sa.Column("chat_id", sa.Text, nullable=False),
+        sa.Column("reason", sa.Text),
+        sa.Column("notice_due", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("call_key", sa.Text, unique=True),
         sa.Column("next_at", sa.Double),
         sa.Column("next_due", sa.Double),
         sa.Column("created_at", sa.Double, nullable=False),
         sa.Column("changed_at", sa.Double, nullable=False),
         sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Index("jobs_of_chat", "channel", "chat_id"),
     )
     _partial("jobs_due", "jobs", ["next_due"], "jobs.state = 'active'")
+    _partial("jobs_notice", "jobs", ["id"], "jobs.notice_due")
     op.create_table(
         "occurrences",
         sa.Column("job_id", big, primary_key=True, autoincrement=False),
@@ -327,17 +342,16 @@ def _by_the_clock(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("retry_at", sa.Double),
         sa.Column("call_key", sa.Text, unique=True),
         sa.Column("error", sa.Text),
-        sa.Column("fired_at", sa.Double, nullable=False),
+        sa.Column("fired_at", sa.Double, nullable=False, index=True),
         sa.Column("ended_at", sa.Double, index=True),
         sa.Column("body", sa.LargeBinary, nullable=False),
         sqlite_with_rowid=False,
     )
-    _partial(
-        "occurrences_open",
-        "occurrences",
-        ["job_id"],
-        "occurrences.status IN ('running', 'waiting')",
-    )
+    unended = "occurrences.status IN ('running', 'waiting')"
+    _partial("occurrences_open", "occurrences", ["job_id", "scheduled_at"], unended)
+    _partial("occurrences_running", "occurrences", ["session_key"], unended)
+    waiting = "occurrences.status = 'waiting'"
+    _partial("occurrences_waiting", "occurrences", ["retry_at"], waiting)
     op.create_table(
         "trigger_state",
         sa.Column("name", sa.Text, primary_key=True),
