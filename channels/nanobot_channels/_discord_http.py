@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
 import msgspec
@@ -23,7 +23,8 @@ from nanobot.errors import (
     OutcomeUnknown,
     Refused,
 )
-from nanobot_channels._net import proxy_for, trusted_authorities
+from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
+from nanobot_channels._numbers import seconds
 
 _PATIENCE = aiohttp.ClientTimeout(total=180.0, sock_connect=10.0, sock_read=20.0)
 _CLOSING_SECONDS = 2.0
@@ -46,20 +47,34 @@ _GONE = {_UNKNOWN_CHANNEL, _MISSING_ACCESS, _CANNOT_WRITE_TO_USER, _ARCHIVED_THR
 
 
 class Refusal(Exception):
-    """Discord answered with an error status. `code` is the JSON error code, 0 if there is none."""
+    """The answer was an error status. `code` is Discord's JSON error code, 0 if there is none;
+    `from_api`: the answer has Discord's form; `for_bot`: it is a rate limit of the whole bot, not
+    of one channel."""
 
-    def __init__(self, status: int, code: int, message: str, retry_after: float | None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: int,
+        message: str,
+        retry_after: float | None,
+        *,
+        from_api: bool = False,
+        for_bot: bool = False,
+    ) -> None:
         super().__init__(f"{message} ({status}, code {code})" if code else f"{message} ({status})")
         self.status = status
         self.code = code
         self.retry_after = retry_after
+        self.from_api = from_api
+        self.for_bot = for_bot
 
 
 class _Complaint(msgspec.Struct):
     code: int = 0
     message: str = ""
-    retry_after: float | None = None
+    retry_after: Any = None
     errors: Any = None
+    is_global: bool = msgspec.field(name="global", default=False)
 
 
 class DiscordHttp(HTTPClient):
@@ -181,15 +196,30 @@ def _refusal(response: aiohttp.ClientResponse, body: bytes) -> Refusal:
     try:
         told = msgspec.json.decode(body, type=_Complaint, strict=False)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        told = _Complaint(message=response.reason or "error")
+        told = _Complaint()
     message = told.message or response.reason or "error"
     if told.errors:
         message += f": {msgspec.json.encode(told.errors).decode()[:500]}"
-    wait = told.retry_after
+    wait = seconds(told.retry_after)
     if wait is None:
-        header = response.headers.get("Retry-After", "")
-        wait = float(header) if header.isdecimal() else None
-    return Refusal(response.status, told.code, message, wait)
+        wait = seconds(response.headers.get("Retry-After"))
+    # Without "Via" it is Cloudflare in front of Discord, which has banned the machine's address
+    # (Discord, Rate Limits: "Invalid Request Limit"): that is no channel's limit either.
+    limited = response.status == HTTPStatus.TOO_MANY_REQUESTS
+    everywhere = (
+        told.is_global
+        or response.headers.get("X-RateLimit-Global", "").lower() == "true"
+        or response.headers.get("X-RateLimit-Scope") == "global"
+        or "Via" not in response.headers
+    )
+    return Refusal(
+        response.status,
+        told.code,
+        message,
+        wait,
+        from_api=bool(told.message),
+        for_bot=limited and everywhere,
+    )
 
 
 def delivery_error(refusal: Refusal) -> DeliveryError:
@@ -198,9 +228,17 @@ def delivery_error(refusal: Refusal) -> DeliveryError:
     if refusal.status == HTTPStatus.UNAUTHORIZED:
         return NotSent(f"{text}: the bot's token is not accepted")
     if refusal.status == HTTPStatus.TOO_MANY_REQUESTS or refusal.code == _TOO_FAST_HERE:
+        scope: Literal["chat", "bot"] = "bot" if refusal.for_bot else "chat"
+        return NotSent(text, retry_after=refusal.retry_after, scope=scope)
+    cut_off = refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    if not refusal.from_api or (cut_off and refusal.code == 0):
+        return answered_by_proxy(refusal.status, text)
+    if cut_off:
         return NotSent(text, retry_after=refusal.retry_after)
-    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return NotSent(text, retry_after=refusal.retry_after)
+    return _refused_by_discord(refusal, text)
+
+
+def _refused_by_discord(refusal: Refusal, text: str) -> DeliveryError:
     if refusal.code == MISSING_PERMISSIONS:
         return ChatGone(f"{text}: the bot may not write there; give its role the permission")
     if refusal.code in _GONE:

@@ -27,7 +27,6 @@ _WRITING_SECONDS = 0.01
 _DOTS = re.compile(rb"(?m)^\.")
 _NEWLINES = re.compile(rb"\r\n|\r|\n")
 _START_INPUT = 354
-_COMPLETED = 250
 _STORAGE_FULL = 552
 
 
@@ -153,13 +152,15 @@ async def _content(client: SMTP, mail: bytes) -> None:
         answer = await protocol.execute_command(b".", timeout=_VERDICT_SECONDS)
     except (SMTPException, OSError) as error:
         raise OutcomeUnknown(f"no answer to the whole mail: {_line(str(error))}") from error
-    if answer.code != _COMPLETED:
+    if not 200 <= answer.code <= 299:
         raise _failure(SMTPResponseException(answer.code, answer.message), "")
 
 
 def _failure(error: SMTPResponseException, recipient: str) -> Exception:
     """What a refusal says: 4xx of now, 5xx of the address at RCPT, else of this mail."""
     said = f"the mail server says {error.code} {_line(error.message)}"
+    if not recipient and not 400 <= error.code <= 599:
+        return OutcomeUnknown(f"{said}, which is no answer to a mail")
     if error.code < 500 or (error.code == _STORAGE_FULL and recipient):
         return NotSent(said)
     about_address = re.match(r"5\.1\.|5\.2\.1", error.message)

@@ -19,7 +19,8 @@ from nanobot.errors import (
     OutcomeUnknown,
     Refused,
 )
-from nanobot_channels._net import proxy_for, trusted_authorities
+from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
+from nanobot_channels._numbers import seconds
 
 if TYPE_CHECKING:
     from nio import AsyncClient  # type: ignore[import-untyped]
@@ -84,7 +85,7 @@ class Account(msgspec.Struct, frozen=True):
 class _Error(msgspec.Struct, frozen=True):
     errcode: str = ""
     error: str = ""
-    retry_after_ms: float | None = None
+    retry_after_ms: Any = None
 
 
 class _SignedIn(msgspec.Struct, frozen=True):
@@ -273,10 +274,9 @@ def _refusal(what: str, answer: aiohttp.ClientResponse, body: bytes) -> ApiRefus
         error = msgspec.json.decode(body, type=_Error)
     except (msgspec.DecodeError, RecursionError):
         error = _Error()
-    header = answer.headers.get("Retry-After", "")
-    after = float(header) if header.isdecimal() else None
-    if error.retry_after_ms is not None:
-        after = max(error.retry_after_ms, 0.0) / 1000
+    after = seconds(answer.headers.get("Retry-After"))
+    if isinstance(error.retry_after_ms, int | float):
+        after = seconds(error.retry_after_ms / 1000)
     return ApiRefusal(what, answer.status, error, after)
 
 
@@ -304,7 +304,10 @@ def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
     if error.status == 429 or error.code == "M_LIMIT_EXCEEDED":
         # Homeservers count what an account sends, wherever it goes.
         return NotSent(str(error), error.retry_after, "bot")
-    if error.passing or error.code in _LOST_TOKEN | _SHUT_OUT or not error.code:
+    if not error.code or (error.code == "M_UNKNOWN" and error.status >= 500):
+        # An error inside the homeserver may come after the event was stored.
+        return answered_by_proxy(error.status, str(error))
+    if error.passing or error.code in _LOST_TOKEN | _SHUT_OUT:
         return NotSent(str(error), error.retry_after)
     if error.status in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}:
         return ChatGone(f"{error}: the bot is not in the room, or may not write there; invite it")

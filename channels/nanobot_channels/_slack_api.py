@@ -21,7 +21,8 @@ from nanobot.errors import (
     OutcomeUnknown,
     Refused,
 )
-from nanobot_channels._net import proxy_for, trusted_authorities
+from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
+from nanobot_channels._numbers import seconds
 
 CALL_SECONDS = 20.0
 _CONNECT_SECONDS = 10.0
@@ -58,7 +59,8 @@ MALFORMED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 class ApiRefusal(Exception):
-    """Slack answered no. `code` is its error, "" if the answer was none of its own."""
+    """Slack answered no, or a proxy refused to pass the request on. `code` is Slack's error, ""
+    for a proxy's answer."""
 
     def __init__(
         self, method: str, code: str, status: int, *, needed: str = "", retry_after: float | None
@@ -72,7 +74,7 @@ class ApiRefusal(Exception):
 
 
 class NoAnswer(Exception):
-    """No answer came. `sent`: the request may have arrived."""
+    """No usable answer came. `sent`: the request may have arrived."""
 
     def __init__(self, method: str, error: Exception, *, sent: bool) -> None:
         super().__init__(f"Slack's {method}: {type(error).__name__} {error}".rstrip())
@@ -198,9 +200,9 @@ def _refusal(method: str, error: SlackApiError) -> ApiRefusal | NoAnswer:
     answered = getattr(response, "data", None)
     data: dict[str, Any] = answered if isinstance(answered, dict) else {}
     code = _text(data, "error")
-    if status == 200 and (not code or code in _PERHAPS):
+    if code in _PERHAPS or (status == 200 and not code):
         return NoAnswer(method, error, sent=True)
-    needed, retry_after = _text(data, "needed"), _seconds(headers)
+    needed, retry_after = _text(data, "needed"), seconds(headers.get("Retry-After"))
     return ApiRefusal(method, code, status, needed=needed, retry_after=retry_after)
 
 
@@ -209,17 +211,14 @@ def _text(data: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _seconds(headers: Mapping[str, str]) -> float | None:
-    value = headers.get("Retry-After", "")
-    return float(value) if value.isdecimal() else None
-
-
 def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
     """What became of a message, as the port names it."""
     if isinstance(error, NoAnswer):
         return OutcomeUnknown(str(error)) if error.sent else NotSent(str(error))
     if error.code in _GONE:
         return ChatGone(f"{error}: {_GONE[error.code]}")
+    if not error.code and error.status != 429:
+        return answered_by_proxy(error.status, str(error))
     if is_passing(error) or error.code in _BAD_TOKEN:
         return NotSent(str(error), error.retry_after)
     return Refused(str(error))

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from nanobot.errors import ChatGone, DeliveryError, NotSent, OutcomeUnknown, Refused
+from nanobot_channels._net import answered_by_proxy
 from nanobot_channels._telegram_http import AiohttpRequest, ApiRefusal, NothingSent
 from nanobot_channels._telegram_library import Bot
 
@@ -92,14 +93,14 @@ def delivery_error(error: Exception) -> DeliveryError:
 
 def _refusal(error: ApiRefusal) -> DeliveryError:
     text = f"Telegram: {error.message} ({error.status})"
+    if not error.from_api:
+        return answered_by_proxy(error.status, text)
     if error.new_chat is not None:
         return ChatGone(f"{text}: the chat goes on as {error.new_chat}")
     if error.status == HTTPStatus.FORBIDDEN:
         return ChatGone(text)
-    if error.status == HTTPStatus.BAD_REQUEST:
+    if error.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}:
         return ChatGone(text) if _CHAT_GONE.search(error.message) else Refused(text)
-    if error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return Refused(text)
     if error.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
         return NotSent(f"{text}: the bot's token is not accepted")
     return NotSent(text, retry_after=error.retry_after)

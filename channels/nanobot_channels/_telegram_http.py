@@ -19,6 +19,7 @@ import msgspec
 from yarl import URL
 
 from nanobot_channels._net import proxy_for, trusted_authorities
+from nanobot_channels._numbers import seconds
 from nanobot_channels._telegram_library import BaseRequest, NetworkError, RequestData, TelegramError
 
 _CONNECT_SECONDS = 5.0
@@ -51,17 +52,19 @@ class NoAnswer(NetworkError):
 
 
 class ApiRefusal(TelegramError):
-    """The server answered with an HTTP error status, so nothing was applied.
+    """The answer was an HTTP error status.
 
-    `retry_after` is in seconds; `new_chat` is set when the chat lives on under another id.
-    Statuses and descriptions are those of the Bot API, or of whatever stands in between.
+    `from_api`: it has the Bot API's form, so nothing was applied; else it comes from a proxy in
+    between, and only its status tells what it means. `retry_after` is in seconds; `new_chat` is set
+    when the chat lives on under another id.
     """
 
     def __init__(self, status: int, payload: bytes) -> None:
         body = _error_body(payload)
         super().__init__(body.description or f"HTTP status {status}")
         self.status = status
-        self.retry_after = body.parameters.retry_after
+        self.from_api = body.ok is False
+        self.retry_after = seconds(body.parameters.retry_after)
         self.new_chat = body.parameters.migrate_to_chat_id
 
 
@@ -70,11 +73,12 @@ class TooMuch(NetworkError):
 
 
 class _Parameters(msgspec.Struct):
-    retry_after: float | None = None
+    retry_after: Any = None
     migrate_to_chat_id: int | None = None
 
 
 class _ErrorBody(msgspec.Struct):
+    ok: bool | None = None
     description: str = ""
     parameters: _Parameters = msgspec.field(default_factory=_Parameters)
 

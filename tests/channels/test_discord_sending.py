@@ -104,9 +104,12 @@ FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"status": 413, "code": 40005}, Refused),
     ({"status": 429, "retry_after": 4.5}, NotSent),
     ({"status": 429, "body": b"<html>banned</html>"}, NotSent),
-    ({"status": 500}, NotSent),
-    ({"status": 502, "body": b"<html>Bad Gateway</html>"}, NotSent),
-    ({"status": 503, "body": b'["a list"]'}, NotSent),
+    ({"status": 500}, OutcomeUnknown),
+    ({"status": 502, "body": b"<html>Bad Gateway</html>"}, OutcomeUnknown),
+    ({"status": 504, "body": b"", "drop": "after"}, OutcomeUnknown),
+    ({"status": 503, "body": b'["a list"]'}, OutcomeUnknown),
+    ({"status": 503, "code": 130000}, NotSent),
+    ({"status": 408, "body": b""}, OutcomeUnknown),
     ({"drop": "before"}, OutcomeUnknown),
     ({"drop": "after"}, OutcomeUnknown),
     ({"body": b"not json"}, OutcomeUnknown),
@@ -141,6 +144,22 @@ async def test_a_rate_limit_says_when_to_try_again(
     with pytest.raises(NotSent) as raised:
         await channel.send(DM, PART)
     assert raised.value.retry_after == 4.5
+
+
+async def test_a_rate_limit_of_the_whole_bot_is_told_from_that_of_a_chat(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    scopes = []
+    for scope in ("user", "global"):
+        discord.fail(POST, status=429, retry_after=4.5, scope=scope)
+        with pytest.raises(NotSent) as raised:
+            await channel.send(DM, PART)
+        scopes.append((raised.value.scope, raised.value.retry_after))
+    assert scopes == [("chat", 4.5), ("bot", 4.5)]
+    discord.fail(POST, status=429, body=b"<html>banned</html>")
+    with pytest.raises(NotSent) as raised:
+        await channel.send(DM, PART)
+    assert raised.value.scope == "bot"
 
 
 async def test_a_refused_connection_means_not_sent() -> None:

@@ -140,6 +140,7 @@ FAULTS: list[tuple[str, str, type[DeliveryError], int]] = [
     (".", "552 5.3.4 too large", Refused, 0),
     (".", "550 5.1.1 no such person", ChatGone, 0),
     (".", "554 5.7.1 spam", Refused, 0),
+    (".", "354 go on", OutcomeUnknown, 0),
     (".", "drop", OutcomeUnknown, 0),
     (".", "drop after", OutcomeUnknown, 1),
 ]
@@ -157,6 +158,11 @@ async def test_a_send_says_what_became_of_it(
     assert len(mail.raw_sent) == arrived
     await channel.send(address, part_of("hello"))
     assert len(mail.raw_sent) == arrived + 1
+
+
+async def test_every_completion_code_means_that_the_mail_was_taken(mail: MailServer) -> None:
+    mail.smtp_faults["."] = "251 taken, and forwarded"
+    assert await channel_of(mail).send(Address("email", OWNER), part_of("hello"))
 
 
 async def test_no_connection_and_a_refused_login_are_not_sent(mail: MailServer) -> None:

@@ -78,11 +78,17 @@ FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"error": "service_unavailable"}, NotSent),
     ({"error": "fatal_error"}, OutcomeUnknown),
     ({"error": "internal_error"}, OutcomeUnknown),
-    ({"status": 500}, NotSent),
-    ({"status": 502, "body": b"<html>", "content_type": "text/html"}, NotSent),
-    ({"status": 503, "body": b'["a list"]'}, NotSent),
-    ({"status": 504, "body": b""}, NotSent),
-    ({"status": 404, "body": b"gone", "content_type": "text/plain"}, Refused),
+    ({"error": "service_unavailable", "status": 503}, NotSent),
+    ({"error": "internal_error", "status": 500}, OutcomeUnknown),
+    ({"status": 500}, OutcomeUnknown),
+    ({"status": 502, "body": b"<html>", "content_type": "text/html"}, OutcomeUnknown),
+    ({"status": 503, "body": b'["a list"]'}, OutcomeUnknown),
+    ({"status": 504, "body": b""}, OutcomeUnknown),
+    ({"status": 504, "body": b"", "drop": "after"}, OutcomeUnknown),
+    ({"status": 408, "body": b""}, OutcomeUnknown),
+    ({"status": 403, "body": b"denied", "content_type": "text/plain"}, NotSent),
+    ({"status": 404, "body": b"gone", "content_type": "text/plain"}, NotSent),
+    ({"status": 413, "body": b"too large", "content_type": "text/plain"}, Refused),
     ({"drop": "before"}, OutcomeUnknown),
     ({"drop": "after"}, OutcomeUnknown),
     ({"body": b"not json"}, OutcomeUnknown),
@@ -164,6 +170,15 @@ async def test_what_was_sent_without_an_answer_is_found() -> None:
         with pytest.raises(NotSent, match="channels:history"):
             await b.channel.find(CHAT, PART)
         assert b.channel.capabilities.reconciles
+
+
+@pytest.mark.parametrize("status", [502, 504])
+async def test_a_message_that_was_applied_behind_a_proxys_error_is_found(status: int) -> None:
+    async with bench() as b:
+        b.slack.fail("chat.postMessage", times=1, status=status, body=b"<html>", drop="after")
+        with pytest.raises(OutcomeUnknown):
+            await b.channel.send(CHAT, PART)
+        assert await b.channel.find(CHAT, PART) == b.slack.sent("C1")[0]["ts"]
 
 
 async def test_an_edit_replaces_the_message_and_an_equal_one_is_no_error() -> None:

@@ -266,7 +266,7 @@ class DiscordServer(GatewayServer):
             finally:
                 self.wake()
             if fault and fault.drop == "after":
-                return cut(request)
+                return failure(fault) if fault.status else cut(request)
             if fault and fault.body is not None:
                 return web.Response(body=fault.body, content_type="application/json")
             return web.Response(status=204) if answer is None else as_json(200, answer)
@@ -283,7 +283,7 @@ class DiscordServer(GatewayServer):
         self.wake()
         if fault.drop == "before":
             return cut(request)
-        return failure(fault) if fault.status else None
+        return failure(fault) if fault.status and not fault.drop else None
 
     def _get_me(self, call: Call) -> Any:
         return self.me

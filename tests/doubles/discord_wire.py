@@ -11,7 +11,9 @@ from aiohttp import BodyPartReader, web
 
 @dataclass
 class Fault:
-    """How calls go wrong. `drop`: the connection is cut before or after the effect."""
+    """How calls go wrong. `drop`: the connection is cut before or after the effect; with a
+    `status` too, a proxy answers so once the call was applied. `scope` of a rate limit: "user" or
+    "global"."""
 
     route: str
     times: int | None = 1
@@ -19,6 +21,7 @@ class Fault:
     code: int = 0
     message: str = "error"
     retry_after: float | None = None
+    scope: str = "user"
     body: bytes | None = None
     drop: str = ""
     hits: int = 0
@@ -65,8 +68,11 @@ def failure(fault: Fault) -> web.Response:
     told: dict[str, Any] = {"message": fault.message, "code": fault.code}
     if fault.retry_after is None:
         return as_json(fault.status, told)
-    told |= {"retry_after": fault.retry_after, "global": False}
+    told |= {"retry_after": fault.retry_after, "global": fault.scope == "global"}
     headers = {"Retry-After": str(int(fault.retry_after)), "Via": "1.1 google"}
+    headers |= {"X-RateLimit-Scope": fault.scope}
+    if fault.scope == "global":
+        headers["X-RateLimit-Global"] = "true"
     return as_json(fault.status, told, **headers)
 
 

@@ -190,7 +190,7 @@ class MatrixServer:
                 _cut(request)
             if fault.body:
                 return web.Response(body=fault.body)
-            if fault.status:
+            if fault.status and not fault.drop:
                 return web.json_response(fault.answer, status=fault.status)
         try:
             answer = await self._served(request, path, body, data)
@@ -199,6 +199,8 @@ class MatrixServer:
         finally:
             self.rooms.wake()
         if fault is not None and fault.drop == "after":
+            if fault.status:
+                return web.Response(status=fault.status)
             _cut(request)
         return answer if isinstance(answer, web.Response) else web.json_response(answer)
 

@@ -264,14 +264,14 @@ class SlackServer(SlackMethods):
             if fault.drop == "never":
                 self._wake()
                 await asyncio.Event().wait()
-            if fault.status != 200 or fault.error:
+            if (fault.status != 200 or fault.error) and fault.drop != "after":
                 self._wake()
                 return _faulty(fault)
         body = self._result(request, call)
         call.status = 200
         self._wake()
         if fault and fault.drop == "after":
-            return _cut(request)
+            return _cut(request) if fault.status == 200 else _faulty(fault)
         if fault and fault.body is not None:
             return web.Response(body=fault.body, content_type=fault.content_type)
         return web.json_response(body, headers={"X-OAuth-Scopes": self.scopes})

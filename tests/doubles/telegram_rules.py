@@ -72,7 +72,8 @@ class Fault:
     """Something that goes wrong with the calls it fits, `times` times, until `until`.
 
     `status` refuses, `drop` cuts the socket "before" or "after" the effect, `delay` (seconds)
-    comes first, `body` is answered instead of the true one.
+    comes first, `body` is answered instead of the true one. With both `status` and drop="after" a
+    proxy answers so once the call was applied.
     """
 
     method: str | None = None
@@ -99,7 +100,7 @@ class Fault:
 
     def refuse(self) -> None:
         """Raise the refusal this fault is, if it is one."""
-        if self.status:
+        if self.status and not self.drop:
             extra = {
                 "retry_after": self.retry_after,
                 "migrate_to_chat_id": self.migrate_to_chat_id,

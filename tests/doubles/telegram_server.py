@@ -230,7 +230,9 @@ class TelegramServer:
         if fault and fault.delay:
             await asyncio.sleep(fault.delay)
         body = await self._body(request.match_info["token"], call, fault)
-        if fault and fault.drop:
+        if fault and fault.drop and fault.status:
+            call.status = fault.status
+        elif fault and fault.drop:
             call.status = 0
             if request.transport:
                 request.transport.abort()

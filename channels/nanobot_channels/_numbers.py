@@ -1,0 +1,39 @@
+"""Numbers from a platform or from whoever writes there: any may be absurd, and none may stop a
+channel."""
+
+from __future__ import annotations
+
+import math
+
+LONGEST_WAIT = 86_400.0
+"""Seconds; no platform means a longer wait, and a bot that obeyed one would be gone."""
+_LAST_MOMENT = 253_402_300_799.0  # 9999-12-31T23:59:59Z
+_LARGEST_SIZE = 2**53 - 1
+
+
+def seconds(value: object) -> float | None:
+    """How long a server asks to wait, at most a day; None if it does not say."""
+    number = _finite(value)
+    return None if number is None or number < 0 else min(number, LONGEST_WAIT)
+
+
+def moment(value: object, otherwise: float) -> float:
+    """A time in Unix seconds; `otherwise` for what is no time between 1970 and 9999."""
+    number = _finite(value)
+    return number if number is not None and 0 < number <= _LAST_MOMENT else otherwise
+
+
+def size(value: object) -> int:
+    """The size of a file in bytes; 0 for what can be none."""
+    number = _finite(value)
+    return int(number) if number is not None and 0 < number <= _LARGEST_SIZE else 0
+
+
+def _finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
