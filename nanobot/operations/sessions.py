@@ -29,7 +29,7 @@ class _ListSessions(Arguments, frozen=True, kw_only=True):
 
 
 class _Session(Arguments, frozen=True, kw_only=True):
-    key: HereFirst = ""
+    session: HereFirst = ""
 
 
 class _ShowSession(_Session, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class _ShowSession(_Session, frozen=True, kw_only=True):
 
 
 class _DeleteSession(Arguments, frozen=True, kw_only=True):
-    key: Annotated[First, Meta(description="The session.")]
+    session: Annotated[First, Meta(description="The session.")]
 
 
 class _ExportSession(_Session, frozen=True, kw_only=True):
@@ -68,29 +68,29 @@ async def _session_of(operations: OperationContext, key: str) -> SessionView:
 async def _show_session(
     operations: OperationContext, _: Caller, asked: _ShowSession
 ) -> SessionPage:
-    found = await _session_of(operations, asked.key)
+    found = await _session_of(operations, asked.session)
     after = max(found.entries - asked.limit, 0)
-    entries = await operations.engine.records.entries(asked.key, after=after, limit=asked.limit)
+    entries = await operations.engine.records.entries(asked.session, after=after, limit=asked.limit)
     return SessionPage(session=found, entries=entries)
 
 
 async def _export(operations: OperationContext, _: Caller, asked: _ExportSession) -> SessionPage:
-    found = await _session_of(operations, asked.key)
+    found = await _session_of(operations, asked.session)
     read = operations.engine.records.entries
     return SessionPage(
-        session=found, entries=await read(asked.key, after=asked.after, limit=asked.limit)
+        session=found, entries=await read(asked.session, after=asked.after, limit=asked.limit)
     )
 
 
 async def _read(operations: OperationContext, _: Caller, asked: _Session) -> SessionView:
-    await operations.engine.records.mark_read(asked.key)
-    return await _session_of(operations, asked.key)
+    await operations.engine.records.mark_read(asked.session)
+    return await _session_of(operations, asked.session)
 
 
 async def _delete(operations: OperationContext, _: Caller, asked: _DeleteSession) -> DeletedSession:
-    await _session_of(operations, asked.key)
-    count = await operations.engine.records.delete(asked.key)
-    return DeletedSession(key=asked.key, entries=count)
+    await _session_of(operations, asked.session)
+    count = await operations.engine.records.delete(asked.session)
+    return DeletedSession(key=asked.session, entries=count)
 
 
 def page_text(page: SessionPage | RunPage, now: float) -> str:

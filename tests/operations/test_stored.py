@@ -70,7 +70,7 @@ async def test_sessions_are_listed_by_their_last_change_with_what_is_unread() ->
             ("late", "", True),
         }
         assert [one.key for one in await call(bot, "sessions list", unread=True)] == ["late"]
-        read = await call(bot, "sessions read", key="late")
+        read = await call(bot, "sessions read", session="late")
         assert not read.has_unread
         assert await call(bot, "sessions list", unread=True) == []
         assert len(await call(bot, "sessions list", limit=1)) == 1
@@ -79,13 +79,13 @@ async def test_sessions_are_listed_by_their_last_change_with_what_is_unread() ->
 async def test_a_session_is_shown_with_the_end_of_its_log_and_exported_whole() -> None:
     async with gateway() as bot:
         await talk(bot, "hello")
-        page: SessionPage = await call(bot, "sessions show", key="fake:1", limit=2)
+        page: SessionPage = await call(bot, "sessions show", session="fake:1", limit=2)
         assert [entry.kind for entry in page.entries] == ["model_call", "reply"]
-        whole: SessionPage = await call(bot, "sessions export", key="fake:1")
+        whole: SessionPage = await call(bot, "sessions export", session="fake:1")
         assert [entry.seq for entry in whole.entries] == [1, 2, 3, 4]
         assert whole.entries[0].body is not None
         assert whole.entries[0].body["text"] == "hello"
-        rest: SessionPage = await call(bot, "sessions export", key="fake:1", after=3)
+        rest: SessionPage = await call(bot, "sessions export", session="fake:1", after=3)
         assert [entry.seq for entry in rest.entries] == [4]
         said = (await talk(bot, "/sessions show"))[0]
         assert "Key: fake:1" in said
@@ -97,7 +97,7 @@ async def test_a_session_is_shown_with_the_end_of_its_log_and_exported_whole() -
 async def test_a_session_that_is_not_there_is_said_to_be_missing(name: str) -> None:
     async with gateway() as bot:
         with pytest.raises(NanobotError, match="There is no session fake:9"):
-            await call(bot, f"sessions {name}", key="fake:9")
+            await call(bot, f"sessions {name}", session="fake:9")
 
 
 async def test_a_deleted_session_leaves_nothing_but_the_keys_of_what_arrived() -> None:
@@ -105,7 +105,7 @@ async def test_a_deleted_session_leaves_nothing_but_the_keys_of_what_arrived() -
         await bot.channel.push("my secret", key="k1")
         await bot.channel.pop()
         await talk(bot, "other", chat="2")
-        gone = await call(bot, "sessions delete", key="fake:1")
+        gone = await call(bot, "sessions delete", session="fake:1")
         assert (gone.key, gone.entries) == ("fake:1", 4)
         columns = [schema.sessions.c.key]
         columns += [t.c.session_key for t in (schema.entries, schema.runs, schema.outbound)]
@@ -128,7 +128,7 @@ async def test_a_session_is_not_deleted_under_its_run() -> None:
         await bot.channel.push("hang")
         await held.reached.wait()
         with pytest.raises(UsageError, match="is alive in fake:1: cancel it first"):
-            await call(bot, "sessions delete", key="fake:1")
+            await call(bot, "sessions delete", session="fake:1")
         held.answer("done")
         assert (await bot.channel.pop()).text == "done"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Annotated, Any
 
@@ -18,11 +19,12 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 from nanobot import __version__
-from nanobot.api import Agent, RunInput
+from nanobot.api import Agent, RunEvent, RunInput, RunResult
 from nanobot.cli.calls import performed
 from nanobot.cli.logs import to_stderr
 from nanobot.config.loader import load
 from nanobot.errors import NanobotError, NotServed, StoreLocked, ToolArgumentsError, UsageError
+from nanobot.messages import EventKind
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
 from nanobot.system import RandomIds
@@ -35,6 +37,8 @@ _DECIDING = ("approve", "deny", "answer", "stop", "runs cancel")
 _CALLED = {"stop": "sessions_stop"}
 _SEND = "send_message"
 _MAX_WAIT = 600.0
+# Clients give up after 30 s or 60 s without a word, unless they hear of progress.
+_PROGRESS_SECONDS = 5.0
 _PATIENCE = 50
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -55,11 +59,39 @@ class SendMessageArgs(msgspec.Struct, frozen=True):
     ] = 300.0
 
 
+class _ObservedRun:
+    """What a run does now, in a few words."""
+
+    def __init__(self) -> None:
+        self.state = "queued"
+
+    async def observe(self, agent: Agent, request: RunInput) -> RunResult:
+        """Its result. Raises as Agent.run does."""
+        async for event in agent.run_stream(request):
+            self.state = _state(event) or self.state
+        return await agent.run(request)
+
+
+def _state(event: RunEvent) -> str:
+    match event.kind:
+        case EventKind.TOOL_CALL:
+            return f"running {event.payload.get('name')}"
+        case EventKind.APPROVAL:
+            return "waiting for an approval"
+        case EventKind.STATUS:
+            return str(event.payload.get("state", "running"))
+        case EventKind.MODEL_DELTA | EventKind.TOOL_RESULT:
+            return "running"
+        case _:
+            return ""
+
+
 class ServedTools:
     """What nanobot offers to other programs."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], progress_seconds: float) -> None:
         self._environ = environ
+        self._progress_seconds = progress_seconds
         self._config = load(environ)
         known = {one.name: one for one in OPERATIONS}
         self._operations = {
@@ -80,20 +112,37 @@ class ServedTools:
         return types.ListToolsResult(tools=listed)
 
     async def call(
-        self, _: ServerRequestContext[Any], asked: types.CallToolRequestParams
+        self, context: ServerRequestContext[Any], request: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """Do it. Whatever is refused is an answer."""
-        given = asked.arguments or {}
+        """Do it. Whatever is refused is an answer. Clients that asked for progress hear of it."""
+        run = _ObservedRun()
+        async with asyncio.TaskGroup() as tasks:
+            reporting = tasks.create_task(self._report(context, run))
+            try:
+                return await self._result(request.name, request.arguments or {}, run)
+            finally:
+                reporting.cancel()
+
+    async def _result(
+        self, name: str, arguments: Mapping[str, Any], run: _ObservedRun
+    ) -> types.CallToolResult:
         try:
-            if asked.name == _SEND:
-                text = await self._said(given)
+            if name == _SEND:
+                text = await self._send(arguments, run)
             else:
-                text = await self._performed(asked.name, given)
+                text = await self._perform(name, arguments)
         except NanobotError as error:
             return _answer(str(error), failed=True)
         return _answer(text)
 
-    async def _performed(self, name: str, given: Mapping[str, Any]) -> str:
+    async def _report(self, context: ServerRequestContext[Any], run: _ObservedRun) -> None:
+        began = time.monotonic()
+        while True:
+            await asyncio.sleep(self._progress_seconds)
+            seconds = time.monotonic() - began
+            await context.session.report_progress(seconds, message=run.state)
+
+    async def _perform(self, name: str, given: Mapping[str, Any]) -> str:
         operation: Operation | None = self._operations.get(name)
         if operation is None:
             raise UsageError(f"there is no tool {name[:80]!r}")
@@ -101,7 +150,7 @@ class ServedTools:
         raw = await performed(self._config, self._environ, operation, given)
         return msgspec.json.format(raw, indent=2).decode()
 
-    async def _said(self, given: Mapping[str, Any]) -> str:
+    async def _send(self, given: Mapping[str, Any], run: _ObservedRun) -> str:
         try:
             message = parse_arguments(SendMessageArgs, msgspec.json.encode(given).decode())
         except ToolArgumentsError as error:
@@ -113,25 +162,25 @@ class ServedTools:
         )
         try:
             async with asyncio.timeout(message.wait):
-                return await self._answered(asked)
+                return await self._answered(asked, run)
         except TimeoutError:
             raise NanobotError(
                 f"no answer within {message.wait:g} s. The message is kept and run {asked.run_id} "
                 "goes on while a nanobot serves this home: runs_show tells how it is."
             ) from None
 
-    async def _answered(self, asked: RunInput) -> str:
+    async def _answered(self, asked: RunInput, run: _ObservedRun) -> str:
         home = self._config.home
         for _ in range(_PATIENCE):
             try:
                 async with Agent.connect(home) as agent:
-                    result = await agent.run(asked)
+                    result = await run.observe(agent, asked)
                 break
             except NotServed:
                 pass
             try:
                 async with Agent.open(home) as agent:
-                    result = await agent.run(asked)
+                    result = await run.observe(agent, asked)
                 break
             except StoreLocked:
                 # Some command has the store for a moment, or a nanobot is starting.
@@ -156,9 +205,9 @@ def _answer(text: str, *, failed: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
 
-def server(environ: Mapping[str, str]) -> Server[Any]:
+def server(environ: Mapping[str, str], progress_seconds: float = _PROGRESS_SECONDS) -> Server[Any]:
     """The server, for any transport. Raises ConfigError."""
-    served = ServedTools(environ)
+    served = ServedTools(environ, progress_seconds)
     return Server(
         "nanobot",
         version=__version__,

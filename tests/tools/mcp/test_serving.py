@@ -19,6 +19,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
+from nanobot.cli.mcp.serving import server
 from tests.cli.running import run
 from tests.cli.talking import Home
 from tests.doubles.mcp_server import NAMES
@@ -62,10 +63,37 @@ async def test_a_message_gets_its_answer_whether_or_not_a_gateway_serves(home: H
             assert (text, ok) == ("served", True)
             listed, ok = await call(made, "sessions_list")
             assert [one["key"] for one in json.loads(listed)] == ["mcp:work"]
-            shown, ok = await call(made, "sessions_show", key="mcp:work")
+            shown, ok = await call(made, "sessions_show", session="mcp:work")
             assert "say: served" in shown
             runs, _ = await call(made, "runs_list", session="mcp:work")
             assert [one["state"] for one in json.loads(runs)] == ["completed", "completed"]
+
+
+async def test_a_run_that_takes_long_reports_its_state_at_a_steady_pace(home: Home) -> None:
+    """The official TypeScript client gives up after 60 s without progress."""
+    (home.workspace).mkdir()
+    (home.workspace / "a.txt").write_text("hello")
+    reports: list[tuple[float, str]] = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        reports.append((progress, message or ""))
+
+    text = 'wait:0.4\ntool:read_file:{"path": "a.txt"}\nsay:done'
+    async with home.gateway(), Client(server(environ(home), 0.05)) as made:
+        result = await made.call_tool("send_message", {"text": text}, progress_callback=heard)
+    assert not result.is_error
+    times = [seconds for seconds, _ in reports]
+    assert len(times) >= 8
+    assert times == sorted(set(times))
+    assert reports[-1][1] == "running"
+
+
+async def test_a_session_is_called_session_by_every_tool(home: Home) -> None:
+    async with client(home) as made:
+        tools = {one.name: one.input_schema for one in (await made.list_tools()).tools}
+    named = {name for name, schema in tools.items() if "session" in schema["properties"]}
+    assert named == {*("send_message", "status", "sessions_show", "sessions_stop", "runs_list")}
+    assert not [name for name, schema in tools.items() if "key" in schema["properties"]]
 
 
 async def test_what_is_wrong_is_an_answer_that_says_so(home: Home) -> None:
