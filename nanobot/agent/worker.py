@@ -16,7 +16,7 @@ from nanobot.bus.core import Bus
 from nanobot.errors import Fenced, StoreError
 from nanobot.ports import Clock, Ids
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.runs import Run
+from nanobot.session.runs import Claim, Run
 from nanobot.session.states import RunKind, RunState
 
 _TRUSTED_ATTEMPTS = 2
@@ -137,17 +137,17 @@ class Worker:
 
     async def _serve(self, key: str, kind: RunKind) -> None:
         """One run of one lane. What waits behind it queues up again, behind everybody else."""
-        more = False
+        more, later = True, _STORE_RETRY_SECONDS
         try:
             with boundary(f"lane {key}"):
-                more = await self._suspected(key, kind)
+                more, later = await self._suspected(key, kind), 0.0
         finally:
             self._slots[kind].release()
             self._serving -= 1
             if self._serving == 0:
                 self._idle.set()
         if more:
-            self._bus.wake(key, kind)
+            self._bus.wake(key, kind, later)
 
     async def _suspected(self, key: str, kind: RunKind) -> bool:
         """A suspect is not even claimed before its turn: waiting must not count as an attempt."""
@@ -169,6 +169,13 @@ class Worker:
             if held:
                 self._bus.wake(key, kind, held)
             return False
+        try:
+            return await self._claimed(claim)
+        finally:
+            self._journal.let_go(claim.lane)
+
+    async def _claimed(self, claim: Claim) -> bool:
+        key = claim.lane.session_key
         turn = self._driver.begin(claim)
         self._bus.mail_taken(key, max((message.inbound_id for message in turn.asked()), default=0))
         if claim.run.state is RunState.AWAITING_HUMAN:

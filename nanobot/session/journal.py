@@ -142,6 +142,11 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         be what it was waiting for, or when its time is up."""
         ...
 
+    def let_go(self, lane: Lane) -> None:
+        """Whoever claimed the lane drives it no longer, whatever became of its run: the next claim
+        may have it. A claim that raises, or whose caller is cancelled, has let go of it."""
+        ...
+
     async def held(self, session_key: str) -> float:
         """Seconds until what waits in a lane may go on; 0 when nothing is held back."""
         ...
@@ -188,7 +193,8 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         ...
 
     async def renew(self) -> None:
-        """Extend every lease this process holds; one lost shows at its run's next verb (Fenced)."""
+        """Extend the lease of every lane that is driven here; one lost shows at its run's next verb
+        (Fenced)."""
         ...
 
     async def post(self, session_key: str, message: OutboundMessage) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 import sqlalchemy as sa
@@ -49,6 +50,67 @@ class NotificationLimiter(Protocol):
         ...
 
 
+class Hold:
+    """A caller's hold of a lane, from its call on until it lets go."""
+
+    __slots__ = ("ended", "lane")
+
+    def __init__(self) -> None:
+        self.lane: Lane | None = None
+        self.ended = False
+
+
+class HeldLanes:
+    """The lanes that somebody in this process has in hand.
+
+    A lane that is ours by its row and not in here is free: whoever claimed it was cancelled before
+    they heard of it, or failed, or the commit was reported as a failure. `take` is called on the
+    store's threads, all else on the loop; whichever comes last, a hold that has ended leaves
+    nothing behind.
+    """
+
+    def __init__(self) -> None:
+        self._holds: dict[str, Hold] = {}
+
+    @contextmanager
+    def taking(self) -> Iterator[Hold]:
+        """Around the verb that takes a lane: one that fails, or is given up, holds nothing."""
+        hold = Hold()
+        try:
+            yield hold
+        except BaseException:
+            hold.ended = True
+            self._drop(hold)
+            raise
+
+    def take(self, hold: Hold, lane: Lane) -> None:
+        """The lane is in that caller's hands, if they still wait for it."""
+        hold.lane = lane
+        self._holds[lane.session_key] = hold
+        if hold.ended:
+            self._drop(hold)
+
+    def let_go(self, lane: Lane) -> None:
+        """Nobody here has it any more."""
+        hold = self._holds.get(lane.session_key)
+        if hold is not None and hold.lane == lane:
+            self._drop(hold)
+
+    def has(self, session_key: str, token: int) -> bool:
+        """Whether somebody here has the lane with that token."""
+        hold = self._holds.get(session_key)
+        return hold is not None and hold.lane == Lane(session_key, token)
+
+    def all(self) -> list[Lane]:
+        """Every lane that somebody here has."""
+        return [hold.lane for hold in list(self._holds.values()) if hold.lane is not None]
+
+    def _drop(self, hold: Hold) -> None:
+        lane = hold.lane
+        if lane is not None and self._holds.get(lane.session_key) is hold:
+            del self._holds[lane.session_key]
+
+
 class StoreContext:
     """Who writes: one process (or one worker) with its clock and its source of ids.
 
@@ -63,6 +125,7 @@ class StoreContext:
         self.ids = ids
         self.owner = owner
         self.lease = lease
+        self.held = HeldLanes()
         self.ledger: BudgetLedger | None = None
         self.tasks: TaskEnds | None = None
         self.quiet: NotificationLimiter | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from nanobot.agent.settings import RunSettings
@@ -263,6 +265,22 @@ async def test_a_lane_that_cannot_be_claimed_is_tried_again() -> None:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "echo: hello"
         assert left == 0
+
+
+async def test_a_lane_is_driven_again_after_an_exception_that_nobody_foresaw() -> None:
+    async with gateway() as bot:
+        left = 1
+
+        def after(verb: str) -> None:
+            nonlocal left
+            if verb == "claim" and left:
+                left -= 1
+                raise RuntimeError("nobody foresaw this")
+
+        bot.process.after = after
+        await bot.channel.push("hello")
+        async with asyncio.timeout(10):
+            assert (await bot.channel.pop()).text == "echo: hello"
 
 
 async def test_every_message_of_a_lane_is_its_own_entry() -> None:

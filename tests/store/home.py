@@ -13,7 +13,7 @@ from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.session.entries import Body, Entry
 from nanobot.store.database import schema
 from nanobot.store.database.postgres import PostgresDatabase
-from nanobot.store.database.sqlite import SqliteDatabase, Work
+from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.jobs import SqlJobStore
@@ -21,7 +21,7 @@ from nanobot.store.repositories.ledger import SqlBudgetLedger, SqlUsageStore
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import HeldLanes, StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 
 T = TypeVar("T")
@@ -49,16 +49,22 @@ class Home:
         self.clock = ManualClock()
         self.ids = CountingIds()
         self.damaged: frozenset[str] = frozenset()
+        self._held: dict[str, HeldLanes] = {}
         self._opened = opened
         self.database = opened()
 
     def journal(
-        self, owner: str = "us", lease: float = LEASE_SECONDS, budgets: Budgets = NO_LIMITS
+        self,
+        owner: str = "us",
+        lease: float = LEASE_SECONDS,
+        budgets: Budgets = NO_LIMITS,
+        database: Database | None = None,
     ) -> SqlJournal:
         """What a process named `owner` works with."""
         writer = StoreContext(self.clock, self.ids, owner, lease if self.shared else None)
+        writer.held = self._held.setdefault(owner, writer.held)
         writer.ledger = SqlBudgetLedger(budgets, self.clock)
-        return SqlJournal(self.database, writer)
+        return SqlJournal(database or self.database, writer)
 
     def spending(self) -> SqlUsageStore:
         """What was spent."""
@@ -148,5 +154,6 @@ class Home:
 
         await self.do(delete)
         self.damaged = frozenset()
+        self._held = {}
         self.clock = ManualClock()
         self.ids = CountingIds()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
+from typing import TypeVar
+
 import pytest
 
-from nanobot.errors import Fenced
+from nanobot.errors import Fenced, StoreError
 from nanobot.messages import Address, Origin, Role
 from nanobot.session.entries import Entry, UserEntry
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunKind, RunState
+from nanobot.store.database.sqlite import Work
 from tests.store.home import Home, in_memory
 from tests.store.making import (
     ANN,
@@ -31,6 +36,7 @@ from tests.store.making import (
 )
 
 THREAD = Address("telegram", "7", "1")
+T = TypeVar("T")
 
 
 def texts(entries: tuple[Entry, ...]) -> list[str]:
@@ -319,3 +325,72 @@ async def test_the_newest_claim_fences_those_before_it(home: Home) -> None:
         with pytest.raises(Fenced):
             await home.doomed().release(old.lane, old.run)
     await home.journal().release(claims[-1].lane, claims[-1].run)
+
+
+async def cancelled(call: Coroutine[object, object, object]) -> None:
+    """A caller who gives up as soon as the store has been asked."""
+    task = asyncio.create_task(call)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_lane_whose_claimer_was_cancelled_is_free(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("hello"))
+    await cancelled(journal.claim(KEY, "r1", "UTC"))
+    assert [lane.session_key for lane in await journal.ready()] == [KEY]
+    claimed = await claim(journal, "r2")
+    await answered(journal, claimed, "hi")
+    assert await home.column("SELECT count(*) FROM runs WHERE state = 'completed'") == [1]
+
+
+async def test_a_lane_whose_consumer_was_cancelled_is_free(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("hello"))
+    await cancelled(journal.take_inbound(None))
+    taken = await journal.take_inbound(None)
+    assert taken is not None
+    assert taken.message.text == "hello"
+
+
+async def test_a_lane_that_its_driver_let_go_of_is_free_to_us_at_once(home: Home) -> None:
+    journal = home.journal()
+    lost = await begun(journal, "r1")
+    assert await journal.claim(KEY, "x", "UTC") is None
+    journal.let_go(lost.lane)
+    resumed = await claim(journal, "x")
+    assert (resumed.run.id, resumed.run.attempts) == ("r1", 2)
+    with pytest.raises(Fenced):
+        await asked(journal, lost)
+    journal.let_go(lost.lane)  # late: it is in other hands by now
+    assert await journal.claim(KEY, "x", "UTC") is None
+
+
+async def test_a_lane_claimed_by_a_commit_that_reported_a_failure_is_free(home: Home) -> None:
+    class Reporting:
+        """A database whose commits take place and are said to have failed."""
+
+        dialect = home.database.dialect
+        failing = True
+
+        async def transact(self, work: Work[T], verb: str = "") -> T:
+            result = await home.database.transact(work, verb)
+            if verb == "claim" and self.failing:
+                raise StoreError("the connection was lost")
+            return result
+
+        async def scrub(self) -> None:
+            """Not used."""
+
+        async def close(self) -> None:
+            """Not used."""
+
+    database = Reporting()
+    journal = home.journal(database=database)
+    await admit(journal, said("hello"))
+    with pytest.raises(StoreError):
+        await journal.claim(KEY, "r1", "UTC")
+    database.failing = False
+    assert (await claim(journal, "x")).run.id == "r1"

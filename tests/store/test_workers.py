@@ -126,6 +126,17 @@ async def test_renewing_extends_every_lease_that_is_still_held(home: Home) -> No
     await asked(short, held[0])
 
 
+async def test_what_nobody_drives_is_not_renewed(home: Home) -> None:
+    journal = home.journal("us", lease=0.0)
+    claimed = await begun(journal)
+    await journal.renew()
+    before = await home.rows("SELECT owner, lease_until FROM sessions")
+    journal.let_go(claimed.lane)
+    await journal.renew()
+    assert await home.rows("SELECT owner, lease_until FROM sessions") == before
+    assert (await claim(home.journal("them"), "x")).run.id == claimed.run.id
+
+
 async def test_what_was_let_go_is_not_renewed(home: Home) -> None:
     journal = home.journal("us")
     claimed = await begun(journal)

@@ -14,7 +14,7 @@ from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import approvals, inbox, lanes, log, runs
-from nanobot.store.unit import StoreContext, store_now
+from nanobot.store.unit import Hold, StoreContext, store_now
 
 _r = schema.runs
 _i = schema.inbound
@@ -49,18 +49,18 @@ def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
 
 def _held(connection: sa.Connection, writer: StoreContext, key: str, now: float) -> bool:
     row = lanes.look(connection, key)
-    return row is not None and lanes.held_by_another(writer, row.owner, row.lease_until, now)
+    return row is not None and lanes.in_use(writer, key, row, now)
 
 
 def claim(
-    connection: sa.Connection, writer: StoreContext, key: str, run_id: str, zone: str
+    connection: sa.Connection, writer: StoreContext, hold: Hold, key: str, run_id: str, zone: str
 ) -> Claim | None:
     """See Journal.claim."""
     session = lanes.lock(connection, key)
     if session is None:
         return None
     now = store_now(connection, writer)
-    if lanes.held_by_another(writer, session.owner, session.lease_until, now):
+    if lanes.in_use(writer, key, session, now):
         return None
     lane = Lane(key, session.token + 1)
     live = runs.live(connection, key)
@@ -70,7 +70,7 @@ def claim(
     if live is not None and _begins(connection, writer, live) > 0:
         return None
     if live is not None:
-        lanes.own(connection, writer, lane, session.token)
+        lanes.own(connection, writer, hold, lane, session.token)
         if parked is not None:
             approvals.go_on(connection, writer, lane, parked)
         run = _again(connection, live)
@@ -79,7 +79,7 @@ def claim(
         taken = inbox.here(waiting, writer.clock.now())
         if not taken or inbox.hold(writer, taken):
             return None
-        lanes.own(connection, writer, lane, session.token)
+        lanes.own(connection, writer, hold, lane, session.token)
         run = _begin(connection, writer, lane, run_id, taken, zone)
     return Claim(
         lane=lane,

@@ -12,7 +12,7 @@ from nanobot.session.runs import Ending, Lane, Run, RunOutcome, RunUsage
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import inbox, lanes, log, runs
-from nanobot.store.unit import StoreContext, store_now
+from nanobot.store.unit import Hold, StoreContext, store_now
 
 _i = schema.inbound
 _o = schema.outbound
@@ -21,7 +21,7 @@ _message = msgspec.json.Decoder(InboundMessage)
 
 
 def take_inbound(
-    connection: sa.Connection, writer: StoreContext, done: Consumed | None
+    connection: sa.Connection, writer: StoreContext, hold: Hold, done: Consumed | None
 ) -> Consumed | None:
     """See Journal.take_inbound."""
     if done is not None:
@@ -41,22 +41,22 @@ def take_inbound(
     )
     bodies = sa.select(_i.c.body)
     for key, identity in connection.execute(query).all():
-        lane = _own(connection, writer, key)
+        lane = _own(connection, writer, hold, key)
         if lane is not None:
             body = connection.execute(bodies.where(_i.c.id == identity)).scalar_one()
             return Consumed(identity, lane, _message.decode(body))
     return None
 
 
-def _own(connection: sa.Connection, writer: StoreContext, key: str) -> Lane | None:
+def _own(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> Lane | None:
     """Hold a lane outside of any run; None when somebody holds it or a run is alive there."""
     session, now = lanes.lock(connection, key), store_now(connection, writer)
-    if lanes.held_by_another(writer, session.owner, session.lease_until, now):
+    if lanes.in_use(writer, key, session, now):
         return None
     if runs.live(connection, key) is not None:
         return None
     lane = Lane(key, session.token + 1)
-    lanes.own(connection, writer, lane, session.token)
+    lanes.own(connection, writer, hold, lane, session.token)
     return lane
 
 

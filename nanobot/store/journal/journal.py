@@ -118,9 +118,14 @@ class SqlJournal:
 
     async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
         """Own a lane and get its run."""
-        return await self._do(
-            "claim", lambda c: claiming.claim(c, self._writer, session_key, run_id, zone)
-        )
+        with self._writer.held.taking() as hold:
+            return await self._do(
+                "claim", lambda c: claiming.claim(c, self._writer, hold, session_key, run_id, zone)
+            )
+
+    def let_go(self, lane: Lane) -> None:
+        """Nobody here drives a lane any more."""
+        self._writer.held.let_go(lane)
 
     async def held(self, session_key: str) -> float:
         """Seconds until what waits may be claimed."""
@@ -217,7 +222,13 @@ class SqlJournal:
 
     async def take_inbound(self, done: Consumed | None) -> Consumed | None:
         """Settle the last message of a consumer and take the next."""
-        return await self._do("take_inbound", lambda c: direct.take_inbound(c, self._writer, done))
+        with self._writer.held.taking() as hold:
+            taken = await self._do(
+                "take_inbound", lambda c: direct.take_inbound(c, self._writer, hold, done)
+            )
+        if done is not None:
+            self._writer.held.let_go(done.lane)
+        return taken
 
     async def outcome(self, address: Address, run_id: str) -> RunOutcome | None:
         """How far the run of a message has come."""

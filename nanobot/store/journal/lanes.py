@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import prepared
-from nanobot.store.unit import StoreContext, store_now
+from nanobot.store.unit import Hold, StoreContext, store_now
 
 _s = schema.sessions
 
@@ -35,7 +35,13 @@ _FREE = (
     .values(token=_s.c.token + 1, owner=None, lease_until=None)
 )
 _RENEW = (
-    sa.update(_s).where(_s.c.owner == sa.bindparam("o")).values(lease_until=sa.bindparam("until"))
+    sa.update(_s)
+    .where(
+        _s.c.key == sa.bindparam("k"),
+        _s.c.token == sa.bindparam("t"),
+        _s.c.owner == sa.bindparam("o"),
+    )
+    .values(lease_until=sa.bindparam("until"))
 )
 prepared(_SESSION, _SESSION_LOCKED, _OWN, _FREE, _RENEW)
 
@@ -50,20 +56,19 @@ def lock(connection: sa.Connection, key: str) -> Any:
     return connection.execute(_SESSION_LOCKED, {"k": key}).first()
 
 
-def held_by_another(
-    writer: StoreContext, owner: str | None, until: float | None, now: float
-) -> bool:
-    """Whether somebody has the lane: with leases, until they run out; with the process lock, it is
-    us, for every other owner is dead."""
-    if owner is None:
+def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
+    """Whether somebody has the lane. Of our own we know who has it in hand; somebody else has it
+    until their lease runs out or, with the process lock, not at all: they are dead."""
+    if session.owner == writer.owner and not writer.held.has(key, session.token):
         return False
     if writer.lease is None:
-        return owner == writer.owner
-    return until is not None and until > now
+        return bool(session.owner == writer.owner)
+    return session.owner is not None and (session.lease_until or 0.0) > now
 
 
-def own(connection: sa.Connection, writer: StoreContext, lane: Lane, was: int) -> None:
+def own(connection: sa.Connection, writer: StoreContext, hold: Hold, lane: Lane, was: int) -> None:
     """The lane is ours from now on: its token fences everybody else off."""
+    writer.held.take(hold, lane)
     until = None if writer.lease is None else store_now(connection, writer) + writer.lease
     values = {"k": lane.session_key, "was": was, "t": lane.token, "o": writer.owner}
     connection.execute(_OWN, {**values, "until": until})
@@ -82,6 +87,11 @@ def free(connection: sa.Connection, lane: Lane) -> None:
 
 def renew(connection: sa.Connection, writer: StoreContext) -> None:
     """See Journal.renew."""
-    if writer.lease is not None:
+    lanes = writer.held.all()
+    if writer.lease is not None and lanes:
         until = store_now(connection, writer) + writer.lease
-        connection.execute(_RENEW, {"o": writer.owner, "until": until})
+        each = [
+            {"k": lane.session_key, "t": lane.token, "o": writer.owner, "until": until}
+            for lane in lanes
+        ]
+        connection.execute(_RENEW, each)
