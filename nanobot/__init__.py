@@ -6,9 +6,38 @@ import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 from warnings import warn
 
 __version__ = "0.1.0"
+
+# What programs use. Loaded when it is named; __init__.pyi says the same to type checkers.
+_PUBLIC = {
+    "Address": "nanobot.messages",
+    "Agent": "nanobot.api",
+    "AgentLoop": "nanobot.agent.loop",
+    "CancelToken": "nanobot.agent.loop",
+    "ContextBuilder": "nanobot.agent.builder",
+    "Effect": "nanobot.tools.base",
+    "InboundMessage": "nanobot.messages",
+    "LLMProvider": "nanobot.providers.base",
+    "LiteLLMProvider": "nanobot.providers.litellm_provider",
+    "MessageBus": "nanobot.bus.queue",
+    "OutboundMessage": "nanobot.messages",
+    "RunEvent": "nanobot.messages",
+    "RunInput": "nanobot.agent.requests",
+    "RunLimits": "nanobot.agent.requests",
+    "RunResult": "nanobot.agent.requests",
+    "Sender": "nanobot.messages",
+    "SessionManager": "nanobot.session.manager",
+    "SubagentManager": "nanobot.agent.subagents",
+    "Tool": "nanobot.tools.base",
+    "ToolError": "nanobot.errors",
+    "ToolPolicy": "nanobot.agent.requests",
+    "ToolRegistry": "nanobot.tools.registry",
+    "tool": "nanobot.tools.function",
+}
+__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 - names, taken from the table
 
 # Documented import paths of the first builds. They go with version 0.2.
 _MOVED_PACKAGES = {"nanobot.cron": "nanobot.triggers.cron", "nanobot.tasks": "nanobot.agent.tasks"}
@@ -17,6 +46,16 @@ _MOVED = _MOVED_PACKAGES | {
     "nanobot.tasks.port": "nanobot.session.tasks",
     "nanobot.tasks.types": "nanobot.agent.tasks.types",
 }
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'nanobot' has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])
 
 
 class _Moved:

@@ -199,6 +199,8 @@ def undocumented(file: Path) -> Iterator[str]:
                 continue
             if node.name.startswith("_"):
                 continue
+            if any(isinstance(d, ast.Name) and d.id == "overload" for d in node.decorator_list):
+                continue
             if ast.get_docstring(node) is None:
                 yield f"{name(file)}:{node.name}"
             if isinstance(node, ast.ClassDef):

@@ -1,0 +1,26 @@
+# The public names of __init__.py, for type checkers; a test holds the two together.
+from nanobot.agent.builder import ContextBuilder as ContextBuilder
+from nanobot.agent.loop import AgentLoop as AgentLoop
+from nanobot.agent.loop import CancelToken as CancelToken
+from nanobot.agent.requests import RunInput as RunInput
+from nanobot.agent.requests import RunLimits as RunLimits
+from nanobot.agent.requests import RunResult as RunResult
+from nanobot.agent.requests import ToolPolicy as ToolPolicy
+from nanobot.agent.subagents import SubagentManager as SubagentManager
+from nanobot.api import Agent as Agent
+from nanobot.bus.queue import MessageBus as MessageBus
+from nanobot.errors import ToolError as ToolError
+from nanobot.messages import Address as Address
+from nanobot.messages import InboundMessage as InboundMessage
+from nanobot.messages import OutboundMessage as OutboundMessage
+from nanobot.messages import RunEvent as RunEvent
+from nanobot.messages import Sender as Sender
+from nanobot.providers.base import LLMProvider as LLMProvider
+from nanobot.providers.litellm_provider import LiteLLMProvider as LiteLLMProvider
+from nanobot.session.manager import SessionManager as SessionManager
+from nanobot.tools.base import Effect as Effect
+from nanobot.tools.base import Tool as Tool
+from nanobot.tools.function import tool as tool
+from nanobot.tools.registry import ToolRegistry as ToolRegistry
+
+__version__: str

@@ -1,0 +1,115 @@
+"""A tool made of a typed function: its signature is the schema, its docstring the description."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any, overload
+
+import msgspec
+
+from nanobot.errors import ToolError, UsageError
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool[Any]: ...
+@overload
+def tool(
+    *, name: str = "", effect: Effect = Effect.WORLD, **options: Any
+) -> Callable[[Callable[..., Any]], Tool[Any]]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str = "",
+    effect: Effect = Effect.WORLD,
+    **options: Any,
+) -> Tool[Any] | Callable[[Callable[..., Any]], Tool[Any]]:
+    """`@tool`, or `@tool(effect=Effect.NONE, ...)`: a Tool of the function below.
+
+        @tool
+        async def weather(city: Annotated[str, "where"], days: int = 3) -> str:
+            \"\"\"The weather of the next days.\"\"\"
+
+    Parameters without a default are required; `Annotated[T, "words"]` describes one to the model. A
+    parameter annotated `CallContext` is given the call's context and is no part of the schema. A
+    function that is not `async` runs on a thread. What it returns is the result, as JSON if it is
+    no text; a ToolError, or a ValueError, tells the model what it can mend. `effect` says what a
+    crash in the middle means: without it the function acts on the world, so that a call cut off is
+    not repeated. `options` are those of Tool.
+
+    Raises UsageError, naming the parameter, for a signature that no schema can express.
+    """
+    if function is None:
+        return lambda given: _tool(given, name, effect, options)
+    return _tool(function, name, effect, options)
+
+
+def _tool(
+    function: Callable[..., Any], name: str, effect: Effect, options: dict[str, Any]
+) -> Tool[Any]:
+    name = name or function.__name__
+    description = inspect.getdoc(function) or ""
+    if not description:
+        raise UsageError(
+            f"{name} has no docstring: it is what tells the model what the tool is for"
+        )
+    args, context_name = _arguments(function, name)
+
+    async def run(given: Any, context: CallContext) -> str | ToolOutput:
+        values = {field: getattr(given, field) for field in given.__struct_fields__}
+        if context_name:
+            values[context_name] = context
+        try:
+            if inspect.iscoroutinefunction(function):
+                result = await function(**values)
+            else:
+                result = await asyncio.to_thread(function, **values)
+        except ValueError as error:
+            raise ToolError(str(error) or "it refused these arguments") from error
+        if isinstance(result, str | ToolOutput):
+            return result
+        return msgspec.json.encode(result).decode()
+
+    return Tool(name=name, description=description, args=args, run=run, effect=effect, **options)
+
+
+def _arguments(function: Callable[..., Any], name: str) -> tuple[type[msgspec.Struct], str]:
+    """A struct of the function's parameters, and which of them takes the context, if any does."""
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise UsageError(f"{name}: a type of its signature is not known: {error}") from error
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    context_name = ""
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind not in _NAMED:
+            raise UsageError(f"{name}: {parameter} cannot be a tool's: name each parameter")
+        hint = hints.get(parameter.name)
+        if hint is None:
+            raise UsageError(f"{name}: {parameter.name} needs a type, for the model to know")
+        if hint is CallContext:
+            context_name = parameter.name
+        elif parameter.default is inspect.Parameter.empty:
+            fields.append((parameter.name, _described(hint)))
+        else:
+            fields.append((parameter.name, _described(hint), parameter.default))
+    title = "".join(word.capitalize() for word in name.split("_"))
+    made = msgspec.defstruct(title, fields, kw_only=True, frozen=True, module=function.__module__)
+    return made, context_name
+
+
+def _described(hint: Any) -> Any:
+    """`Annotated[T, "words"]` as msgspec has descriptions."""
+    if typing.get_origin(hint) is not Annotated:
+        return hint
+    inner, *notes = typing.get_args(hint)
+    known = [msgspec.Meta(description=note) if isinstance(note, str) else note for note in notes]
+    return Annotated[(inner, *known)]
