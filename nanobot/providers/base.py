@@ -54,12 +54,25 @@ class ToolSpec(msgspec.Struct, frozen=True):
     parameters: dict[str, Any]
 
 
+_MOST_TOKENS = 2_000_000_000
+
+
 class Usage(msgspec.Struct, frozen=True):
     """Tokens of one call. `cached_tokens` is the cached part of `prompt_tokens`."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+
+    def clamped(self) -> Usage:
+        """The same without the absurd: each at least 0, at most what the store can hold, and no
+        more of the prompt cached than there is of it."""
+        prompt = min(max(self.prompt_tokens, 0), _MOST_TOKENS)
+        return Usage(
+            prompt_tokens=prompt,
+            completion_tokens=min(max(self.completion_tokens, 0), _MOST_TOKENS),
+            cached_tokens=min(max(self.cached_tokens, 0), prompt),
+        )
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -193,7 +193,7 @@ class EmbeddedProvider(LLMProvider):
             await _kill(process)
             raise
         # The child is here and alone: what breaks is its death, which `chat_stream` sees to.
-        policy = CallPolicy(attempts=2, first_byte_seconds=600.0, stall_seconds=120.0)
+        policy = CallPolicy(attempts=2, first_token_seconds=600.0, stall_seconds=120.0)
         client = OpenAICompatProvider(
             EMBEDDED, f"{base}/v1", api_key, clock=self._clock, policy=policy
         )

@@ -10,11 +10,10 @@ Classes are known by name, because this module must not import litellm.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-import msgspec
 
 from nanobot.errors import ModelMissing
 from nanobot.providers.openai_errors import (
@@ -109,7 +108,7 @@ def _text(chain: list[BaseException]) -> str:
     for link in chain:
         body = getattr(link, "body", None)
         if isinstance(body, dict | list):
-            return msgspec.json.encode(body).decode()
+            return json.dumps(body, ensure_ascii=False)
         if isinstance(body, str) and body:
             return body
     for link in reversed(chain):

@@ -33,6 +33,7 @@ from nanobot.providers.base import (
 from nanobot.providers.capabilities import profile_for
 from nanobot.providers.litellm_errors import failure_of
 from nanobot.providers.litellm_names import litellm_name
+from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,
     Speaker,
@@ -40,8 +41,8 @@ from nanobot.providers.openai_errors import (
     failure_of_protocol,
 )
 from nanobot.providers.openai_request import Quirks, encode_request, learned
-from nanobot.providers.openai_stream import AnswerReader, StreamError
-from nanobot.providers.retrying import AttemptFailed, CallPolicy, with_retries
+from nanobot.providers.openai_stream import AnswerReader
+from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
 from nanobot.system import SystemClock
 
 INSTALL = 'pip install "nanobot[litellm]"'
@@ -86,6 +87,7 @@ class LiteLLMProvider(LLMProvider):
         self._clock = clock or SystemClock()
         self._policy = policy or CallPolicy()
         self._profiles = profiles
+        self._ends = AnswerEnds()
         self._quirks: dict[str, Quirks] = {}
         self._library: Any = None
 
@@ -198,7 +200,8 @@ class LiteLLMProvider(LLMProvider):
                     shown = shown or isinstance(delta, TextDelta)
                     yield delta
         except StreamError as problem:
-            raise AttemptFailed(failure_of(speaker, problem, self._clock.now())) from problem
+            failure = failure_of(speaker, problem, self._clock.now())
+            raise AttemptFailed(failure, paid=reader.begun) from problem
         except ModelProtocolError as problem:
             raise AttemptFailed(failure_of_protocol(speaker, str(problem))) from problem
         except _Endless as problem:
@@ -206,13 +209,13 @@ class LiteLLMProvider(LLMProvider):
             raise AttemptFailed(msgspec.structs.replace(failure, again=False)) from problem
         except TimeoutError as problem:
             failure = failure_of_connection(speaker, "no answer in time")
-            raise AttemptFailed(failure) from problem
+            raise AttemptFailed(failure, paid=reader.begun) from problem
         except _errors() as problem:
             failure = failure_of(speaker, problem, self._clock.now())
-            raise AttemptFailed(failure) from problem
-        if not reader.complete:
+            raise AttemptFailed(failure, paid=reader.begun) from problem
+        if not self._ends.whole(request.model, complete=reader.complete, begun=reader.begun):
             cut = failure_of_connection(speaker, "the answer was cut off half-way")
-            raise AttemptFailed(cut)
+            raise AttemptFailed(cut, paid=reader.begun)
         completion: Completion = reader.completion()
         if completion.text and not shown:
             yield TextDelta(completion.text)
@@ -230,11 +233,11 @@ class LiteLLMProvider(LLMProvider):
         body = msgspec.json.decode(encode_request(request, quirks))
         body |= self._address(provider, request.model)
         received = 0
-        async with asyncio.timeout(policy.first_byte_seconds):
+        async with asyncio.timeout(policy.first_token_seconds):
             stream = await library.acompletion(**body)
         try:
-            patience = policy.first_byte_seconds
             while True:
+                patience = min(policy.patience(reader), ends - self._clock.monotonic())
                 async with asyncio.timeout(patience):
                     chunk = await anext(stream, None)
                 # litellm makes up a finish reason where a stream just ends.
@@ -246,7 +249,6 @@ class LiteLLMProvider(LLMProvider):
                     raise _Endless(f"more than {policy.max_bytes} bytes and still no end")
                 for delta in reader.feed(data):
                     yield delta
-                patience = min(policy.stall_seconds, ends - self._clock.monotonic())
         finally:
             await stream.aclose()
 

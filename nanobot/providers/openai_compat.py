@@ -23,6 +23,7 @@ from nanobot.providers.base import (
 )
 from nanobot.providers.capabilities import profile_for
 from nanobot.providers.openai_audio import Recording, transcribe
+from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_embeddings import embed
 from nanobot.providers.openai_errors import (
     ProviderFailure,
@@ -34,13 +35,11 @@ from nanobot.providers.openai_errors import (
 )
 from nanobot.providers.openai_http import EndpointClient, may_pass, words
 from nanobot.providers.openai_request import Quirks, encode_request, learned
-from nanobot.providers.openai_stream import AnswerReader, StreamError
-from nanobot.providers.retrying import AttemptFailed, CallPolicy, with_retries
+from nanobot.providers.openai_stream import AnswerReader
+from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
 from nanobot.providers.suggestions import with_nearest
 
 _MAX_ERROR_BODY = 65_536
-# After [DONE] only the end of the body is outstanding; reading it lets the connection be reused.
-_GOODBYE_SECONDS = 0.1
 
 
 class OpenAICompatProvider(LLMProvider):
@@ -71,6 +70,7 @@ class OpenAICompatProvider(LLMProvider):
         self._profiles = profiles
         self._policy = policy or CallPolicy()
         self._line = self._line_to("chat/completions")
+        self._ends = AnswerEnds()
         self._quirks: dict[str, Quirks] = {}
         # OpenAI's own newer models refuse `max_tokens`; most other servers know nothing else.
         self._first_quirks = Quirks(completion_tokens="//api.openai.com" in self.api_base)
@@ -126,14 +126,15 @@ class OpenAICompatProvider(LLMProvider):
         except (aiohttp.ClientError, OSError) as problem:
             if not reader.complete:
                 lost = failure_of_connection(speaker, words(problem), again=may_pass(problem))
-                raise AttemptFailed(lost) from problem
+                raise AttemptFailed(lost, paid=reader.begun) from problem
         except StreamError as problem:
-            raise AttemptFailed(failure_in_stream(speaker, problem.body)) from problem
+            failure = failure_in_stream(speaker, problem.body)
+            raise AttemptFailed(failure, paid=reader.begun) from problem
         except ModelProtocolError as problem:
             raise AttemptFailed(failure_of_protocol(speaker, str(problem))) from problem
-        if not reader.complete:
+        if not self._ends.whole(request.model, complete=reader.complete, begun=reader.begun):
             cut = failure_of_connection(speaker, "the answer was cut off half-way")
-            raise AttemptFailed(cut)
+            raise AttemptFailed(cut, paid=reader.begun)
         completion = reader.completion()
         if completion.text and not shown:
             yield TextDelta(completion.text)
@@ -152,10 +153,8 @@ class OpenAICompatProvider(LLMProvider):
                 if failure.status == 404:
                     failure = await with_nearest(failure, self._line_to("models"), request.model)
                 raise AttemptFailed(failure)
-            patience = policy.first_byte_seconds
             while True:
-                if reader.done:
-                    patience = _GOODBYE_SECONDS
+                patience = min(policy.patience(reader), ends - self._clock.monotonic())
                 async with asyncio.timeout(patience):
                     piece = await response.content.readany()
                 if not piece:
@@ -165,7 +164,6 @@ class OpenAICompatProvider(LLMProvider):
                     raise AttemptFailed(_endless(speaker, policy.max_bytes))
                 for delta in reader.feed(piece):
                     yield delta
-                patience = min(policy.stall_seconds, ends - self._clock.monotonic())
             for delta in reader.end():
                 yield delta
         finally:
@@ -173,7 +171,7 @@ class OpenAICompatProvider(LLMProvider):
 
     async def _send(self, request: ModelRequest) -> aiohttp.ClientResponse:
         body = encode_request(request, self._quirks_of(request.model))
-        async with asyncio.timeout(self._policy.first_byte_seconds):
+        async with asyncio.timeout(self._policy.first_token_seconds):
             return await self._line.post(body)
 
     async def _status_failure(
@@ -217,6 +215,10 @@ def _endless(speaker: Speaker, limit: int) -> ProviderFailure:
     return msgspec.structs.replace(failure, again=False)
 
 
+def _shown(api_base: str) -> str:
+    return Speaker("", "", api_base).clean(api_base)
+
+
 def _checked_base(name: str, api_base: str) -> str:
     base = api_base.strip().rstrip("/").removesuffix("/chat/completions")
     try:
@@ -227,7 +229,7 @@ def _checked_base(name: str, api_base: str) -> str:
         usable = False
     if not usable:
         raise ConfigError(
-            f"providers.{name}.api_base is {api_base!r}, which is no address. "
+            f"providers.{name}.api_base is {_shown(api_base)!r}, which is no address. "
             "Write it like https://api.example.com/v1."
         )
     return base

@@ -6,10 +6,12 @@ vLLM and llama.cpp were seen to send; where a status alone says enough, the text
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -21,8 +23,12 @@ from nanobot.errors import (
     ModelRefused,
     ModelUnreachable,
 )
+from nanobot.text import clean
 
 _MAX_TEXT = 300
+_SHORTEST_SECRET = 4
+# Up to the last "@": a password that is pasted as it is may hold one.
+_CREDENTIALS = re.compile(r"""://[^\s"'<>/]*@""")
 _TRANSIENT = frozenset({408, 409, 425, 429})
 
 _OVERFLOW = re.compile(
@@ -71,12 +77,30 @@ class Speaker(msgspec.Struct, frozen=True):
     api_base: str
     api_key: str = ""
 
+    @property
+    def address(self) -> str:
+        """Where it was asked, without the name and password that the address may hold."""
+        return without_credentials(self.api_base)
+
     def clean(self, text: str) -> str:
-        """The provider's own words on one line: trimmed, without the key."""
-        if len(self.api_key) >= 4:
+        """The provider's own words on one line: trimmed, storable, without key and passwords."""
+        if len(self.api_key) >= _SHORTEST_SECRET:
             text = text.replace(self.api_key, "[key]")
-        text = " ".join(text.split())
+        for password in _passwords_in(self.api_base):
+            text = text.replace(password, "[password]")
+        text = " ".join(clean(without_credentials(text)).split())
         return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
+
+
+def without_credentials(text: str) -> str:
+    """The text, without the names and passwords in its URLs."""
+    return _CREDENTIALS.sub("://[credentials]@", text)
+
+
+def _passwords_in(url: str) -> tuple[str, ...]:
+    """The password in an address: as it is written there, and as it is meant."""
+    _, _, written = url.partition("://")[2].rpartition("@")[0].partition(":")
+    return tuple(p for p in (written, unquote(written)) if len(p) >= _SHORTEST_SECRET)
 
 
 def failure_of_status(
@@ -92,7 +116,7 @@ def failure_of_status(
 
 def failure_in_stream(speaker: Speaker, error: Any) -> ProviderFailure:
     """What an error object inside an answer that began with 200 means."""
-    text = error if isinstance(error, str) else msgspec.json.encode(error).decode()
+    text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     return _judge(speaker, _status_in(error, text), text, None)
 
 
@@ -101,7 +125,7 @@ def failure_of_protocol(speaker: Speaker, problem: str) -> ProviderFailure:
     message = (
         f"{speaker.provider} sent something that is not a chat completion: "
         f"{speaker.clean(problem)}. Check providers.{speaker.provider}.api_base "
-        f"({speaker.api_base})."
+        f"({speaker.address})."
     )
     return ProviderFailure(
         ModelProtocolError(message), again=True, why="the answer could not be read"
@@ -111,7 +135,7 @@ def failure_of_protocol(speaker: Speaker, problem: str) -> ProviderFailure:
 def failure_of_connection(speaker: Speaker, problem: str, *, again: bool = True) -> ProviderFailure:
     """No connection, a broken one, or silence for too long."""
     message = (
-        f"{speaker.provider} did not answer at {speaker.api_base}: {speaker.clean(problem)}. "
+        f"{speaker.provider} did not answer at {speaker.address}: {speaker.clean(problem)}. "
         f"Check the network and providers.{speaker.provider}.api_base."
     )
     return ProviderFailure(ModelUnreachable(message), again=again, why=speaker.clean(problem))
@@ -193,7 +217,7 @@ def _remedy(speaker: Speaker, status: int) -> str:
 def own_words(text: str) -> str:
     """The message within an error body of whatever shape; the body itself if there is none."""
     try:
-        found: Any = msgspec.json.decode(text)
+        found: Any = json.loads(text)
     except (ValueError, RecursionError):
         return re.sub(r"<[^>]*>", " ", text)
     if isinstance(found, list) and found:

@@ -58,7 +58,7 @@ async def _attempt(
     line: EndpointClient, call: SingleRequest[T], speaker: Speaker, policy: CallPolicy, clock: Clock
 ) -> T | ProviderFailure:
     try:
-        async with asyncio.timeout(policy.first_byte_seconds):
+        async with asyncio.timeout(policy.first_token_seconds):
             response = await line.post(call.body)
             try:
                 data = b""
@@ -70,7 +70,7 @@ async def _attempt(
         return failure_of_connection(speaker, words(problem), again=may_pass(problem))
     if not 200 <= response.status <= 299:
         return failure_of_status(speaker, response.status, response.headers, data, clock.now())
-    with suppress(msgspec.DecodeError):
+    with suppress(ValueError, RecursionError):  # of JSON and of UTF-8
         return msgspec.json.decode(data, type=call.answer)
     failure = failure_of_protocol(speaker, data[:200].decode("utf-8", "replace"))
     return msgspec.structs.replace(failure, again=False)

@@ -8,9 +8,7 @@ where real servers differ.
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import msgspec
+import re
 
 from nanobot.errors import ModelProtocolError
 from nanobot.providers.base import (
@@ -21,6 +19,20 @@ from nanobot.providers.base import (
     ToolCall,
     Usage,
 )
+from nanobot.providers.event_lines import LineReader
+from nanobot.providers.openai_chunk import (
+    CallPiece,
+    Choice,
+    Chunk,
+    Function,
+    Message,
+    StreamError,
+    as_index,
+    as_text,
+    error_in,
+    read_chunk,
+)
+from nanobot.text import clean
 
 _FINISH: dict[str, FinishReason] = {
     "length": "length",
@@ -35,97 +47,62 @@ _FINISH: dict[str, FinishReason] = {
     "recitation": "content_filter",
 }
 
-
-class StreamError(Exception):
-    """The server sent an error object where an answer belongs. `body` is that object."""
-
-    def __init__(self, body: Any) -> None:
-        super().__init__("the server sent an error object")
-        self.body = body
+# Half an emoji: servers cut text between the two halves of its escape.
+_HALF = re.compile("[\ud800-\udfff]")
 
 
-class _Function(msgspec.Struct):
-    name: str | None = None
-    arguments: str | dict[str, Any] | None = None
+class _Text:
+    """Text that comes in pieces. Half an emoji waits for its other half."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._half = ""
+
+    def add(self, piece: str) -> str:
+        """The piece as it is to be shown."""
+        if self._half or _HALF.search(piece):
+            piece, self._half = self._half + piece, ""
+            if "\ud800" <= piece[-1:] <= "\udbff":
+                piece, self._half = piece[:-1], piece[-1]
+            piece = piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        if piece:
+            self._pieces.append(piece)
+        return piece
+
+    def whole(self) -> str:
+        """All of it."""
+        return "".join(self._pieces) + ("\ufffd" if self._half else "")
 
 
-class _CallPiece(msgspec.Struct):
-    index: int | None = None
-    id: str | None = None
-    function: _Function | None = None
-
-
-class _Piece(msgspec.Struct):
-    type: str = ""
-    text: str | None = None
-
-
-class _Message(msgspec.Struct):
-    content: str | list[_Piece] | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-    refusal: str | None = None
-    tool_calls: list[_CallPiece] | None = None
-    function_call: _Function | None = None
-
-
-class _Choice(msgspec.Struct):
-    index: int | None = 0
-    delta: _Message | None = None
-    message: _Message | None = None
-    finish_reason: str | None = None
-
-
-class _PromptDetails(msgspec.Struct):
-    cached_tokens: int | None = 0
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    prompt_tokens_details: _PromptDetails | None = None
-    prompt_cache_hit_tokens: int | None = 0
-
-
-class _GroqExtension(msgspec.Struct):
-    usage: _Usage | None = None
-
-
-class _Chunk(msgspec.Struct):
-    choices: list[_Choice] | None = None
-    usage: _Usage | None = None
-    x_groq: _GroqExtension | None = None
-    error: Any = None
-
-
-class _Slot(msgspec.Struct):
+class _Slot:
     """One tool call while its fragments arrive."""
 
-    index: int | None
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-_decoder = msgspec.json.Decoder(_Chunk, strict=False)
+    def __init__(self, index: int | None) -> None:
+        self.index = index
+        self.id = ""
+        self.name = _Text()
+        self.arguments = _Text()
 
 
 class AnswerReader:
     """Reads the body of one answer, streamed or not.
 
     `feed` takes bytes as they arrive and returns what they add. `done` is set once the server
-    said that it is finished; `complete` once there is enough for a Completion, even if the
-    connection breaks now. Raises StreamError for an error object and ModelProtocolError for what
-    is neither an answer nor an error.
+    said that it is finished, `begun` once there is something of an answer, `complete` once there is
+    enough for a Completion, even if the connection breaks now. Raises StreamError for an error
+    object and ModelProtocolError for what is neither an answer nor an error.
     """
 
     def __init__(self) -> None:
         self.done = False
-        self._tail = b""
+        self.begun = False
         self._plain: bool | None = None
-        self._unfinished = b""
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
+        self._document: list[bytes] = []
+        self._lines = LineReader()
+        self._event = b""
+        self._data: list[bytes] = []
+        self._text = _Text()
+        self._reasoning = _Text()
         self._slots: list[_Slot] = []
         self._finish: str | None = None
         self._usage: Usage | None = None
@@ -137,39 +114,32 @@ class AnswerReader:
 
     def feed(self, data: bytes) -> list[TextDelta | ReasoningDelta]:
         """Take more bytes."""
-        data = self._tail + data
         if self._plain is None:
-            start = data.lstrip(b"\xef\xbb\xbf \r\n\t")
-            if not start:
-                self._tail = data
+            data = data.lstrip(b"\xef\xbb\xbf \r\n\t")
+            if not data:
                 return []
-            self._plain = start[:1] in b"{[<"
-            data = start
+            self._plain = data[:1] in b"{[<"
         if self._plain:
-            self._tail = data
+            self._document.append(data)
             return []
-        *lines, self._tail = data.split(b"\n")
         deltas: list[TextDelta | ReasoningDelta] = []
-        for line in lines:
+        for line in self._lines.feed(data):
             self._line(line, deltas)
         return deltas
 
     def end(self) -> list[TextDelta | ReasoningDelta]:
         """The body is over: read what is left. Plain JSON is read here."""
         deltas: list[TextDelta | ReasoningDelta] = []
-        rest, self._tail = self._tail, b""
         if self._plain:
-            chunk = self._chunk(rest.strip())
-            if not chunk.choices and not chunk.error:
-                if error := _error_object(json.loads(rest)):
-                    raise StreamError(error)
+            chunk = self._chunk(b"".join(self._document).strip())
+            if not chunk.choices:
                 raise ModelProtocolError("the answer has no choices")
             self._take(chunk, deltas)
             self.done = True
-        elif rest and not self.done:
+        elif not self.done:
             # A last line without its line end is whole if it parses, and cut off if it does not.
             try:
-                self._line(rest, deltas)
+                self._line(self._lines.rest(), deltas)
                 self._line(b"", deltas)
             except ModelProtocolError:
                 return deltas
@@ -177,8 +147,8 @@ class AnswerReader:
 
     def completion(self) -> Completion:
         """The answer. Only after `complete`."""
-        text = "".join(self._text)
-        reasoning = "".join(self._reasoning)
+        text = self._text.whole()
+        reasoning = self._reasoning.whole()
         calls = self._calls()
         if not text.strip() and not calls and reasoning:
             text, reasoning = reasoning, ""
@@ -196,113 +166,100 @@ class AnswerReader:
         )
 
     def _line(self, line: bytes, deltas: list[TextDelta | ReasoningDelta]) -> None:
-        line = line.rstrip(b"\r")
         if line.startswith(b"data:"):
-            payload = line[5:].strip()
-            if payload == b"[DONE]":
-                self.done = True
-            elif payload:
-                self._payload(payload, deltas)
-        elif not line and self._unfinished:
-            # The event ended and its data is still no JSON: say so.
-            self._take(self._chunk(self._unfinished), deltas)
+            self._data_line(line[5:].strip(), deltas)
+        elif line.startswith(b"event:"):
+            self._event = line[6:].strip()
+        elif not line:
+            self._event_ended(deltas)
 
-    def _payload(self, payload: bytes, deltas: list[TextDelta | ReasoningDelta]) -> None:
+    def _data_line(self, data: bytes, deltas: list[TextDelta | ReasoningDelta]) -> None:
         # Nearly every event is one line; the standard allows JSON spread over several, joined
-        # by line ends. Some servers leave out the blank line between events, so a line that
+        # by line ends. Some servers leave out the blank line between events, so a first line that
         # parses is taken at once.
-        if self._unfinished:
-            payload = self._unfinished + b"\n" + payload
-        try:
-            chunk = _decoder.decode(payload)
-        except msgspec.ValidationError:
-            chunk = self._chunk(payload)
-        except (msgspec.DecodeError, RecursionError):
-            self._unfinished = payload
-            return
-        self._unfinished = b""
-        self._take(chunk, deltas)
+        if data.startswith(b"[DONE]"):
+            self._event_ended(deltas)
+            self.done = True
+        elif self._data or self._event == b"error":
+            self._data.append(data)
+        elif data:
+            chunk = read_chunk(data)
+            if chunk is None:
+                self._data.append(data)
+            else:
+                self._take(chunk, deltas)
 
-    def _chunk(self, payload: bytes) -> _Chunk:
-        try:
-            return _decoder.decode(payload)
-        except (msgspec.DecodeError, RecursionError) as problem:
-            try:
-                loose = json.loads(payload)
-                if error := _error_object(loose):
-                    raise StreamError(error)
-                # Half an emoji as an escape: valid for json, not for UTF-8.
-                mended = json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace")
-                return _decoder.decode(mended)
-            except (ValueError, RecursionError):
-                excerpt = payload[:200].decode("utf-8", "replace")
-                raise ModelProtocolError(f"{problem}: {excerpt}") from None
+    def _event_ended(self, deltas: list[TextDelta | ReasoningDelta]) -> None:
+        data, event = b"\n".join(self._data), self._event
+        self._data, self._event = [], b""
+        if event == b"error":
+            raise StreamError(error_in(data) or "an error without a word")
+        if data:
+            self._take(self._chunk(data), deltas)
 
-    def _take(self, chunk: _Chunk, deltas: list[TextDelta | ReasoningDelta]) -> None:
-        if chunk.error:
-            raise StreamError(chunk.error)
-        usage = chunk.usage or (chunk.x_groq.usage if chunk.x_groq else None)
-        if usage is not None:
-            self._usage = _usage(usage)
+    def _chunk(self, data: bytes) -> Chunk:
+        chunk = read_chunk(data)
+        if chunk is None:
+            raise ModelProtocolError(f"no JSON: {data[:200].decode('utf-8', 'replace')}")
+        return chunk
+
+    def _take(self, chunk: Chunk, deltas: list[TextDelta | ReasoningDelta]) -> None:
+        self._usage = chunk.counted() or self._usage
         for choice in chunk.choices or ():
-            if not choice.index:
+            if choice is not None and not as_index(choice.index):
                 self._choice(choice, deltas)
 
-    def _choice(self, choice: _Choice, deltas: list[TextDelta | ReasoningDelta]) -> None:
+    def _choice(self, choice: Choice, deltas: list[TextDelta | ReasoningDelta]) -> None:
         message = choice.delta or choice.message
         if message is not None:
-            if thought := message.reasoning_content or message.reasoning:
-                self._think(thought, deltas)
-            if message.content or message.refusal:
-                self._content(message, deltas)
-            if message.tool_calls:
-                for piece in message.tool_calls:
-                    self._call_piece(piece)
-            elif message.function_call is not None:
-                self._call_piece(_CallPiece(index=0, function=message.function_call))
+            if thought := self._reasoning.add(message.thought):
+                deltas.append(ReasoningDelta(thought))
+            if text := self._text.add(message.text):
+                deltas.append(TextDelta(text))
+            self._calls_in(message)
+            self.begun = self.begun or bool(thought or text or self._slots)
         if choice.finish_reason:
             if choice.finish_reason == "error":
                 raise StreamError({"message": "the model stopped with an error"})
             self._finish = choice.finish_reason
 
-    def _content(self, message: _Message, deltas: list[TextDelta | ReasoningDelta]) -> None:
-        content = message.content or message.refusal or ""
-        if not isinstance(content, str):
-            content = "".join(piece.text or "" for piece in content if piece.type == "text")
-        if content:
-            self._text.append(content)
-            deltas.append(TextDelta(content))
+    def _calls_in(self, message: Message) -> None:
+        if message.tool_calls:
+            for piece in message.tool_calls:
+                if piece is not None:
+                    self._call_piece(piece)
+        elif function := message.function_call:
+            self._call_piece(CallPiece(index=0, function=function))
 
-    def _think(self, thought: str, deltas: list[TextDelta | ReasoningDelta]) -> None:
-        self._reasoning.append(thought)
-        deltas.append(ReasoningDelta(thought))
-
-    def _call_piece(self, piece: _CallPiece) -> None:
-        function = piece.function or _Function()
-        slot = self._slot(piece, function)
-        slot.id = slot.id or piece.id or ""
-        slot.name = slot.name or function.name or ""
-        arguments = function.arguments
+    def _call_piece(self, piece: CallPiece) -> None:
+        function = piece.function or Function()
+        call_id = clean(as_text(piece.id))
+        name, arguments = function.name or "", function.arguments
+        slot = self._slot(as_index(piece.index), call_id, name)
+        slot.id = slot.id or call_id
+        # A name may come in fragments; but some servers repeat all of it with each piece.
+        if name != slot.name.whole():
+            slot.name.add(name)
         if isinstance(arguments, dict):
-            slot.arguments = msgspec.json.encode(arguments).decode()
-        elif arguments:
-            slot.arguments += arguments
+            slot.arguments = _Text()
+            arguments = json.dumps(arguments, separators=(",", ":"), ensure_ascii=False)
+        slot.arguments.add(arguments or "")
 
-    def _slot(self, piece: _CallPiece, function: _Function) -> _Slot:
+    def _slot(self, index: int | None, call_id: str, name: str) -> _Slot:
         """The call this fragment belongs to.
 
         Servers disagree: some give no index, some index 0 to every parallel call, some repeat
         the id with each fragment, some give none. A new id with a name always begins a call.
         """
         for slot in reversed(self._slots):
-            if piece.index is not None and slot.index != piece.index:
+            if index is not None and slot.index != index:
                 continue
-            other = bool(piece.id and slot.id and piece.id != slot.id and function.name)
-            again = piece.index is None and not piece.id and bool(function.name and slot.name)
+            other = bool(call_id and slot.id and call_id != slot.id and name)
+            again = index is None and not call_id and bool(name and slot.name.whole())
             if not other and not again:
                 return slot
             break
-        slot = _Slot(index=piece.index)
+        slot = _Slot(index)
         self._slots.append(slot)
         return slot
 
@@ -310,30 +267,11 @@ class AnswerReader:
         seen: set[str] = set()
         calls: list[ToolCall] = []
         for number, slot in enumerate(self._slots):
+            if not slot.name.whole() and not slot.arguments.whole():
+                continue  # the place of a call that never came
             call_id = slot.id if slot.id and slot.id not in seen else f"call_{number}"
             seen.add(call_id)
             # A tool without parameters is often called with no text at all.
-            calls.append(ToolCall(call_id, slot.name, slot.arguments.strip() or "{}"))
+            arguments = slot.arguments.whole().strip() or "{}"
+            calls.append(ToolCall(call_id, slot.name.whole(), arguments))
         return tuple(calls)
-
-
-def _usage(usage: _Usage) -> Usage:
-    details = usage.prompt_tokens_details
-    cached = (details.cached_tokens if details else 0) or usage.prompt_cache_hit_tokens
-    return Usage(
-        prompt_tokens=usage.prompt_tokens or 0,
-        completion_tokens=usage.completion_tokens or 0,
-        cached_tokens=cached or 0,
-    )
-
-
-def _error_object(loose: Any) -> Any:
-    """The error within an answer of another shape: a list around it, or no `error` key."""
-    if isinstance(loose, list) and loose:
-        loose = loose[0]
-    if isinstance(loose, dict):
-        if "error" in loose:
-            return loose["error"]
-        if loose.get("object") == "error" or "detail" in loose:
-            return loose
-    return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from nanobot.boundary import boundary
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import (
@@ -77,6 +79,13 @@ def survey(plugins: Plugins) -> None:
     plugins.each(PROVIDERS, use)
 
 
+def _sane(delta: Delta) -> Delta:
+    """The same, without absurd numbers of tokens."""
+    if isinstance(delta, Completion) and delta.usage is not None:
+        return replace(delta, usage=delta.usage.clamped())
+    return delta
+
+
 def _whole(opened: Any) -> LLMProvider:
     """Raises PluginBroken naming what it lacks."""
     lacking = [one for one in _METHODS if not callable(getattr(opened, one, None))]
@@ -116,7 +125,7 @@ class Guarded(LLMProvider):
                     if done:
                         raise self._unkept("something after its Completion")
                     done = isinstance(delta, Completion)
-                    yield delta
+                    yield _sane(delta)
             except ModelError as error:
                 failure = error
         if caught.error is not None:

@@ -9,6 +9,7 @@ import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Protocol
 
 from nanobot.errors import ModelProtocolError, ModelRateLimited
 from nanobot.ports import Clock
@@ -16,26 +17,43 @@ from nanobot.providers.base import Delta, Retrying
 from nanobot.providers.openai_errors import ProviderFailure
 
 _LONGEST_WAIT = 60.0
+# After [DONE] only the end of the body is outstanding; reading it lets the connection be reused.
+_GOODBYE_SECONDS = 0.1
+
+
+class ReadingState(Protocol):
+    """How far an answer is: the server is done with it; there is something of it."""
+
+    done: bool
+    begun: bool
 
 
 @dataclass(frozen=True)
 class CallPolicy:
-    """How patient a call is. All in seconds, but `attempts` and `max_bytes`.
+    """How patient a call is. All in seconds, but `attempts`, `paid_attempts` and `max_bytes`.
 
-    `first_byte_seconds` may pass until the first byte and `stall_seconds` between any two;
-    `call_seconds` bounds one attempt. `jitter` gives numbers from 0 to 1.
+    `first_token_seconds` may pass until something of the answer is there, then `stall_seconds`
+    between any two pieces; `call_seconds` bounds one attempt. At most `paid_attempts` are made of
+    which an answer, or something unreadable, came: those are paid. `jitter` gives numbers from
+    0 to 1.
     """
 
     attempts: int = 6
-    protocol_attempts: int = 3
+    paid_attempts: int = 3
     backoff_seconds: float = 0.5
     max_backoff_seconds: float = 16.0
     connect_seconds: float = 10.0
-    first_byte_seconds: float = 120.0
+    first_token_seconds: float = 120.0
     stall_seconds: float = 60.0
     call_seconds: float = 900.0
     max_bytes: int = 8_000_000
     jitter: Callable[[], float] = random.random
+
+    def patience(self, answer: ReadingState) -> float:
+        """How long the next piece may take."""
+        if answer.done:
+            return _GOODBYE_SECONDS
+        return self.stall_seconds if answer.begun else self.first_token_seconds
 
     def delay(self, failed: int, failure: ProviderFailure) -> float:
         """Seconds to wait after the nth failure: doubling, or what the endpoint asks for.
@@ -49,11 +67,36 @@ class CallPolicy:
 
 
 class AttemptFailed(Exception):
-    """One attempt ended without its Completion."""
+    """One attempt ended without its Completion; `paid`: with something of it."""
 
-    def __init__(self, failure: ProviderFailure) -> None:
+    def __init__(self, failure: ProviderFailure, *, paid: bool = False) -> None:
         super().__init__(failure.why)
         self.failure = failure
+        self.paid = paid or isinstance(failure.error, ModelProtocolError)
+
+
+class AnswerEnds:
+    """Which answers that just end, though no connection broke, are whole.
+
+    Nearly every endpoint says why it stops, or that it is done; where one has done so, an answer
+    without it was cut. One that has not is asked a second time, and then taken at its word.
+    """
+
+    def __init__(self) -> None:
+        self._telling: set[str] = set()
+        self._silent: set[str] = set()
+
+    def whole(self, model: str, *, complete: bool, begun: bool) -> bool:
+        """Whether an answer of that model is whole. `complete`: it says so. `begun`: there is
+        something of it."""
+        if complete:
+            self._telling.add(model)
+            return True
+        if not begun or model in self._telling:
+            return False
+        asked_again = model in self._silent
+        self._silent.add(model)
+        return asked_again
 
 
 async def with_retries(
@@ -68,7 +111,7 @@ async def with_retries(
     Raises the ModelError of the last attempt.
     """
     failed = 0
-    misread = 0
+    paid = 0
     while True:
         try:
             async with aclosing(attempt()) as deltas:
@@ -76,14 +119,14 @@ async def with_retries(
                     yield delta
         except AttemptFailed as problem:
             failure = problem.failure
+            paid += problem.paid
         else:
             return
         if learn(failure):
             yield Retrying(0.0, "the endpoint refuses a parameter; asking without it")
             continue
         failed += 1
-        misread += isinstance(failure.error, ModelProtocolError)
-        spent = failed >= policy.attempts or misread >= policy.protocol_attempts
+        spent = failed >= policy.attempts or paid >= policy.paid_attempts
         if spent or not failure.again:
             raise failure.error
         delay = policy.delay(failed, failure)

@@ -37,7 +37,7 @@ async def with_nearest(
             response = await listing.get()
             body = await response.content.read(_MAX_BYTES)
         known = [row.id for row in msgspec.json.decode(body, type=_Listing).data if row.id]
-    except (aiohttp.ClientError, OSError, msgspec.DecodeError):
+    except (aiohttp.ClientError, OSError, ValueError, RecursionError):
         return failure
     finally:
         await listing.close()

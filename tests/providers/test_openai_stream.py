@@ -110,11 +110,6 @@ def test_cached_tokens_are_found_where_providers_put_them(
     assert answer.usage == Usage(9, 2, cached)
 
 
-def test_half_an_emoji_in_the_stream_does_not_end_the_call() -> None:
-    raw = b'data: {"choices":[{"delta":{"content":"a\\ud83d"},"finish_reason":"stop"}]}\n\n'
-    assert read(raw).text == "a?"
-
-
 WHOLE = sse(
     events(
         Answer(
