@@ -177,6 +177,22 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     terms: RunOptions | None = None
 
 
+_MAX_AHEAD_SECONDS = 86_400.0
+_MAX_FILE_BYTES = 2**53
+
+
+def plausible(message: InboundMessage, now: float) -> InboundMessage:
+    """The message with numbers that can be: sent now if it claims a time that is not finite, before
+    1970 or more than a day ahead; files of 0 to 2**53 bytes."""
+    known = 0 <= message.sent_at <= now + _MAX_AHEAD_SECONDS  # NaN is not
+    files = tuple(
+        msgspec.structs.replace(file, size=min(max(file.size, 0), _MAX_FILE_BYTES))
+        for file in message.attachments
+    )
+    sent_at = message.sent_at if known else now
+    return msgspec.structs.replace(message, sent_at=sent_at, attachments=files)
+
+
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
     caller waits for it and has it with the run's end, so that nothing is left to deliver.

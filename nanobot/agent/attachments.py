@@ -38,7 +38,8 @@ def shown(entries: Sequence[Entry], start: int, profile: ModelProfile) -> frozen
             run_id = entry.run_id
             turns = [*_newest(turns), {}]
         for index, file in enumerate(entry.body.attachments):
-            weight = max(1 / most, file.size / _MOST_BYTES)
+            size = min(max(file.size, 0), 2 * _MOST_BYTES)
+            weight = max(1 / most, size / _MOST_BYTES)
             if _visible(file) and sum(turns[-1].values()) + weight <= 1.000_001:
                 turns[-1][place(entry.seq, index)] = weight
     return frozenset(one for turn in turns for one in turn)
@@ -98,4 +99,5 @@ def _named(file: Attachment, what: str) -> str:
 
 
 def _size(count: int) -> str:
+    count = min(max(count, 0), 10**15)
     return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{max(count / 1e3, 0.1):.1f} kB"

@@ -117,7 +117,9 @@ def _correction(entries: Sequence[Entry]) -> float:
 
 def _ratio(counted: int, estimate: int) -> float | None:
     """Small prompts are mostly overhead and say nothing about the rest."""
-    return min(max(counted / estimate, 0.5), 2.0) if counted > 0 and estimate > 200 else None
+    if counted <= 0 or estimate <= 200:
+        return None
+    return max(min(counted, 2 * estimate) / estimate, 0.5)
 
 
 def _turn_sizes(
@@ -322,7 +324,7 @@ def _headed(said: str, body: UserEntry, profile: ModelProfile) -> str:
     text = _clip(said, _clip_limit(profile))
     if profile.short_prompt:
         return text
-    when = _minute(int(body.sent_at // 60), body.zone)
+    when = _minute(body.sent_at // 60, body.zone)
     who = body.sender_name or body.sender_id
     if body.origin is not Origin.USER:
         who = f"{body.origin}: {who}"
@@ -330,8 +332,11 @@ def _headed(said: str, body: UserEntry, profile: ModelProfile) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _minute(minute: int, zone: str) -> str:
-    local = datetime.fromtimestamp(minute * 60, UTC).astimezone(_zone(zone))
+def _minute(minute: float, zone: str) -> str:
+    try:
+        local = datetime.fromtimestamp(minute * 60, UTC).astimezone(_zone(zone))
+    except (ValueError, OverflowError, OSError):  # beyond the years 1 to 9999
+        return "at an unknown time"
     return local.strftime("%a %Y-%m-%d %H:%M")
 
 

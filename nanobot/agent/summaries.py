@@ -64,7 +64,7 @@ _decoder = msgspec.json.Decoder(SummaryResult)
 def latest(entries: Sequence[Entry]) -> SummaryEntry | None:
     """The summary that holds now; None if there is none, or it was undone."""
     for entry in reversed(entries):
-        if isinstance(entry.body, SummaryEntry):
+        if isinstance(entry.body, SummaryEntry) and entry.body.upto < entry.seq:
             return entry.body
         if isinstance(entry.body, NoteEntry) and entry.body.what == UNDONE:
             return None

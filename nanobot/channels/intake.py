@@ -170,7 +170,7 @@ class ChannelIntake:
             self._name,
             self._name,
         )
-        day = int(message.sent_at // 86_400)
+        day = int(self.operations.engine.now() // 86_400)
         return OutboundMessage(
             address=address,
             text=(

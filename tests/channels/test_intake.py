@@ -146,3 +146,22 @@ async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_co
         assert len(await bot.bus.journal.owed_chats("fake")) == 0
         keys = bot.home.do(lambda on: on.execute(sa.select(schema.inbound.c.session_key)).all())
         assert [key for (key,) in keys] == [f"fake:{OWNER}:thread"]
+
+
+@pytest.mark.parametrize("sent_at", [float("nan"), float("inf"), -1.0, 9e15, 1e308, 2.6e11])
+async def test_a_time_that_cannot_be_is_taken_for_now_and_the_chat_goes_on(sent_at: float) -> None:
+    async with gateway() as bot:
+        await bot.channel.push("from another age", sent_at=sent_at)
+        assert (await bot.channel.pop()).text == "echo: from another age"
+        await bot.channel.push("and today")
+        assert (await bot.channel.pop()).text == "echo: and today"
+        first, _ = bodies(bot, UserEntry)
+        assert first.sent_at == bot.now()
+
+
+async def test_a_file_larger_than_any_disk_is_a_file_like_any_other() -> None:
+    async with gateway() as bot:
+        file = Attachment("document", name="all.zip", size=10**400)
+        await bot.channel.push("look", attachments=(file,))
+        assert "all.zip" in (await bot.channel.pop()).text
+        assert bodies(bot, UserEntry)[0].attachments[0].size == 2**53

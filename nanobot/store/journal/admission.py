@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import InboundMessage, Origin, OutboundKind, OutboundMessage
+from nanobot.messages import InboundMessage, Origin, OutboundKind, OutboundMessage, plausible
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
@@ -71,7 +71,8 @@ def admit(connection: sa.Connection, writer: StoreContext, batch: Batch) -> list
 def _admit_one(
     connection: sa.Connection, writer: StoreContext, one: Admission, batch: Batch
 ) -> Admitted:
-    message = one.message
+    message = plausible(one.message, writer.clock.now())
+    one = msgspec.structs.replace(one, message=message)
     address = message.address
     key = {"c": address.channel, "chat": address.chat_id, "d": message.dedupe_key}
     kind = inbox.kind_for(message.origin)

@@ -1,0 +1,119 @@
+"""Whatever the log can hold reads: no entry, however absurd its numbers, ends a conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, get_args
+
+import msgspec
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from nanobot.agent.context import PromptBudget, context, plan_window
+from nanobot.agent.step import StepLimits, next_step
+from nanobot.agent.summaries import latest, material
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.providers.base import ModelProfile
+from nanobot.session.entries import Body, Entry, decode, encode, kind_of
+from nanobot.session.runs import Lane, PromptSnapshot
+from nanobot.session.usage import run_usage
+from nanobot.store.journal import lanes
+from nanobot.store.journal import log as stored
+from nanobot.testing import gateway
+from tests.agent.building import RUN, asking
+
+KEY = "fake:1"
+ABSURD = (-(10**400), -1, 0, 1, 10**12, 2**63, 10**400)
+PROFILES = (
+    ModelProfile(name="m", provider="p", images=True),
+    ModelProfile(name="s", provider="p", context_tokens=300, tools=False, short_prompt=True),
+)
+SNAPSHOT = PromptSnapshot(system="You are nanobot.", tools=())
+
+texts = st.sampled_from(["", "/new", "/compact undo", "a", "\x00", "]\n[", "é" * 400, "{"])
+floats = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([-1e308, 1e308])
+
+
+SIMPLE: dict[type[inspect.Type], st.SearchStrategy[Any]] = {
+    inspect.IntType: st.sampled_from(ABSURD),
+    inspect.FloatType: floats,
+    inspect.BoolType: st.booleans(),
+    inspect.StrType: texts,
+    inspect.NoneType: st.none(),
+}
+
+
+def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
+    """Everything that msgspec reads as this type."""
+    if isinstance(kind, inspect.StructType):
+        return st.builds(kind.cls, **{field.name: values(field.type) for field in kind.fields})
+    if isinstance(kind, inspect.UnionType):
+        return st.one_of(*map(values, kind.types))
+    if isinstance(kind, inspect.VarTupleType):
+        return st.lists(values(kind.item_type), max_size=2).map(tuple)
+    if isinstance(kind, inspect.TupleType):
+        return st.tuples(*map(values, kind.item_types))
+    if isinstance(kind, inspect.EnumType | inspect.LiteralType):
+        several = kind.cls if isinstance(kind, inspect.EnumType) else kind.values
+        return st.sampled_from(list(several))
+    return SIMPLE[type(kind)]
+
+
+bodies = st.one_of([values(inspect.type_info(kind)) for kind in get_args(Body)])
+runs = st.sampled_from([RUN, "other"])
+logs = st.lists(st.tuples(runs, st.none() | bodies), max_size=12)
+
+
+def entries(rows: list[tuple[str, Body | None]]) -> list[Entry]:
+    read = [(run_id, None if body is None else decode(encode(body))) for run_id, body in rows]
+    return [Entry(seq, run_id, 0.0, body) for seq, (run_id, body) in enumerate(read, 1)]
+
+
+QUICK = settings(deadline=None, phases=[Phase.generate])  # a whole log shrinks for minutes
+
+
+@settings(QUICK, max_examples=150)
+@given(logs, st.sampled_from(PROFILES))
+def test_any_log_renders_and_is_summed_up(
+    rows: list[tuple[str, Body | None]], profile: ModelProfile
+) -> None:
+    log = entries(rows)
+    room = PromptBudget(profile=profile, fixed=10, max_tokens=100, max_history=4)
+    window = plan_window(log, 1, room, overflowed=False)
+    assert 1 <= window.start <= max(len(log), 1)
+    call = msgspec.structs.replace(asking(1, profile), window_from=window.start)
+    messages = context(log, SNAPSHOT, call)
+    assert msgspec.json.encode(messages)
+    assert len(material(log, 1, len(log), 500)) <= 510
+    summary = latest(log)
+    assert summary is None or summary.upto < len(log)
+    own = [entry.body for entry in log if entry.run_id == RUN and entry.body is not None]
+    assert run_usage(own).model_calls >= 0
+    assert next_step(RUN, log, StepLimits()) == next_step(RUN, log, StepLimits())
+
+
+@settings(QUICK, max_examples=15)
+@given(st.lists(bodies, max_size=6))
+def test_a_conversation_with_any_log_is_shown_exported_and_goes_on(rows: list[Body]) -> None:
+    asyncio.run(_goes_on(rows))
+
+
+async def _goes_on(rows: list[Body]) -> None:
+    async with gateway() as bot:
+        await bot.channel.push("first")
+        await bot.channel.pop()
+        await bot.settle()
+        lane = Lane(KEY, bot.home.do(lambda c: lanes.lock(c, KEY).token))
+        bot.home.do(lambda c: stored.append(c, bot.process.writer, lane, "past", rows))
+        assert bot.home.verify(KEY) > len(rows)
+        operations = Dispatcher(bot)
+        shown = {"context show": "session", "sessions show": "key", "sessions export": "key"}
+        for name, argument in shown.items():
+            result = await operations.call(name, {argument: KEY})
+            assert operations.named(name).text(result, bot.now())
+            assert msgspec.json.encode(result)
+        page = await bot.records.entries(KEY, after=0, limit=1_000)
+        assert [entry.kind for entry in page[-len(rows) :] if rows] == list(map(kind_of, rows))
+        await bot.channel.push("second")
+        assert (await bot.channel.pop()).text == "echo: second"
