@@ -16,10 +16,10 @@ import msgspec
 
 from nanobot import errors
 from nanobot.agent.requests import RunInput, RunLimits, RunResult, ToolPolicy
+from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import Config, load
 from nanobot.messages import RunEvent
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.server import protocol
 from nanobot.system import RandomIds, environment
 
@@ -58,8 +58,8 @@ class Agent:
         environ = _environment(home)
         gateway = Gateway(load(environ), environ, channels=False)
         try:
-            async with gateway.serving("library", lambda _: None):
-                yield cls(_Own(gateway))
+            async with gateway.serving("library", lambda _: None) as parts:
+                yield cls(_Own(parts))
         except BaseExceptionGroup as group:
             raise _innermost(group) from group
 
@@ -105,10 +105,10 @@ class Agent:
 class _Own:
     """The programs' desk of this process."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._operations = Dispatcher(gateway)
-        self.stream = gateway.programs.stream
-        self.abort = gateway.programs.abort
+    def __init__(self, parts: Parts) -> None:
+        self._operations = parts.operations
+        self.stream = parts.programs.stream
+        self.abort = parts.programs.abort
 
     async def decide(self, approval_id: int, *, approve: bool) -> None:
         await self._operations.call(_DECISIONS[approve], {"id": approval_id})

@@ -239,7 +239,7 @@ async def test_a_program_may_want_to_agree_to_every_call(approve: bool) -> None:
             elif event.kind is EventKind.APPROVAL:
                 assert (event.payload["tool"], calls) == ("clock", [])
                 verb = "approve" if approve else "deny"
-                await Dispatcher(bot).call(verb, {"id": event.payload["id"]})
+                await Dispatcher(bot.engine).call(verb, {"id": event.payload["id"]})
         assert len(calls) == approve
         seen = str(model.requests[1].messages[-1].content)
         assert seen == "noon" if approve else "denied" in seen
@@ -258,7 +258,7 @@ async def test_what_waits_in_the_session_of_such_a_run_waits_on() -> None:
         second = tasks.create_task(ended(bot.programs, question("b", session_key="api:s")))
         await bot.settle()
         (asked,) = await bot.records.approvals(session="", state="waiting", limit=9)
-        await Dispatcher(bot).call("approve", {"id": asked.id})
+        await Dispatcher(bot.engine).call("approve", {"id": asked.id})
         assert ((await first).message, (await second).message) == ("one", "two")
 
 

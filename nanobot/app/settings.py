@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.worker import Capacity
 from nanobot.config.settings.agent import AgentSettings
+from nanobot.config.settings.tools import ExecSettings
 from nanobot.system import local_zone
+from nanobot.tools.shell.exec import ExecOptions
+
+_ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
+    "bwrap": "required",
+    "auto": "wanted",
+    "off": "off",
+}
 
 
 def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettings:
@@ -34,4 +43,11 @@ def capacity(config: AgentSettings, *, shared: bool) -> Capacity:
         max_runs=config.max_concurrent_runs,
         max_background=config.max_background_runs,
         shared=shared,
+    )
+
+
+def exec_options(settings: ExecSettings) -> ExecOptions:
+    """How commands run."""
+    return ExecOptions(
+        isolation=_ISOLATION[settings.sandbox], network=settings.network, timeout=settings.timeout
     )

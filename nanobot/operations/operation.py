@@ -107,9 +107,20 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 class Engine(Protocol):
     """What operations need of the gateway."""
 
-    bus: Bus
-    tasks: TaskRecords
-    starter: TaskStarter
+    @property
+    def bus(self) -> Bus:
+        """Wake-ups and watchers over the journal."""
+        ...
+
+    @property
+    def tasks(self) -> TaskRecords:
+        """What background runs there are."""
+        ...
+
+    @property
+    def starter(self) -> TaskStarter:
+        """Starts background runs."""
+        ...
 
     @property
     def journal(self) -> Journal:

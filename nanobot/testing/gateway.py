@@ -12,40 +12,34 @@ from typing import Literal, TypeVar
 import msgspec
 
 from nanobot.agent.budgets import Budgets, UsageStore
-from nanobot.agent.context_preview import ContextPreview
-from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
-from nanobot.agent.requests import RunClient, RunService
-from nanobot.agent.runner import Before, Runner
+from nanobot.agent.runner import Before
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages.stages import Stages
 from nanobot.agent.tasks.builtin import agent_type
-from nanobot.agent.tasks.starting import StoredTaskStarter
-from nanobot.agent.tasks.types import AnyRunType, RunTypeRegistry
-from nanobot.agent.tool_calls import ToolExecutor
-from nanobot.agent.worker import Capacity, Worker
+from nanobot.agent.tasks.service import BackgroundRuns
+from nanobot.agent.tasks.types import AnyRunType
+from nanobot.agent.worker import Capacity
+from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.engine import GatewayEngine
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
 from nanobot.bus.pairing import Pairing, PairingStore
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.receipts import Receipts
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.errors import StoreError
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.lasting import LastingFacts
-from nanobot.memory.port import MemoryPort
 from nanobot.messages import SessionPolicy
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Facts
 from nanobot.ports import Clock, Fetching, Ids
-from nanobot.providers.base import ModelProfile
 from nanobot.providers.vision import VisionModels
-from nanobot.session.entries import Entry, ReplyEntry
+from nanobot.session.entries import Entry
 from nanobot.session.journal import Journal
-from nanobot.session.runs import Run
 from nanobot.session.tasks import TaskRecords, TaskStarter
 from nanobot.session.views import Records
 from nanobot.store.database import migrate
@@ -68,7 +62,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.cron.jobs import JobStore
 from nanobot.triggers.cron.service import CronService
-from nanobot.triggers.webhooks.views import NoWebhooks, WebhookAdmin
+from nanobot.triggers.webhooks.views import NoWebhooks
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 
@@ -192,9 +186,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FakeGateway:
-    """Bus, agent and one hosted channel over one process; also the Engine of its operations."""
-
-    door: WebhookAdmin = NoWebhooks()
+    """Bus, agent and one hosted channel over one process, composed as a gateway's are."""
 
     def __init__(
         self,
@@ -207,43 +199,77 @@ class FakeGateway:
     ) -> None:
         self.process, self.home = process, home
         self.provider, self.channel = provider, channel
-        self.journal, self.records = process.journal, process.records
-        self.pairing = Pairing(process.pairings, home.clock)
-        persona = self._remembering(options)
-        self.skills = Skills(Path("/nonexistent"))
-        self.budgets, self.spending = options.budgets, process.spending
-        process.writer.ledger = SqlBudgetLedger(self.budgets, home.clock)
+        self.journal, self.records, self.tasks = process.journal, process.records, process.tasks
+        self.spending = process.spending
+        process.writer.ledger = SqlBudgetLedger(options.budgets, home.clock)
         self.bus = Bus(self.journal, options.lane_limit)
         self.cron = CronService(process.jobs, self.bus, home.clock)
         self.book = self.cron.book(options.settings.zone)
-        self.tools = registry = ToolRegistry()
+        self.tools = ToolRegistry()
         for tool in tools:
-            registry.register(tool)
-        self.mcp = McpServers({}, registry, home.clock, {}, Path())
-        types = self._background(options, registry)
-        settings, clock = options.settings, home.clock
-        received = options.received
-        models = provider if received is None else VisionModels(provider, received.blobs)
-        self.fetcher: AttachmentFetcher | None = None
-        if received is not None and isinstance(channel, Fetching):
-            limit = options.max_attachment
-            self.fetcher = AttachmentFetcher(
-                channel.name, channel, self.bus, clock, received, limit
-            )
-        asker = ModelCaller(self.bus, models, registry, persona, clock, settings)
-        self.glimpse = ContextPreview(self.bus, asker, models, self.records, clock)
-        seconds = settings.limits.max_run_seconds
-        receipts = Receipts(self.journal, clock, lambda _: options.receipts)
-        caller = ToolExecutor(self.journal, registry, clock, seconds, receipt=receipts.of)
-        self.loop = Worker(
-            self.bus,
-            Runner(self.bus, asker, caller, clock, types, options.before(self)),
-            clock,
-            home.ids,
-            options.capacity,
+            self.tools.register(tool)
+        types = (*options.types, agent_type())
+        background = BackgroundRuns(
+            self.tasks, self.records, self.bus, home.clock, self.tools, types
         )
-        errands = RunClient(self.bus, self.loop, clock, lambda: False)
-        self.programs = RunService(errands, self.journal, clock, home.ids)
+        self.starter: TaskStarter = background.starter
+        if options.spawn:
+            self.tools.register(spawn_tool(self.starter))
+        self.memory = Memory(MemoryFiles(options.workspace), process.memories, home.clock)
+        agent = self._agent(background, options)
+        self.loop, self.programs = agent.worker, agent.programs
+        self.engine = self._engine(agent, options)
+        self._host(options)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def _agent(self, background: BackgroundRuns, options: Options) -> AgentParts:
+        received, prompt = options.received, options.persona
+        if options.accept:
+            lasting = LastingFacts(self.memory, ask=options.accept == "ask")
+            prompt = PromptBuilder(options.workspace, lasting=lasting)
+        return assemble_agent(
+            AgentDependencies(
+                bus=self.bus,
+                records=self.records,
+                models=VisionModels(self.provider, received.blobs) if received else self.provider,
+                tools=self.tools,
+                prompt=prompt,
+                clock=self.home.clock,
+                ids=self.home.ids,
+                settings=options.settings,
+                background=background,
+                before=options.before(self),
+                serves=lambda _: options.receipts,
+                capacity=options.capacity,
+            )
+        )
+
+    def _engine(self, agent: AgentParts, options: Options) -> GatewayEngine:
+        clock = self.home.clock
+        return GatewayEngine(
+            bus=self.bus,
+            worker=agent.worker,
+            models=self.provider,
+            records=self.records,
+            tasks=self.tasks,
+            starter=self.starter,
+            pairing=Pairing(self.process.pairings, clock),
+            budgets=options.budgets,
+            spending=self.spending,
+            memory=self.memory,
+            book=self.book,
+            tools=self.tools,
+            glimpse=agent.preview,
+            skills=Skills(Path("/nonexistent")),
+            mcp=McpServers({}, self.tools, clock, {}, Path()),
+            door=NoWebhooks(),
+            facts=self.facts,
+            clock=clock,
+            began=clock.monotonic() - 60.0,
+        )
+
+    def _host(self, options: Options) -> None:
+        channel, clock = self.channel, self.home.clock
         rng = random.Random(0)  # noqa: S311 - the same jitter every time
         hosting = msgspec.structs.replace(options.hosting, said=self.loop.said)
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
@@ -251,28 +277,18 @@ class FakeGateway:
             options.owners, options.members, options.guests, options.groups, pairing=options.pairing
         )
         self.intake = ChannelIntake(
-            channel.name, gate, self.bus, Dispatcher(self), options.policy, self.host.alive
+            channel.name,
+            gate,
+            self.bus,
+            Dispatcher(self.engine),
+            options.policy,
+            self.host.alive,
         )
-        self._tasks: list[asyncio.Task[None]] = []
-
-    def _remembering(self, options: Options) -> PromptBuilder:
-        """A memory, and who has it in mind."""
-        files = MemoryFiles(options.workspace)
-        memory = Memory(files, self.process.memories, self.home.clock)
-        self.memory: MemoryPort = memory
-        if not options.accept:
-            return options.persona
-        lasting = LastingFacts(memory, ask=options.accept == "ask")
-        return PromptBuilder(options.workspace, lasting=lasting)
-
-    def _background(self, options: Options, registry: ToolRegistry) -> RunTypeRegistry:
-        """What background runs need; spawn only where a test asks for it."""
-        self.tasks = self.process.tasks
-        types = RunTypeRegistry((*options.types, agent_type()), registry, self.home.clock)
-        self.starter: TaskStarter = StoredTaskStarter(types, self.tasks, self.bus)
-        if options.spawn:
-            registry.register(spawn_tool(self.starter))
-        return types
+        self.fetcher: AttachmentFetcher | None = None
+        if options.received is not None and isinstance(channel, Fetching):
+            self.fetcher = AttachmentFetcher(
+                channel.name, channel, self.bus, clock, options.received, options.max_attachment
+            )
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         """Serve within these tasks."""
@@ -298,30 +314,10 @@ class FakeGateway:
         for _ in range(_TURNS):
             await asyncio.sleep(0)
 
-    def running(self) -> list[Run]:
-        """The runs driven now."""
-        return self.loop.running
-
-    def partial(self, session_key: str) -> ReplyEntry | None:
-        """What the session's run has said so far."""
-        return self.loop.partial(session_key)
-
-    async def describe_model(self, label: str | None) -> ModelProfile:
-        """The model behind a label."""
-        return (await self.provider.pick(label))[1]
-
     def facts(self) -> Facts:
         """What it is and where."""
         channels = {self.host.name: self.host.state}
         return Facts(version="test", home="memory", pid=1, serving=True, channels=channels)
-
-    def now(self) -> float:
-        """Unix seconds."""
-        return self.home.clock.now()
-
-    def uptime(self) -> float:
-        """Seconds since the start."""
-        return 60.0
 
 
 @asynccontextmanager

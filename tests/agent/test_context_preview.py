@@ -36,7 +36,7 @@ async def say(bot: FakeGateway, text: str, **more: object) -> str:
 
 
 async def show(bot: FakeGateway, key: str = "fake:1") -> ContextView:
-    found = await Dispatcher(bot).call("context show", {"session": key})
+    found = await Dispatcher(bot.engine).call("context show", {"session": key})
     assert isinstance(found, ContextView)
     return found
 

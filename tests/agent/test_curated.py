@@ -79,7 +79,7 @@ async def test_it_is_a_part_of_its_own_with_its_tokens(tmp_path: Path) -> None:
     write(tmp_path, person(MEMBER), "- Bob is allergic to nuts.")
     async with gateway(options=options(tmp_path)) as bot:
         await say(bot, "hello", sender=MEMBER)
-        told = await Dispatcher(bot).call("context show", {"session": "fake:1"})
+        told = await Dispatcher(bot.engine).call("context show", {"session": "fake:1"})
     assert isinstance(told, ContextView)
     (part,) = [one for one in told.parts if "MEMORY.md" in one.name]
     assert part.name == f"system: memory/people/fake/{MEMBER}/MEMORY.md"

@@ -157,7 +157,7 @@ async def test_members_let_nobody_in() -> None:
 async def test_a_program_sees_who_asks_and_lets_them_in() -> None:
     async with gateway() as bot:
         code = await code_for(bot)
-        desk = Dispatcher(bot)
+        desk = Dispatcher(bot.engine)
         (one,) = await desk.call("pair list", {"state": "asked"})
         assert (one.who, one.code) == ("fake:666", code)
         await desk.call("pair approve", {"code": code, "role": "guest"})
@@ -182,5 +182,5 @@ async def test_a_name_that_would_trip_the_store_or_a_terminal_is_cleaned() -> No
         message = await bot.channel.push("hello")
         evil = Sender(EVE, "\x1b[2Jev\ud83dil")
         await bot.intake.admit([msgspec.structs.replace(message, sender=evil, dedupe_key="evil")])
-        (one,) = await Dispatcher(bot).call("pair list", {})
+        (one,) = await Dispatcher(bot.engine).call("pair list", {})
         assert one.name == "[2Jevil"

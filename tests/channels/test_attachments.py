@@ -152,11 +152,11 @@ async def test_one_that_stays_down_is_given_up_in_time_and_that_is_said(
 ) -> None:
     channel.put("photo", ChannelDown("the platform is away"))
     async with serving(tmp_path, channel) as bot:
-        began = bot.now()
+        began = bot.engine.now()
         await channel.push("look", attachments=(PHOTO,))
         await channel.pop()
         text, images = asked(bot.provider.requests[0])
-        assert bot.now() - began < 300
+        assert bot.engine.now() - began < 300
     assert images == []
     assert (
         "[image cat.png; not here: it could not be fetched in time (the platform is away)]" in text

@@ -49,7 +49,8 @@ async def test_refused_credentials_stop_that_channel_and_no_other() -> None:
         host = ChannelHost("other", other, bot.bus, bot.home.clock, random.Random(0))
         async with asyncio.TaskGroup() as tasks:
             gate = Gate((OWNER,), ())
-            intake = ChannelIntake("other", gate, bot.bus, Dispatcher(bot), "chat", host.alive)
+            operations = Dispatcher(bot.engine)
+            intake = ChannelIntake("other", gate, bot.bus, operations, "chat", host.alive)
             hosting = tasks.create_task(host.run(intake))
             await host.settled.wait()
             assert host.state == "up"

@@ -113,7 +113,7 @@ async def test_a_menu_that_is_refused_changes_nothing() -> None:
 
 async def test_the_menu_holds_what_its_readers_may_use() -> None:
     async with gateway() as bot:
-        operations = Dispatcher(bot)
+        operations = Dispatcher(bot.engine)
         members, owners = menu(operations, Role.MEMBER), menu(operations, Role.OWNER)
     assert {"help", "new", "stop", "status"} <= {one.name for one in members}
     assert set(members) < set(owners)

@@ -66,12 +66,12 @@ LISTED = (*OPERATIONS, GREET)
 async def extended() -> AsyncIterator[FakeGateway]:
     """A gateway that knows one operation more."""
     async with gateway() as bot:
-        bot.intake.operations = Dispatcher(bot, LISTED)
+        bot.intake.operations = Dispatcher(bot.engine, LISTED)
         yield bot
 
 
 def control_of(bot: FakeGateway, home: Path) -> ControlServer:
-    gate, known = Gate(("local",), ()), Dispatcher(bot, LISTED)
+    gate, known = Gate(("local",), ()), Dispatcher(bot.engine, LISTED)
     intake = ChannelIntake(TERMINAL, gate, bot.bus, known, "chat", lambda: None)
     path = home / "control.sock"
     return ControlServer(path, bot.bus, Terminal(), intake, bot.home.clock, lambda: "")

@@ -9,10 +9,11 @@ import pytest
 
 from nanobot.app.gateway import Gateway
 from nanobot.config import loader as config
+from nanobot.operations.operation import Engine
 
 
 @pytest.fixture
-async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
     """With everything switched on that brings a tool."""
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -22,6 +23,5 @@ async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
         '[agent]\nrecall = "ask"\n[channels.udp]\nenabled = false\n[mcp.it]\ncommand = "/no/such"'
     )
     environ = {"NANOBOT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    made = Gateway(config.load(environ), environ)
-    async with made.at_rest("test"):
-        yield made
+    async with Gateway(config.load(environ), environ).at_rest("test") as operations:
+        yield operations.engine

@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.types import RunType, TaskContext
-from nanobot.app.gateway import Gateway
+from nanobot.operations.operation import Engine
 from nanobot.session.tasks import TaskResult
 from nanobot.testing import gateway, run_types
 from nanobot.testing.gateway import MemoryHome, Process
@@ -26,13 +26,13 @@ class Args(msgspec.Struct, frozen=True):
 
 @pytest.mark.parametrize("check", run_types.CHECKS, ids=lambda check: check.__name__)
 async def test_run_types_of_ours_keep_what_the_port_promises(
-    gateway: Gateway, check: run_types.Check
+    engine: Engine, tmp_path: Path, check: run_types.Check
 ) -> None:
     kinds = {
         kind.name: kind
-        for kind in builtin_types(gateway.journal, ConfinedFiles(gateway.config.workspace))
+        for kind in builtin_types(engine.journal, ConfinedFiles(tmp_path / "workspace"))
     }
-    tools = [tool for tool, _, _ in gateway.tools.listed()]
+    tools = [tool for tool, _, _ in engine.tools.listed()]
     good: dict[str, dict[str, object]] = {
         "agent": {"task": "count"},
         "sleep": {"seconds": 0, "message": "tea"},

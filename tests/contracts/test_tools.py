@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.app.gateway import Gateway
 from nanobot.errors import ToolError
 from nanobot.messages import Address, OutboundMessage
+from nanobot.operations.operation import Engine
 from nanobot.testing import promises
 from nanobot.testing import tools as tool_checks
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
@@ -60,9 +60,9 @@ FAILING: dict[str, Mapping[str, Any]] = {
 
 @pytest.mark.parametrize("check", tool_checks.CHECKS, ids=lambda check: check.__name__)
 async def test_every_tool_of_ours_keeps_what_the_port_promises(
-    gateway: Gateway, check: tool_checks.Check
+    engine: Engine, check: tool_checks.Check
 ) -> None:
-    listed = [tool for tool, _, source in gateway.tools.listed() if source == "built-in"]
+    listed = [tool for tool, _, source in engine.tools.listed() if source == "built-in"]
     assert {tool.name for tool in listed} == BUILT_IN
     for tool in listed:
         case = tool_checks.ToolCase(

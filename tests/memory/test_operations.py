@@ -19,7 +19,7 @@ GROUP = "chats/fake/-5"
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
-    return await Dispatcher(bot).call(operation, arguments)
+    return await Dispatcher(bot.engine).call(operation, arguments)
 
 
 async def said(bot: FakeGateway, text: str, **fields: Any) -> str:

@@ -31,7 +31,7 @@ from tests.agent.tooling import Recorder, bodies
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
-    return await Dispatcher(bot).call(operation, arguments)
+    return await Dispatcher(bot.engine).call(operation, arguments)
 
 
 async def talk(bot: FakeGateway, *texts: str, chat: str = "1") -> list[str]:
@@ -176,7 +176,7 @@ async def test_a_cancelled_run_ends_at_once_and_what_waits_behind_it_goes_on() -
         assert (await bot.channel.pop()).text == "This was cancelled."
         assert (await bot.channel.pop()).text.startswith("New conversation.")
         await bot.settle()
-        assert bot.running() == []
+        assert bot.engine.running() == []
         assert [entry.by for entry in bodies(bot, CancelEntry)] == ["local"]
         bot.home.verify("fake:1")
         with pytest.raises(NanobotError, match="has ended already"):

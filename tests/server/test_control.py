@@ -112,7 +112,7 @@ async def serving(path: Path, provider: ScriptedProvider | None = None) -> Async
         terminal, clock = Terminal(), bot.home.clock
         host = ChannelHost(TERMINAL, terminal, bot.bus, clock, random.Random(0))
         gate = Gate(("local",), ())
-        intake = ChannelIntake(TERMINAL, gate, bot.bus, Dispatcher(bot), "chat", host.alive)
+        intake = ChannelIntake(TERMINAL, gate, bot.bus, Dispatcher(bot.engine), "chat", host.alive)
         control = ControlServer(path, bot.bus, terminal, intake, clock, lambda: "scripted answers")
         world = World(bot, path)
         async with control.serving(None, received), asyncio.TaskGroup() as tasks:

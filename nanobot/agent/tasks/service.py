@@ -14,11 +14,10 @@ from nanobot.ports import Clock
 from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.spawn import spawn_tool
 
 
 class BackgroundRuns:
-    """`types` are the driver's, `starter` everybody's; the tool `spawn` is among `tools` after."""
+    """`types` are the driver's, `starter` everybody's."""
 
     def __init__(
         self,
@@ -32,7 +31,6 @@ class BackgroundRuns:
         self.types = RunTypeRegistry(types, tools, clock)
         self.starter = StoredTaskStarter(self.types, records, bus)
         self._keeper = DeadlineMonitor(records, seen, bus, clock)
-        tools.register(spawn_tool(self.starter))
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:

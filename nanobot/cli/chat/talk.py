@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot import __version__
+from nanobot.agent.settings import Models
 from nanobot.app.gateway import Gateway
 from nanobot.cli.chat.images import absolute, say_typed
 from nanobot.cli.chat.screen import JsonScreen, PlainScreen, Screen
@@ -108,12 +109,14 @@ async def _connected(
     async with AsyncExitStack() as stack:
         try:
             own = Gateway(_alone(config), environ, channels=False)
-            await stack.enter_async_context(own.serving("nanobot agent", lambda _line: None))
+            parts = await stack.enter_async_context(
+                own.serving("nanobot agent", lambda _line: None)
+            )
         except StoreLocked as locked:
             client = await _soon(path, locked)
         else:
             if greets:
-                await _know_the_model(own)
+                await _know_the_model(parts.models)
             client = await ControlClient.connect(path)
         if client is None:
             raise NanobotError(f"{path} does not answer")
@@ -121,11 +124,11 @@ async def _connected(
         await client.close()
 
 
-async def _know_the_model(own: Gateway) -> None:
+async def _know_the_model(models: Models) -> None:
     """What is wrong with it is told by the first answer, and in the log."""
     with suppress(TimeoutError, NanobotError):
         async with asyncio.timeout(_MODEL_SECONDS):
-            await own.describe_model(None)
+            await models.pick(None)
 
 
 async def _soon(path: Path, locked: StoreLocked) -> ControlClient:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from nanobot.agent.requests import RunInput, RunResult
+from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
 from nanobot.memory.port import MemoryView
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.testing.machine import PATIENCE, ManualClock
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 
@@ -38,7 +38,7 @@ def made(folder: Path, model: OpenAIServer, clock: ManualClock) -> Gateway:
     return Gateway(load(environ), environ, clock=clock, channels=False)
 
 
-async def say(gateway: Gateway, text: str, session: str = "api:tea") -> str:
+async def say(gateway: Parts, text: str, session: str = "api:tea") -> str:
     asked = RunInput(messages=[{"role": "user", "content": text}], session_key=session)
     *_, last = [item async for item in gateway.programs.stream(asked)]
     assert isinstance(last, RunResult)
@@ -53,7 +53,7 @@ async def eventually(clock: ManualClock, holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def known(gateway: Gateway) -> list[MemoryView]:
+async def known(gateway: Parts) -> list[MemoryView]:
     return await gateway.memory.listed(scopes=None)
 
 
@@ -65,8 +65,7 @@ async def test_a_quiet_conversation_is_remembered_once_and_what_is_new_once_more
     tmp_path: Path, model: OpenAIServer
 ) -> None:
     clock = ManualClock(instant=False)
-    gateway = made(tmp_path, model, clock)
-    async with gateway.serving("test", lambda _: None):
+    async with made(tmp_path, model, clock).serving("test", lambda _: None) as gateway:
         await say(gateway, "say:Green, then.")
         clock.advance(30.0)
         assert remembered(model) == 0
@@ -88,11 +87,10 @@ async def test_a_job_that_said_nothing_is_not_remembered(
     tmp_path: Path, model: OpenAIServer
 ) -> None:
     clock = ManualClock(instant=False)
-    gateway = made(tmp_path, model, clock)
-    async with gateway.serving("test", lambda _: None):
+    async with made(tmp_path, model, clock).serving("test", lambda _: None) as gateway:
         add = {"text": "every 2 hours say:NOTHING_TO_SAY"}
-        await Dispatcher(gateway).call("cron add", add)
-        await Dispatcher(gateway).call("cron run", {"text": "1"})
+        await gateway.operations.call("cron add", add)
+        await gateway.operations.call("cron run", {"text": "1"})
         await eventually(clock, lambda: bool(model.requests))
         before = clock.now()
         await eventually(clock, lambda: clock.now() > before + 180)

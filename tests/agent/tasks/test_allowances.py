@@ -40,7 +40,7 @@ async def ended(bot: FakeGateway) -> None:
     """Everything that was begun has come to its end."""
     for _ in range(20):
         await bot.settle()
-    assert not bot.running()
+    assert not bot.engine.running()
 
 
 @pytest.mark.parametrize(

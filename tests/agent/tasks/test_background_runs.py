@@ -262,10 +262,10 @@ async def test_a_run_past_its_deadline_is_ended_and_told_about() -> None:
         )
         await held.reached.wait()
         keeper = DeadlineMonitor(bot.tasks, bot.records, bot.bus, bot.home.clock)
-        assert await keeper.look() == bot.now() + 3_600.0
+        assert await keeper.look() == bot.engine.now() + 3_600.0
         bot.home.clock.advance(3_601.0)  # type: ignore[attr-defined]
         assert await keeper.look() is None
         await bot.settle()
         assert (await the_run(bot, run_id)).error == "deadline"
         assert "Task failed: Look" in (await bot.channel.pop()).text
-        assert not bot.running()
+        assert not bot.engine.running()

@@ -182,7 +182,7 @@ async def test_runs_are_listed_shown_cancelled_and_asked_for_again() -> None:
     async with gateway(options=with_types(say(delay=1_000.0))) as bot:
         run_id = await bot.starter.start(wanted("hi", by=parent()))
         await bot.settle()
-        desk = Dispatcher(bot)
+        desk = Dispatcher(bot.engine)
         (listed,) = await desk.call("runs list", {"kind": "task", "state": "live"})
         assert (listed.id, listed.type, listed.title) == (run_id, "say", "Say hi")
         await bot.channel.push("/runs")

@@ -62,7 +62,7 @@ async def test_stop_leaves_children_running_and_stop_all_ends_them() -> None:
         assert told == {"Stopped.", "Task cancelled: Look"}
         await bot.settle()
         assert (await the_run(bot, run_id)).state is RunState.ABORTED
-        assert bot.running() == []
+        assert bot.engine.running() == []
 
 
 async def test_a_cancelled_run_is_retried_as_a_new_one() -> None:

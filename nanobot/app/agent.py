@@ -1,0 +1,72 @@
+"""The agent of a gateway: what makes runs, composed over whatever store, models and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from nanobot.agent.context_preview import ContextPreview
+from nanobot.agent.model_calls import ModelCaller
+from nanobot.agent.prompt import PromptBuilder
+from nanobot.agent.requests import RunClient, RunService
+from nanobot.agent.runner import Before, Runner
+from nanobot.agent.settings import Models, RunSettings
+from nanobot.agent.tasks.service import BackgroundRuns
+from nanobot.agent.tool_calls import Retries, ToolExecutor
+from nanobot.agent.worker import Capacity, Worker
+from nanobot.bus.core import Bus
+from nanobot.channels.receipts import Receipts
+from nanobot.ports import Clock, Ids
+from nanobot.session.views import Records
+from nanobot.tools.registry import ToolRegistry
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentDependencies:
+    """What an agent is composed of. `before` precedes a run's acting; `serves` says whether a
+    channel is served here, so that its receipts can be waited for."""
+
+    bus: Bus
+    records: Records
+    models: Models
+    tools: ToolRegistry
+    prompt: PromptBuilder
+    clock: Clock
+    ids: Ids
+    settings: RunSettings
+    background: BackgroundRuns
+    before: Before
+    serves: Callable[[str], bool]
+    capacity: Capacity = field(default_factory=Capacity)
+    retries: Retries = field(default_factory=Retries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentParts:
+    """An agent; it does nothing until its worker runs."""
+
+    worker: Worker
+    preview: ContextPreview
+    programs: RunService
+
+
+def assemble_agent(given: AgentDependencies) -> AgentParts:
+    """Compose an agent over what is given, whatever store and models those are."""
+    bus, clock, tools = given.bus, given.clock, given.tools
+    models = ModelCaller(bus, given.models, tools, given.prompt, clock, given.settings)
+    calls = ToolExecutor(
+        bus.journal,
+        tools,
+        clock,
+        given.settings.limits.max_run_seconds,
+        given.retries,
+        Receipts(bus.journal, clock, given.serves).of,
+    )
+    runner = Runner(bus, models, calls, clock, given.background.types, given.before)
+    worker = Worker(bus, runner, clock, given.ids, given.capacity)
+    client = RunClient(bus, worker, clock, lambda: False)
+    return AgentParts(
+        worker=worker,
+        preview=ContextPreview(bus, models, given.models, given.records, clock),
+        programs=RunService(client, bus.journal, clock, given.ids),
+    )

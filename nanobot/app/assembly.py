@@ -1,0 +1,270 @@
+"""The composition root: the only module that knows every concrete class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from nanobot.agent.budgets import Budgets
+from nanobot.agent.requests import RunService
+from nanobot.agent.stages.assembly import AssembledStages, StageDependencies, stages_of
+from nanobot.agent.tasks.builtin import builtin_types
+from nanobot.agent.tasks.service import BackgroundRuns
+from nanobot.agent.tasks.types import installed
+from nanobot.agent.tool_calls import Retries
+from nanobot.agent.worker import Worker
+from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.engine import GatewayEngine, facts_of
+from nanobot.app.hosting import ChannelStarter, HostedChannels
+from nanobot.app.lifecycle import Lifecycle
+from nanobot.app.parts import memory_of, prompt_of, sandbox_of, workspace_tools
+from nanobot.app.settings import capacity, exec_options, run_settings
+from nanobot.app.triggers import hooks_of, seen_by, triggers_of
+from nanobot.bus.core import Bus
+from nanobot.bus.pairing import Pairing
+from nanobot.config.loader import Config
+from nanobot.memory.index import Memory
+from nanobot.messages import TERMINAL
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins import Plugins
+from nanobot.ports import Clock, Ids
+from nanobot.providers.registry import ProviderRegistry
+from nanobot.providers.vision import VisionModels
+from nanobot.server.http import HttpService
+from nanobot.session.inbox import Busy
+from nanobot.session.tasks import TaskStarter
+from nanobot.store.opening import Store
+from nanobot.store.repositories.background_commands import SqlBackgroundCommands
+from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.ledger import SqlUsageStore
+from nanobot.store.repositories.pairings import SqlPairingStore
+from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.repositories.remembering import SqlRemembering
+from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.system import local_zone
+from nanobot.tools.ask_user import ask_tool
+from nanobot.tools.cron import cron_tool
+from nanobot.tools.mcp.servers import McpServers
+from nanobot.tools.memory import memory_tools
+from nanobot.tools.plugins import register_installed
+from nanobot.tools.policy import Policy
+from nanobot.tools.redact import Redactor
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.shell.background import BackgroundCommands
+from nanobot.tools.shell.exec import exec_tool
+from nanobot.tools.shell.process import process_tool
+from nanobot.tools.skill import skill_tool
+from nanobot.tools.spawn import spawn_tool
+from nanobot.tools.web.tools import web_tools
+from nanobot.triggers.base import Publisher, Trigger
+from nanobot.triggers.cron.service import CronService
+from nanobot.workspace.blobs import Blobs
+from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.received import Received
+from nanobot.workspace.skills import Skills
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What a gateway has of the process that it is in."""
+
+    environ: Mapping[str, str]
+    clock: Clock
+    ids: Ids
+    redact: Redactor
+    began: float
+
+    @property
+    def zone(self) -> str:
+        """The name of its time zone."""
+        return local_zone(self.environ)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """A whole gateway, composed. Nothing in it lives yet."""
+
+    engine: GatewayEngine
+    operations: Dispatcher
+    programs: RunService
+    worker: Worker
+    background: BackgroundRuns
+    commands: BackgroundCommands
+    stages: AssembledStages
+    memory: Memory
+    mcp: McpServers
+    models: ProviderRegistry
+    received: Received
+    cron: CronService
+    triggers: Mapping[str, tuple[Trigger, Publisher]]
+    lifecycle: Lifecycle
+    http: HttpService
+    channels: HostedChannels
+    starter: ChannelStarter
+
+
+def assemble(config: Config, store: Store, budgets: Budgets, machine: Machine) -> Parts:
+    """Compose a gateway over an open store. Raises ConfigError."""
+    return _Assembly(config, store, budgets, machine).parts()
+
+
+class _Assembly:
+    """What several parts share, while they are put together."""
+
+    def __init__(self, config: Config, store: Store, budgets: Budgets, machine: Machine) -> None:
+        self.config, self.store, self.budgets, self.machine = config, store, budgets, machine
+        agent = config.agent
+        busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
+        self.bus = Bus(store.journal, agent.lane_limit, busy)
+        self.plugins = Plugins()
+        self.models = ProviderRegistry(
+            agent.model, config.providers, machine.environ, config.home, machine.clock
+        )
+        self.models.plugins = self.plugins
+        self.blobs = Blobs(config.home / "blobs")
+        self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
+        self.records = SqlRecords(store.database, store.writer, self.blobs)
+        self.tasks = SqlTasks(store.database, store.writer, machine.zone)
+        self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
+        self.editor = self.cron.book(machine.zone, (TERMINAL, *config.served))
+        self.memory = memory_of(config, machine.zone, store, self.files, self.models)
+        self.skills = Skills(config.workspace, machine.environ)
+        self.tools = ToolRegistry(policy=Policy(config.policy), redact=machine.redact)
+
+    def parts(self) -> Parts:
+        config, clock, bus = self.config, self.machine.clock, self.bus
+        commands = self._register_tools()
+        mcp = McpServers(config.mcp, self.tools, clock, self.machine.environ, config.workspace)
+        types = builtin_types(bus.journal, self.files)
+        types += installed(self.plugins, [run_type.name for run_type in types])
+        background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
+        self.tools.register(spawn_tool(background.starter))
+        stages = self._stages(background.starter)
+        channels = HostedChannels()
+        agent = self._agent(background, stages, channels)
+        triggers = triggers_of(
+            config, self.cron, self.machine.zone, self.plugins, self.store, self.models
+        )
+        webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock)
+        http = HttpService(config, clock, self.machine.redact, webhooks)
+        engine = GatewayEngine(
+            bus=bus,
+            worker=agent.worker,
+            models=self.models,
+            records=self.records,
+            tasks=self.tasks,
+            starter=background.starter,
+            pairing=Pairing(SqlPairingStore(self.store.database, self.store.writer), clock),
+            budgets=self.budgets,
+            spending=SqlUsageStore(self.store.database),
+            memory=self.memory,
+            book=self.editor,
+            tools=self.tools,
+            glimpse=agent.preview,
+            skills=self.skills,
+            mcp=mcp,
+            door=http,
+            facts=lambda: facts_of(config, channels, http.url, seen_by(triggers)),
+            clock=clock,
+            began=self.machine.began,
+        )
+        operations = Dispatcher(engine)
+        received = Received(
+            self.blobs, self.files, self.models.scribe(config.agent.transcription_model)
+        )
+        return Parts(
+            engine=engine,
+            operations=operations,
+            programs=agent.programs,
+            worker=agent.worker,
+            background=background,
+            commands=commands,
+            stages=stages,
+            memory=self.memory,
+            mcp=mcp,
+            models=self.models,
+            received=received,
+            cron=self.cron,
+            triggers=triggers,
+            lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
+            http=http,
+            channels=channels,
+            starter=ChannelStarter(
+                config=config,
+                channels=channels,
+                bus=bus,
+                worker=agent.worker,
+                operations=operations,
+                plugins=self.plugins,
+                received=received,
+                clock=clock,
+                shared=self.store.shared,
+            ),
+        )
+
+    def _register_tools(self) -> BackgroundCommands:
+        """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
+        from files and commands, even where the workspace contains it."""
+        folder, settings = self.config.workspace, self.config.tools.exec
+        sandbox = sandbox_of(self.config, self.machine.environ)
+        commands = BackgroundCommands(
+            sandbox,
+            folder,
+            self.bus,
+            SqlBackgroundCommands(self.store.database, self.store.writer),
+            self.machine.clock,
+            settings.background_timeout,
+        )
+        chats = (TERMINAL, *self.config.served)
+        for tool in (
+            *web_tools(self.config.tools.web),
+            ask_tool(),
+            cron_tool(self.editor),
+            *workspace_tools(self.files, self.blobs, chats),
+            *memory_tools(self.memory, self.config.memory),
+            skill_tool(self.skills),
+            exec_tool(sandbox, folder, exec_options(settings), commands),
+            process_tool(commands),
+        ):
+            self.tools.register(tool)
+        register_installed(self.tools, self.plugins)
+        return commands
+
+    def _stages(self, starter: TaskStarter) -> AssembledStages:
+        """The stages of runs besides acting; what they bring for the model is among the tools
+        afterwards."""
+        memory = self.config.memory
+        dependencies = StageDependencies(
+            journal=self.bus.journal,
+            records=self.records,
+            remembered=SqlRemembering(self.store.database, self.store.writer),
+            models=self.models,
+            clock=self.machine.clock,
+            starter=starter,
+            memory=self.memory if memory.enabled else None,
+            propose=memory.accept == "ask",
+        )
+        return stages_of(self.config.agent, dependencies, self.tools)
+
+    def _agent(
+        self, background: BackgroundRuns, stages: AssembledStages, channels: HostedChannels
+    ) -> AgentParts:
+        settings = self.config.agent
+        return assemble_agent(
+            AgentDependencies(
+                bus=self.bus,
+                records=self.records,
+                models=VisionModels(self.models, self.blobs),
+                tools=self.tools,
+                prompt=prompt_of(self.config, self.skills, self.memory),
+                clock=self.machine.clock,
+                ids=self.machine.ids,
+                settings=run_settings(settings, self.machine.environ),
+                background=background,
+                before=stages.mind,
+                serves=channels.is_up,
+                capacity=capacity(settings, shared=self.store.shared),
+                retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
+            )
+        )

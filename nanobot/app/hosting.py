@@ -1,0 +1,171 @@
+"""The channels that a gateway serves: which there are, how they are, and how each is begun."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nanobot.agent.worker import Worker
+from nanobot.bus.core import Bus
+from nanobot.bus.gate import Gate, GroupMode
+from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.host import ChannelHost, Hosting, all_settled
+from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.loading import menu, open_channel
+from nanobot.channels.terminal import Terminal
+from nanobot.config.loader import ChannelSettings, Config
+from nanobot.errors import PluginBroken
+from nanobot.messages import TERMINAL, Role
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins import Plugins
+from nanobot.ports import Capabilities, Channel, Clock, Fetching
+from nanobot.workspace.received import Received
+
+_READY_SECONDS = 10.0
+_FLUSH_SECONDS = 5.0
+_AT_THE_TERMINAL = Gate(("local",), ())
+
+
+class HostedChannels:
+    """The channels served by this process, in the order in which they were begun."""
+
+    def __init__(self) -> None:
+        self._hosts: list[ChannelHost] = []
+        self._broken: list[str] = []
+
+    @property
+    def serving(self) -> bool:
+        """Whether any was begun; at rest none is."""
+        return bool(self._hosts)
+
+    def add(self, host: ChannelHost) -> None:
+        """It was begun."""
+        self._hosts.append(host)
+
+    def add_broken(self, name: str) -> None:
+        """Its adapter cannot be used; its state is "failed"."""
+        self._broken.append(name)
+
+    def states(self) -> dict[str, str]:
+        """How each channel is, without the terminal's."""
+        states = dict.fromkeys(self._broken, "failed")
+        return states | {host.name: host.state for host in self._hosts if host.name != TERMINAL}
+
+    def is_up(self, channel: str) -> bool:
+        """Whether receipts from it can be expected."""
+        return any(host.name == channel and host.state == "up" for host in self._hosts)
+
+    async def settled(self) -> None:
+        """Return once each has succeeded or failed for the first time, or after 10 s."""
+        await all_settled(self._hosts, _READY_SECONDS)
+
+    def stop_intake(self) -> None:
+        """Nothing new is taken on; deliveries go on."""
+        for host in self._hosts:
+            host.stop_intake()
+
+    async def flush(self) -> None:
+        """Let each finish what it is sending, for 5 s at most."""
+        for host in self._hosts:
+            await host.flush(_FLUSH_SECONDS)
+
+    async def close(self) -> None:
+        """Close their connections."""
+        for host in self._hosts:
+            await host.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelStarter:
+    """Begins channels as tasks and adds them to `channels`. `shared`: other processes work on the
+    same store."""
+
+    config: Config
+    channels: HostedChannels
+    bus: Bus
+    worker: Worker
+    operations: Dispatcher
+    plugins: Plugins
+    received: Received
+    clock: Clock
+    shared: bool
+
+    def intake(self, name: str, gate: Gate, alive: Callable[[], None]) -> ChannelIntake:
+        """Where the messages of a channel come in; `alive` hears of every sign of life."""
+        policy = self.config.agent.session_policy
+        return ChannelIntake(name, gate, self.bus, self.operations, policy, alive)
+
+    def terminal_intake(self) -> ChannelIntake:
+        """That of whoever may open the control socket."""
+        return self.intake(TERMINAL, _AT_THE_TERMINAL, lambda: None)
+
+    def start_terminal(self, tasks: asyncio.TaskGroup, terminal: Terminal) -> asyncio.Task[None]:
+        """Serve the terminal's channel."""
+        return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, Hosting(shared=self.shared))
+
+    def start_configured(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        """One that is broken in itself is left out. Raises ConfigError."""
+        return [
+            task
+            for name, settings in self.config.channels.items()
+            if settings.enabled
+            for task in self._start_configured(tasks, name, settings)
+        ]
+
+    def _start_configured(
+        self, tasks: asyncio.TaskGroup, name: str, settings: ChannelSettings
+    ) -> list[asyncio.Task[None]]:
+        try:
+            channel = open_channel(name, settings, self.plugins)
+        except PluginBroken:
+            self.channels.add_broken(name)
+            return []
+        started = []
+        if isinstance(channel, Fetching):
+            limit = settings.max_attachment_mb * 1_000_000
+            fetcher = AttachmentFetcher(name, channel, self.bus, self.clock, self.received, limit)
+            started.append(tasks.create_task(fetcher.run(), name=f"files of {name}"))
+        gate = gate_of(settings, channel.capabilities)
+        started.append(self._start(tasks, name, channel, gate, self._hosting(settings)))
+        return started
+
+    def _hosting(self, settings: ChannelSettings) -> Hosting:
+        return Hosting(
+            preview=settings.preview,
+            show_tools=settings.show_tools,
+            marks=settings.marks,
+            said=self.worker.said,
+            blobs=self.received.blobs,
+            shared=self.shared,
+            commands=menu(self.operations, Role.MEMBER if settings.members else Role.OWNER),
+        )
+
+    def _start(
+        self,
+        tasks: asyncio.TaskGroup,
+        name: str,
+        channel: Channel,
+        gate: Gate,
+        hosting: Hosting,
+    ) -> asyncio.Task[None]:
+        rng = random.Random()  # noqa: S311 - jitter, nothing secret
+        host = ChannelHost(name, channel, self.bus, self.clock, rng, hosting)
+        self.channels.add(host)
+        return tasks.create_task(
+            host.run(self.intake(name, gate, host.alive)), name=f"channel {name}"
+        )
+
+
+def gate_of(settings: ChannelSettings, able: Capabilities) -> Gate:
+    """Who is heard in a channel, as configured, and as what it is wants it."""
+    groups = GroupMode(usual=settings.groups, prefix=settings.prefix, chats=settings.chats)
+    return Gate(
+        settings.owners,
+        settings.members,
+        settings.guests,
+        groups,
+        pairing=settings.pairing,
+        able=able,
+    )
