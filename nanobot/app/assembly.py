@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,6 +27,7 @@ from nanobot.config.loader import Config
 from nanobot.memory.index import Memory
 from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.operation import Facts
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock, Ids
 from nanobot.providers.registry import ProviderRegistry
@@ -59,6 +60,7 @@ from nanobot.tools.spawn import spawn_tool
 from nanobot.tools.web.tools import web_tools
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.webhooks.views import WebhookAdmin
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -148,26 +150,12 @@ class _Assembly:
         )
         webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock)
         http = HttpService(config, clock, self.machine.redact, webhooks)
-        engine = GatewayEngine(
-            bus=bus,
-            worker=agent.worker,
-            models=self.models,
-            records=self.records,
-            tasks=self.tasks,
-            starter=background.starter,
-            pairing=Pairing(SqlPairingStore(self.store.database, self.store.writer), clock),
-            budgets=self.budgets,
-            spending=SqlUsageStore(self.store.database),
-            memory=self.memory,
-            book=self.editor,
-            tools=self.tools,
-            glimpse=agent.preview,
-            skills=self.skills,
-            mcp=mcp,
-            door=http,
-            facts=lambda: facts_of(config, channels, http.url, seen_by(triggers)),
-            clock=clock,
-            began=self.machine.began,
+        engine = self._engine(
+            agent,
+            background.starter,
+            mcp,
+            http,
+            lambda: facts_of(config, channels, http.url, seen_by(triggers)),
         )
         operations = Dispatcher(engine)
         received = Received(
@@ -201,6 +189,38 @@ class _Assembly:
                 clock=clock,
                 shared=self.store.shared,
             ),
+        )
+
+    def _engine(
+        self,
+        agent: AgentParts,
+        starter: TaskStarter,
+        mcp: McpServers,
+        webhooks: WebhookAdmin,
+        facts: Callable[[], Facts],
+    ) -> GatewayEngine:
+        return GatewayEngine(
+            bus=self.bus,
+            worker=agent.worker,
+            models=self.models,
+            records=self.records,
+            tasks=self.tasks,
+            starter=starter,
+            pairing=Pairing(
+                SqlPairingStore(self.store.database, self.store.writer), self.machine.clock
+            ),
+            budgets=self.budgets,
+            spending=SqlUsageStore(self.store.database),
+            memory=self.memory,
+            book=self.editor,
+            tools=self.tools,
+            glimpse=agent.preview,
+            skills=self.skills,
+            mcp=mcp,
+            door=webhooks,
+            facts=facts,
+            clock=self.machine.clock,
+            began=self.machine.began,
         )
 
     def _register_tools(self) -> BackgroundCommands:
