@@ -107,11 +107,11 @@ async def _goes_on(rows: list[Body]) -> None:
         lane = Lane(KEY, bot.home.do(lambda c: lanes.lock(c, KEY).token))
         bot.home.do(lambda c: stored.append(c, bot.process.writer, lane, "past", rows))
         assert bot.home.verify(KEY) > len(rows)
-        operations = Dispatcher(bot)
+        operations = Dispatcher(bot.engine)
         shown = {"context show": "session", "sessions show": "key", "sessions export": "key"}
         for name, argument in shown.items():
             result = await operations.call(name, {argument: KEY})
-            assert operations.named(name).text(result, bot.now())
+            assert operations.named(name).text(result, bot.engine.now())
             assert msgspec.json.encode(result)
         page = await bot.records.entries(KEY, after=0, limit=1_000)
         assert [entry.kind for entry in page[-len(rows) :] if rows] == list(map(kind_of, rows))

@@ -156,7 +156,7 @@ async def test_a_time_that_cannot_be_is_taken_for_now_and_the_chat_goes_on(sent_
         await bot.channel.push("and today")
         assert (await bot.channel.pop()).text == "echo: and today"
         first, _ = bodies(bot, UserEntry)
-        assert first.sent_at == bot.now()
+        assert first.sent_at == bot.engine.now()
 
 
 async def test_a_file_larger_than_any_disk_is_a_file_like_any_other() -> None:
