@@ -20,7 +20,16 @@ from nanobot.triggers.cron.jobs import (
     Plan,
     following,
 )
-from nanobot.triggers.cron.schedule import Once, Schedule, coming, moment, parse, split, zone_of
+from nanobot.triggers.cron.schedule import (
+    Every,
+    Once,
+    Schedule,
+    coming,
+    moment,
+    parse,
+    split,
+    zone_of,
+)
 
 MOST_JOBS = 100
 """Jobs that somebody may have who is no owner."""
@@ -29,6 +38,7 @@ MOST_DEPTH = 3
 MOST_TEXT = 20_000
 MOST_PREVIEWED = 1_000
 _NAME_CHARS = 60
+_JUST_BEFORE = 0.001
 _PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 
 
@@ -197,10 +207,15 @@ class JobEditor:
         return await self._jobs.history(job_id=job_id, limit=limit)
 
     def preview(self, text: str, zone: str, begin: str, count: int) -> list[float]:
-        """When something would be due from a time on (ISO 8601; "": now)."""
+        """When something would be due after now, or at `begin` (ISO 8601) and after it."""
         zone = zone_of(zone or self.zone).key
         start = moment(begin, zone) if begin else self._clock.now()
-        return coming(parse(text, zone, start), start, min(count, MOST_PREVIEWED))
+        before = start - _JUST_BEFORE if begin else start
+        schedule = parse(text, zone, before)
+        if isinstance(schedule, Every):
+            # An interval begins with its first wait.
+            schedule, before = parse(text, zone, start), start
+        return coming(schedule, before, min(count, MOST_PREVIEWED))
 
     async def found(self, asker: Requester, which: str) -> Job:
         """A job that the asker may look after. Raises UsageError."""

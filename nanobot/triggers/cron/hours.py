@@ -8,12 +8,13 @@ of the gap.
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from nanobot.errors import ConfigError, UsageError
+from nanobot.triggers.cron.clock_changes import instant
 from nanobot.triggers.cron.schedule import zone_of
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
@@ -83,17 +84,4 @@ def _minutes(text: str, key: str) -> int:
 
 def _instant(day: date, minutes: int, zone: ZoneInfo, *, last: bool) -> float:
     """When clocks show that time of that day; the first or the last of two such moments."""
-    shown = datetime(day.year, day.month, day.day, minutes // 60, minutes % 60, tzinfo=zone)
-    one, other = shown.timestamp(), shown.replace(fold=1).timestamp()
-    if one <= other:
-        return other if last else one
-    # Clocks never show it: the change lies between the two ways to count, by its whole second.
-    low, high = int(other) - 1, int(one)
-    after = datetime.fromtimestamp(high, zone).utcoffset()
-    while high - low > 1:
-        middle = (low + high) // 2
-        if datetime.fromtimestamp(middle, zone).utcoffset() == after:
-            high = middle
-        else:
-            low = middle
-    return float(high)
+    return instant(datetime.combine(day, time(*divmod(minutes, 60))), zone, last=last)

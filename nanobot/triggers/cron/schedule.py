@@ -1,17 +1,11 @@
-"""When something is due: a cron expression in a zone, every so often, or once.
-
-Where clocks change, Debian's cron is followed: what has fixed hours and minutes happens once on
-both days (right after the gap if it lies within; the first of two equal times), and what has a star
-there goes by elapsed time.
-"""
+"""When something is due: a cron expression in a zone, every so often, or once."""
 
 from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
@@ -21,14 +15,13 @@ from zoneinfo import ZoneInfo, available_timezones
 import msgspec
 
 from nanobot.errors import UsageError
-from nanobot.triggers.cron.fields import Fields, fields_of
+from nanobot.triggers.cron.clock_changes import instant, next_elapsed, next_fixed
+from nanobot.triggers.cron.expression import Expression, expression_of
 
 LEAST_SECONDS = 10.0
 MOST_SECONDS = 10 * 366 * 86_400.0
 _MOST_AHEAD = 10 * MOST_SECONDS
 
-_DAY = timedelta(days=1)
-_MINUTE = timedelta(minutes=1)
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SPAN = re.compile(
     r"(?P<number>[+-]?\d{1,12})?\s*"
@@ -41,64 +34,18 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 class Cron(msgspec.Struct, frozen=True):
     """At the times of a cron expression, by the clocks of a zone."""
 
-    fields: Fields
+    expression: Expression
     zone: str
 
     @property
     def text(self) -> str:
         """As it was written, in its plain form."""
-        return self.fields.text
+        return self.expression.text
 
     def next(self, after: float) -> float | None:
         """The first time after a moment (unix seconds); None: there is none."""
-        zone = zone_of(self.zone)
-        begin = datetime.fromtimestamp(after, zone).date() - _DAY
-        for day in self.fields.dates(begin):
-            first = self._first(day, zone, after)
-            if first is None:
-                continue
-            # An evening may repeat when the next day has begun already.
-            if self.fields.elapsed and self.fields.on(day + _DAY):
-                other = self._first(day + _DAY, zone, after)
-                return first if other is None else min(first, other)
-            return first
-        return None
-
-    def _first(self, day: date, zone: ZoneInfo, after: float) -> float | None:
-        """The first time on a day after a moment."""
-        midnight = datetime(day.year, day.month, day.day, tzinfo=zone)
-        end = (midnight + _DAY).replace(fold=1)
-        if midnight.utcoffset() == end.utcoffset():
-            return self._plain(midnight.timestamp(), after)
-        times = self._elapsed(midnight) if self.fields.elapsed else self._fixed(midnight)
-        return min((time for time in times if time > after), default=None)
-
-    def _plain(self, midnight: float, after: float) -> float | None:
-        """On a day without a change of clocks."""
-        passed = math.floor((after - midnight) / 60)
-        hours, minutes = self.fields.hours, self.fields.minutes
-        for hour in hours[max(bisect_right(hours, passed // 60) - 1, 0) :]:
-            for minute in minutes:
-                if hour * 60 + minute > passed:
-                    return midnight + (hour * 60 + minute) * 60
-        return None
-
-    def _wall(self, midnight: datetime) -> Iterator[datetime]:
-        for hour in self.fields.hours:
-            for minute in self.fields.minutes:
-                yield midnight.replace(hour=hour, minute=minute, fold=0)
-
-    def _fixed(self, midnight: datetime) -> Iterator[float]:
-        for time in self._wall(midnight):
-            while not _real(time):
-                time += _MINUTE  # noqa: PLW2901 - to the end of the gap
-            yield time.timestamp()
-
-    def _elapsed(self, midnight: datetime) -> Iterator[float]:
-        for time in self._wall(midnight):
-            for one in (time, time.replace(fold=1)):
-                if _real(one):
-                    yield one.timestamp()
+        rule = next_elapsed if self.expression.elapsed else next_fixed
+        return rule(self.expression.following, after, zone_of(self.zone))
 
 
 class Every(msgspec.Struct, frozen=True):
@@ -157,7 +104,7 @@ def parse(text: str, zone: str, now: float) -> Schedule:
     if _TIME.match(given):
         return _at(given, zone, now)
     if given.startswith("@") or (len(given.split()) == 5 and re.search("[0-9*]", given)):
-        return Cron(fields_of(given), zone)
+        return Cron(expression_of(given), zone)
     raise UsageError(
         f"{given[:60]!r} is no schedule. Write `30 9 * * 1-5` (minute, hour, day of the month, "
         "month, day of the week), `@daily`, `every 20 minutes`, `2026-12-24T18:00` or `+20m`."
@@ -170,7 +117,7 @@ def restored(text: str, zone: str, anchor: float) -> Schedule:
         return Every(_seconds(text[len("every") :].strip(), text), anchor)
     if _TIME.match(text):
         return Once(datetime.fromisoformat(text).timestamp())
-    return Cron(fields_of(text), zone)
+    return Cron(Expression(text), zone)
 
 
 def split(text: str) -> tuple[str, str]:
@@ -228,11 +175,8 @@ def moment(text: str, zone: str) -> float:
     UsageError."""
     try:
         time = datetime.fromisoformat(text)
-        if time.tzinfo is None:
-            time = time.replace(tzinfo=zone_of(zone))
-            while not _real(time):
-                time += _MINUTE
-        return float(math.ceil(time.timestamp()))
+        unix = instant(time, zone_of(zone)) if time.tzinfo is None else time.timestamp()
+        return float(math.ceil(unix))
     except (ValueError, OverflowError) as error:
         raise UsageError(
             f"{text[:60]!r} is no time ({error}): write it as in 2026-12-24T18:00 or "
@@ -260,10 +204,3 @@ def _seconds(words: str, given: str) -> float:
     if seconds > MOST_SECONDS:
         raise UsageError(f"{given!r} is too long: at most 10 years, which is 3660 days.")
     return seconds
-
-
-def _real(time: datetime) -> bool:
-    """Whether clocks ever show this time (they jump over some in spring). A `fold` of 1 is real
-    only where the time comes twice."""
-    back = time.astimezone(UTC).astimezone(time.tzinfo)
-    return back.replace(tzinfo=None) == time.replace(tzinfo=None) and back.fold == time.fold

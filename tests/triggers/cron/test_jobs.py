@@ -167,6 +167,18 @@ async def test_a_preview_shows_both_changes_of_clocks() -> None:
         assert "Mon 2026-03-30 02:30:00 CEST" in said
 
 
+async def test_a_preview_begins_with_the_very_time_it_is_asked_from() -> None:
+    async with at_noon() as home, gateway(ScriptedProvider(), home=home) as bot:
+        fixed = await answer(bot, "/cron preview from=2026-04-01T09:30 count=1 30 9 * * *")
+        assert "Wed 2026-04-01 09:30:00 UTC" in fixed
+        once = await answer(bot, "/cron preview from=2026-04-01T09:30 2026-04-01T09:30")
+        assert "Wed 2026-04-01 09:30:00 UTC" in once
+        # An interval begins with its first wait.
+        regular = await answer(bot, "/cron preview from=2026-04-01T09:30 count=1 every 2 hours")
+        assert "Wed 2026-04-01 11:30:00 UTC" in regular
+        assert "09:30" not in regular
+
+
 async def test_the_model_makes_jobs_looks_at_them_and_removes_them() -> None:
     provider = ScriptedProvider(
         asks_for("cron", action="add", schedule="+20m", message="Remind me of the tea"),

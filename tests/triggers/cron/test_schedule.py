@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
+from time import perf_counter
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -200,12 +201,20 @@ def test_a_day_that_a_zone_left_out_is_made_up_for_at_its_end() -> None:
         ("0 0 0 * *", "`0 0 1 * *`"),
         ("0 0 * 13 *", "`0 0 * 12 *`"),
         ("*/0 * * * *", "`*/1 * * * *`"),
-        ("0 17-9 * * *", "`0 9-17 * * *`"),
+        ("0 17-9 * * *", "ranges do not wrap. Over the end it is `0 17-23,0-9 * * *`"),
+        ("0 22-2 * * *", "`0 22-23,0-2 * * *`"),
+        ("0 23-1 * * *", "`0 23,0-1 * * *`"),
+        ("0 22-2/2 * * *", "`0 22,0,2 * * *`"),
+        ("0 0 * * fri-mon", "`0 0 * * FRI-SAT,SUN-MON`"),
+        ("0 0 * nov-feb *", "`0 0 * NOV-DEC,JAN-FEB *`"),
+        ("0 0 15W * *", "`W` is not"),
+        ("0 0 * * 5L", "`FRI#2` in the day of the week (the second Friday)"),
+        ("0 0 * * mon,fri#2", "has days with `#` and days without"),
         ("0 0 30 2 *", "`0 0 29 2 *`"),
         ("0 0 31 4,6 *", "`0 0 30 4,6 *`"),
         ("0 0 */20 * 1#5", "`0 0 * * 1#5`"),
         ("0 0 * * 1#6", "day of the week"),
-        ("0 0 * * 1,2#1", "mixing"),
+        ("0 0 * * 1,2#1", "has days with `#` and days without"),
         ("0 0 LW * *", "day of the month"),
         ("0 0 * * someday", "day of the week"),
         ("0 0 * *", "no schedule"),
@@ -342,3 +351,25 @@ def test_leap_days_on_a_weekday_are_found_decades_ahead() -> None:
     assert datetime.fromtimestamp(found[0], UTC) - datetime(2026, 1, 1, tzinfo=UTC) > timedelta(
         days=365
     )
+
+
+@pytest.mark.parametrize("begin", ["2026-03-29T00:59", "2026-10-25T00:30", "2026-10-25T01:30"])
+def test_a_day_on_which_clocks_change_costs_no_more_than_others(begin: str) -> None:
+    schedule = parse("* * * * *", "Europe/Berlin", NOW)
+    after = datetime.fromisoformat(begin).replace(tzinfo=UTC).timestamp()
+    spans = []
+    for _ in range(30):
+        start = perf_counter()
+        schedule.next(after)
+        spans.append(perf_counter() - start)
+    assert min(spans) < 0.001
+
+
+def test_either_day_is_enough_also_where_one_of_them_is_the_nth_or_never_comes() -> None:
+    begin = datetime(2026, 6, 1, 12, tzinfo=UTC)
+    found = times("0 0 10 * fri#2", "UTC", begin, 3)
+    assert [datetime.fromtimestamp(one, UTC).day for one in found] == [10, 12, 10]
+    assert local("0 0 31 2 mon", "UTC", "2026-06-01T00:00", 2) == [
+        "01 00:00 +0000",
+        "08 00:00 +0000",
+    ]

@@ -1,0 +1,270 @@
+"""Cron expressions: which are taken, and when they come by clocks that never change.
+
+croniter finds the times. It is handed every field as plain numbers, because it reads some ways to
+write them as no cron does: `1-1` as everything, `MON#2` beside a day of the month as both at once.
+"""
+
+from __future__ import annotations
+
+import calendar
+import copy
+import re
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from nanobot.errors import UsageError
+
+_ALIASES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
+_LONGEST = 400
+_BEGIN = datetime.fromisoformat("1999-12-31T23:59")
+_LETTERS = (
+    "has letters that are not taken here: only `L` in the day of the month (its last day, also in "
+    "a list) and `FRI#2` in the day of the week (the second Friday); `W` is not"
+)
+
+
+class _Field(msgspec.Struct, frozen=True):
+    name: str
+    least: int
+    most: int
+    names: tuple[str, ...] = ()
+    first: int = 0
+    special: str = ""
+
+
+_MINUTE = _Field("minute", 0, 59)
+_HOUR = _Field("hour", 0, 23)
+_DAY = _Field("day of the month", 1, 31, special="L")
+_MONTH = _Field("month", 1, 12, _MONTHS, 1)
+_WEEKDAY = _Field("day of the week", 0, 7, _DAYS, special="#")
+_FIELDS = (_MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY)
+
+
+class Expression(msgspec.Struct, frozen=True):
+    """An expression in the form that `expression_of` gave it."""
+
+    text: str
+
+    @property
+    def elapsed(self) -> bool:
+        """Whether minutes or hours begin with a star, so that it goes by elapsed time where clocks
+        change."""
+        return self.text.startswith("*") or self.text.partition(" ")[2].startswith("*")
+
+    def following(self, shown: datetime) -> datetime | None:
+        """The first time after one, both naive. None: there is none within 50 years. Raises
+        ValueError for a text that `expression_of` would refuse."""
+        times = (_next(calculator, shown) for calculator in _calculators(self.text))
+        return min((time for time in times if time is not None), default=None)
+
+
+@lru_cache(maxsize=1_024)
+def expression_of(text: str) -> Expression:
+    """The expression, in its plain form. Raises UsageError that names the field and what would
+    fit."""
+    written = " ".join(text.split())
+    words = _ALIASES.get(written.lower(), written).upper().split()
+    if len(words) != len(_FIELDS) or len(written) > _LONGEST:
+        raise UsageError(
+            f"{written[:60]!r} is no cron expression: it has five fields (minute, hour, day of the "
+            "month, month, day of the week), as in `30 9 * * 1-5`, or is one of "
+            f"{', '.join(sorted(_ALIASES))}."
+        )
+    for at, (field, word) in enumerate(zip(_FIELDS, words, strict=True)):
+        problem = _problem(field, word)
+        if problem:
+            better = _better(field, word)
+            hint = f" {better[0]} `{' '.join(_with(words, at, better[1]))}`." if better else ""
+            raise UsageError(f"`{written}`: the {field.name} {word[:40]!r} {problem}.{hint}")
+    expression = Expression(" ".join(words))
+    if expression.following(_BEGIN) is None:
+        raise UsageError(_never(words))
+    return expression
+
+
+# When it comes
+
+
+@lru_cache(maxsize=2_048)
+def _calculators(text: str) -> tuple[Any, ...]:
+    """The expression for croniter, in two where either day is enough."""
+    words = text.split(" ")
+    fields = [_plain(field, word) for field, word in zip(_FIELDS, words, strict=True)]
+    if words[2].startswith("*") or words[4].startswith("*"):
+        return (_calculator(fields),)
+    # What never comes would be looked for in fifty years at every call.
+    either = (_calculator(_with(fields, 4, "*")), _calculator(_with(fields, 2, "*")))
+    return tuple(side for side in either if _next(side, _BEGIN) is not None)
+
+
+def _calculator(fields: list[str]) -> Any:
+    from croniter import (  # type: ignore[import-untyped]  # noqa: PLC0415 - loads more than most need
+        croniter,
+    )
+
+    return croniter(" ".join(fields), _BEGIN, ret_type=datetime, day_or=False)
+
+
+def _next(calculator: Any, shown: datetime) -> datetime | None:
+    from croniter import CroniterBadDateError  # noqa: PLC0415 - see above
+
+    try:
+        # It keeps its place; the loop and the store's thread use one at the same time.
+        time: datetime = copy.copy(calculator).get_next(start_time=shown)
+    except (CroniterBadDateError, OverflowError):
+        return None
+    return time
+
+
+def _plain(field: _Field, word: str) -> str:
+    """A field as numbers."""
+    if word == "*":
+        return word
+    if "#" in word:
+        terms = (term.partition("#") for term in word.split(","))
+        return ",".join(f"{(_number(field, day) or 0) % 7}#{which}" for day, _, which in terms)
+    numbers = _values(field, word.replace("L", ""))
+    if field is _WEEKDAY:
+        numbers = {number % 7 for number in numbers}
+    last = ["L"] if "L" in word.split(",") else []
+    return ",".join([*map(str, sorted(numbers)), *last])
+
+
+def _values(field: _Field, word: str) -> set[int]:
+    """The numbers of a field. Raises ValueError for what `_problem` would refuse."""
+    values: set[int] = set()
+    for term in filter(None, word.split(",")):
+        base, slash, step = term.partition("/")
+        low, dash, high = base.partition("-")
+        first = field.least if base == "*" else _number(field, low)
+        last = _number(field, high) if dash else first
+        if base == "*" or (slash and not dash):
+            last = field.most
+        if first is None or last is None:
+            raise ValueError(f"{term!r} is no {field.name}")
+        values.update(range(first, last + 1, int(step or 1)))
+    return values
+
+
+# What is taken
+
+
+def _problem(field: _Field, word: str) -> str:
+    """Why a field cannot be read; empty if it can."""
+    terms = word.split(",")
+    if field is _WEEKDAY and 0 < sum("#" in term for term in terms) < len(terms):
+        return "has days with `#` and days without: write two jobs, or all of them with `#`"
+    return next(filter(None, (_term_problem(field, term) for term in terms)), "")
+
+
+def _term_problem(field: _Field, term: str) -> str:
+    base, slash, step = term.partition("/")
+    if _special(field, term) or (base == "*" and not slash):
+        return ""
+    if slash and (not _NUMBER.fullmatch(step) or int(step) == 0):
+        return "has a step that is no number above 0"
+    if base == "*":
+        return ""
+    ends = [_number(field, end) for end in base.split("-", 1)]
+    if None in ends:
+        if re.search(r"[#LW?]", base) and not re.fullmatch(r"[A-Z]{3,}", base):
+            return _LETTERS
+        names = f" or {field.names[0]} to {field.names[-1]}" if field.names else ""
+        return f"is not among {field.least} to {field.most}{names}"
+    return "is a range that goes backwards; ranges do not wrap" if _backwards(field, base) else ""
+
+
+def _special(field: _Field, term: str) -> bool:
+    """`L`, the last day of the month; `FRI#2`, the second Friday."""
+    if field is _DAY:
+        return term == "L"
+    day, hash_, which = term.partition("#")
+    weekday = field is _WEEKDAY and bool(hash_) and _number(field, day) is not None
+    return weekday and which in {"1", "2", "3", "4", "5"}
+
+
+def _number(field: _Field, word: str) -> int | None:
+    if word in field.names:
+        return field.names.index(word) + field.first
+    if not _NUMBER.fullmatch(word) or not field.least <= int(word) <= field.most:
+        return None
+    return int(word)
+
+
+def _backwards(field: _Field, base: str) -> bool:
+    low, dash, high = base.partition("-")
+    first, last = _number(field, low), _number(field, high)
+    return bool(dash) and first is not None and last is not None and last < first
+
+
+# What would be right
+
+
+def _better(field: _Field, word: str) -> tuple[str, str] | None:
+    """How to introduce a field that is right, and the field; None where nobody can tell."""
+    if any(_backwards(field, term.partition("/")[0]) for term in word.split(",")):
+        unwrapped = ",".join(_unwrapped(field, term) for term in word.split(","))
+        return None if _problem(field, unwrapped) else ("Over the end it is", unwrapped)
+
+    def nearest(number: re.Match[str]) -> str:
+        return str(min(max(int(number[0][:9]), field.least), field.most))
+
+    clamped = re.sub(r"/0+\b", "/1", re.sub(r"(?<![/#])\b[0-9]+", nearest, word))
+    return None if _problem(field, clamped) else ("The nearest valid one is", clamped)
+
+
+def _unwrapped(field: _Field, term: str) -> str:
+    """A range over the end of its field as what it means: `22-2` as `22-23,0-2`."""
+    base, slash, step = term.partition("/")
+    if not _backwards(field, base):
+        return term
+    low, _, high = base.partition("-")
+    most = 6 if field is _WEEKDAY else field.most
+    if slash:
+        first, last = _number(field, low) or 0, _number(field, high) or 0
+        size = most - field.least + 1
+        numbers = range(first, last + size + 1, max(int(step), 1))
+        return ",".join(str((number - field.least) % size + field.least) for number in numbers)
+    named = low in field.names
+    end = field.names[-1] if named else str(most)
+    begin = field.names[0] if named else str(field.least)
+    return f"{low if low == end else f'{low}-{end}'},{high if high == begin else f'{begin}-{high}'}"
+
+
+def _never(words: list[str]) -> str:
+    """What to say of an expression that never comes."""
+    days, months = _values(_DAY, words[2].replace("L", "")), _values(_MONTH, words[3])
+    if any(day <= _longest(month) for day in days for month in months) or not days:
+        return (
+            f"`{' '.join(words)}` never comes: those days of the month are never those days of the "
+            f"week. The nearest valid one is `{' '.join(_with(words, 2, '*'))}`."
+        )
+    longest = str(max(_longest(month) for month in months))
+    return (
+        f"`{' '.join(words)}` never comes: those months have no such day. The nearest valid ones "
+        f"are `{' '.join(_with(words, 2, longest))}` and `{' '.join(_with(words, 2, 'L'))}` "
+        "(the last day of the month)."
+    )
+
+
+def _longest(month: int) -> int:
+    """Days of a month in a leap year."""
+    return calendar.monthrange(2000, month)[1]
+
+
+def _with(words: list[str], at: int, word: str) -> list[str]:
+    return [*words[:at], word, *words[at + 1 :]]
