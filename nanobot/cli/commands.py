@@ -12,6 +12,7 @@ from nanobot.cli import admin
 from nanobot.cli import generated as faces
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.mcp import commands as mcp
+from nanobot.cli.service import commands as service
 from nanobot.errors import UsageError
 from nanobot.messages import TERMINAL_SESSION
 from nanobot.operations.catalogue import OPERATIONS
@@ -78,3 +79,4 @@ def gateway(context: typer.Context) -> None:
 groups = faces.add(app, OPERATIONS)
 mcp.add(groups["mcp"])
 admin.add(app)
+service.add(app)

@@ -1,0 +1,81 @@
+"""`nanobot service`: install the gateway as a service, look at it, remove it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from nanobot.cli.exit_codes import errors
+
+service = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+System = Annotated[
+    bool, typer.Option("--system", help="For the whole machine (root), not for this user.")
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Give the command line these commands."""
+    app.add_typer(service, name="service", help="Run the gateway for good, as a service.")
+
+
+@service.command("install")
+def install(
+    context: typer.Context,
+    system: System = False,
+    user: Annotated[str, typer.Option(help="With --system: whom it runs as.")] = "",
+    show: Annotated[bool, typer.Option("--print", help="Print it; install nothing.")] = False,
+) -> None:
+    """Start the gateway now and at every boot.
+
+    Keys that the configuration takes from this shell's environment are kept for it, in a file that
+    only its user may read. Run it again after a change of them, or an upgrade.
+    """
+    with errors():
+        _install(context.obj, system=system, user=user, show=show)
+
+
+def _install(environ: Mapping[str, str], *, system: bool, user: str, show: bool) -> None:
+    from nanobot.cli.service import manager, setup  # noqa: PLC0415 - loads more than --help needs
+
+    definition, variables = setup.definition_of(environ, system=system, user=user)
+    if show:
+        print(definition.unit(), end="")
+        return
+    chosen = manager.manager_of(sys.platform, environ, system=system)
+    chosen.install(definition, variables)
+    print(f"installed and started: {chosen.file}")
+    if variables:
+        print(f"it was given {', '.join(variables)} of this shell")
+    print("`nanobot service status` says how it is; its log: " + _log_command(system))
+
+
+def _log_command(system: bool) -> str:
+    if sys.platform == "darwin":
+        return "the file logs/gateway.log of the home"
+    return f"journalctl {'' if system else '--user '}-u nanobot"
+
+
+@service.command("status")
+def status(context: typer.Context, system: System = False) -> None:
+    """Say whether the service runs; ends with 1 if it is not installed."""
+    from nanobot.cli.service.manager import manager_of  # noqa: PLC0415
+
+    with errors():
+        text = manager_of(sys.platform, context.obj, system=system).status()
+        print(text or "not installed: `nanobot service install` does it")
+        raise typer.Exit(0 if text else 1)
+
+
+@service.command("uninstall")
+def uninstall(context: typer.Context, system: System = False) -> None:
+    """Stop the service and remove it; configuration and conversations stay."""
+    from nanobot.cli.service import manager, setup  # noqa: PLC0415
+
+    with errors():
+        removed = manager.manager_of(sys.platform, context.obj, system=system).uninstall()
+        setup.environment_file(context.obj).unlink(missing_ok=True)
+        print("stopped and removed" if removed else "it was not installed")

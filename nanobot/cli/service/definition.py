@@ -1,0 +1,122 @@
+"""What a service manager has to know of the gateway: as a systemd unit, or a launchd job."""
+
+from __future__ import annotations
+
+import plistlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from nanobot.errors import ConfigError
+
+LABEL = "nanobot.gateway"
+UNIT = "nanobot.service"
+# How commands end that a restart would not mend: wrong use, wrong configuration.
+_HOPELESS = "2 3"
+_SPARE_SECONDS = 30
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
+    """The gateway of one home. `command` starts it; `writable` are the folders it writes to;
+    `environment` is a file of KEY=VALUE lines. `user`: of a system service, whom it runs as."""
+
+    home: Path
+    command: tuple[str, ...]
+    writable: tuple[Path, ...]
+    environment: Path
+    path: str
+    drain_seconds: float
+    user: str = ""
+
+    def unit(self) -> str:
+        """The systemd unit. Raises ConfigError for a path that no unit can hold."""
+        lines = [
+            "[Unit]",
+            "Description=nanobot, an assistant that lives where its people talk",
+            "After=network-online.target",
+            "Wants=network-online.target",
+            "# An outage of a day must not end in a service that is given up.",
+            "StartLimitIntervalSec=0",
+            "",
+            "[Service]",
+            "Type=exec",
+            f"ExecStart={' '.join(_word(part.replace('$', '$$')) for part in self.command)}",
+            f"Environment={_word(f'NANOBOT_HOME={self.home}')}",
+            f"Environment={_word(f'PATH={self.path}')}",
+            f"EnvironmentFile=-{_path(self.environment)}",
+            *([f"User={self.user}"] if self.user else []),
+            "Restart=on-failure",
+            "RestartSec=5",
+            f"RestartPreventExitStatus={_HOPELESS}",
+            "# SIGTERM drains: running answers finish, the rest goes on at the next start.",
+            "KillMode=mixed",
+            f"TimeoutStopSec={self.drain_seconds + _SPARE_SECONDS:g}",
+            "UMask=0077",
+            "NoNewPrivileges=yes",
+            *(self._confined() if self.user else []),
+            "",
+            "[Install]",
+            f"WantedBy={'multi-user.target' if self.user else 'default.target'}",
+            "",
+        ]
+        return "\n".join(lines)
+
+    def _confined(self) -> list[str]:
+        """What a user's own manager cannot promise. /proc and namespaces stay as they are: commands
+        of the assistant run in a sandbox that needs both."""
+        return [
+            "ProtectSystem=strict",
+            *(f"ReadWritePaths={_word(str(folder))}" for folder in self.writable),
+            "PrivateTmp=yes",
+            "PrivateDevices=yes",
+            "ProtectClock=yes",
+            "ProtectHostname=yes",
+            "RestrictSUIDSGID=yes",
+            "RestrictRealtime=yes",
+            "LockPersonality=yes",
+            "CapabilityBoundingSet=",
+            "SystemCallArchitectures=native",
+        ]
+
+    def job(self, variables: Mapping[str, str], logs: Path) -> bytes:
+        """The launchd job, which has no file for its environment: `variables` stand in it."""
+        return plistlib.dumps(
+            {
+                "Label": LABEL,
+                "ProgramArguments": list(self.command),
+                "EnvironmentVariables": {
+                    "NANOBOT_HOME": str(self.home),
+                    "PATH": self.path,
+                    **variables,
+                },
+                "RunAtLoad": True,
+                "KeepAlive": {"SuccessfulExit": False},
+                "ThrottleInterval": 5,
+                "ExitTimeOut": round(self.drain_seconds + _SPARE_SECONDS),
+                "Umask": 0o077,
+                "StandardOutPath": str(logs / "gateway.out"),
+                "StandardErrorPath": str(logs / "gateway.log"),
+            }
+        )
+
+
+def _word(text: str) -> str:
+    """One word of a unit's line (systemd.syntax(7), systemd.unit(5) for %)."""
+    _whole(text)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped}"'
+
+
+def _path(path: Path) -> str:
+    """A path that is a whole line's value: nothing is quoted there but %."""
+    _whole(str(path))
+    return str(path).replace("%", "%%")
+
+
+def _whole(text: str) -> None:
+    if any(ord(character) < ord(" ") for character in text):
+        raise ConfigError(
+            f"{text!r} has a line break or another control character, which no unit can hold: "
+            "rename that folder"
+        )

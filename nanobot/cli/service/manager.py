@@ -1,0 +1,172 @@
+"""The service manager of this machine: systemd (of the user, or of the system) or launchd."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from nanobot.cli.service.definition import LABEL, UNIT, Definition
+from nanobot.errors import NanobotError, UsageError
+
+_SECONDS = 60.0
+
+
+class Manager(Protocol):
+    """Who starts services here. Every verb raises NanobotError with the manager's own words."""
+
+    file: Path
+
+    def install(self, definition: Definition, variables: Mapping[str, str]) -> None:
+        """Have it start now and from now on; one that is installed already is renewed."""
+        ...
+
+    def uninstall(self) -> bool:
+        """Stop it and forget it; whether there was one."""
+        ...
+
+    def status(self) -> str:
+        """How it stands, as the manager says it; empty if it is not installed."""
+        ...
+
+
+def manager_of(platform: str, environ: Mapping[str, str], *, system: bool) -> Manager:
+    """The manager of this machine. Raises UsageError where there is none that we know."""
+    if platform == "darwin":
+        if system:
+            raise UsageError("--system is for systemd; on macOS the service runs for its user")
+        return Launchd(environ)
+    if platform.startswith("linux") and shutil.which("systemctl", path=environ.get("PATH")):
+        return Systemd(environ, system=system)
+    raise UsageError(
+        "there is no systemd or launchd here. Have whatever starts programs on this machine run "
+        "`nanobot gateway`, restart it when it ends with 1, and stop it with SIGTERM"
+    )
+
+
+class Systemd:
+    """systemd. A user's services stop at logout unless lingering is on, so it is switched on."""
+
+    def __init__(self, environ: Mapping[str, str], *, system: bool) -> None:
+        if system and os.geteuid() != 0:
+            raise UsageError("--system needs root: run it with sudo, and name --user")
+        self._environ = dict(environ)
+        self._system = system
+        config = environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "~")) / ".config"
+        folder = Path("/etc/systemd/system") if system else Path(config) / "systemd" / "user"
+        self.file = folder.expanduser() / UNIT
+
+    def install(self, definition: Definition, variables: Mapping[str, str]) -> None:
+        """Write unit and environment, enable, restart."""
+        write_private(definition.environment, environment_text(variables), definition.user)
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(definition.unit(), "utf-8")
+        self._call("daemon-reload")
+        self._call("enable", UNIT)
+        self._call("restart", UNIT)
+        if not self._system and shutil.which("loginctl", path=self._environ.get("PATH")):
+            self._run(["loginctl", "enable-linger"])
+
+    def uninstall(self) -> bool:
+        """Disable, stop, remove the unit."""
+        if not self.file.exists():
+            return False
+        self._call("disable", "--now", UNIT)
+        self.file.unlink()
+        self._call("daemon-reload")
+        return True
+
+    def status(self) -> str:
+        """The state, and since when."""
+        if not self.file.exists():
+            return ""
+        shown = self._run([*self._systemctl(), "status", "--no-pager", "--lines=5", UNIT])
+        return (shown.stdout or shown.stderr).strip()
+
+    def _systemctl(self) -> list[str]:
+        return ["systemctl"] if self._system else ["systemctl", "--user"]
+
+    def _call(self, *words: str) -> None:
+        done = self._run([*self._systemctl(), *words])
+        if done.returncode != 0:
+            raise NanobotError(f"systemctl {' '.join(words)}: {_words(done)}")
+
+    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        return run(command, self._environ)
+
+
+class Launchd:
+    """launchd of macOS, for the user who is logged in."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = dict(environ)
+        home = Path(environ.get("HOME", "~")).expanduser()
+        self.file = home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+        self._domain = f"gui/{os.getuid()}"
+
+    def install(self, definition: Definition, variables: Mapping[str, str]) -> None:
+        """Write the job, and load it anew."""
+        logs = definition.home / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        write_private(self.file, definition.job(variables, logs).decode(), "")
+        run(["launchctl", "bootout", f"{self._domain}/{LABEL}"], self._environ)
+        done = run(["launchctl", "bootstrap", self._domain, str(self.file)], self._environ)
+        if done.returncode != 0:
+            raise NanobotError(f"launchctl bootstrap: {_words(done)}")
+
+    def uninstall(self) -> bool:
+        """Unload the job, and remove it."""
+        if not self.file.exists():
+            return False
+        run(["launchctl", "bootout", f"{self._domain}/{LABEL}"], self._environ)
+        self.file.unlink()
+        return True
+
+    def status(self) -> str:
+        """What launchd prints of the job."""
+        if not self.file.exists():
+            return ""
+        shown = run(["launchctl", "print", f"{self._domain}/{LABEL}"], self._environ)
+        return (shown.stdout or shown.stderr).strip()
+
+
+def environment_text(variables: Mapping[str, str]) -> str:
+    """KEY="VALUE" lines as systemd.exec(5) reads them, where a value may hold anything."""
+    lines = []
+    for name, value in variables.items():
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("`", "\\`")
+        lines.append(f'{name}="{escaped.replace("$", chr(92) + "$")}"\n')
+    return "".join(lines)
+
+
+def write_private(file: Path, text: str, user: str) -> None:
+    """Write a file with secrets: never readable by others, not even while it is written."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+        out.write(text)
+    if user:
+        shutil.chown(file, user)
+
+
+def run(command: list[str], environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a manager's own program; raises NanobotError when it cannot be started or hangs."""
+    try:
+        return subprocess.run(  # noqa: S603 - a fixed program
+            command,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            env=dict(environ),
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NanobotError(f"{command[0]} could not be run: {error}") from error
+
+
+def _words(done: subprocess.CompletedProcess[str]) -> str:
+    return (done.stderr or done.stdout).strip() or f"ended with {done.returncode}"
