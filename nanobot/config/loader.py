@@ -81,7 +81,7 @@ _TABLES = (*_PLAIN, *_NAMED, "policy", "events")
 # How many parts a variable's name has below each table (1 for the keys above all tables).
 _DEPTH = dict.fromkeys(_NAMED, 3) | dict.fromkeys(_TOP, 1)
 _CHANNEL_KEYS = tuple(key for key in ChannelSettings.__struct_fields__ if key != "settings")
-_PROVIDER_KEYS = ("api_key", "api_base", "client", "prices")
+_PROVIDER_KEYS = ("api_key", "api_base", "client", "prices", "models")
 
 
 def load(environ: Mapping[str, str]) -> Config:

@@ -212,6 +212,8 @@ class LiteLLMProvider(LLMProvider):
             raise AttemptFailed(failure, paid=reader.begun) from problem
         except _errors() as problem:
             failure = failure_of(speaker, problem, self._clock.now())
+            if failure.status == 404:
+                failure = await self._with_nearest(failure, library, provider, request.model)
             raise AttemptFailed(failure, paid=reader.begun) from problem
         if not self._ends.whole(request.model, complete=reader.complete, begun=reader.begun):
             cut = failure_of_connection(speaker, "the answer was cut off half-way")
@@ -220,6 +222,27 @@ class LiteLLMProvider(LLMProvider):
         if completion.text and not shown:
             yield TextDelta(completion.text)
         yield completion
+
+    async def _with_nearest(
+        self, failure: ProviderFailure, library: Any, provider: str, model: str
+    ) -> ProviderFailure:
+        """The failure, with the nearest names: of the endpoint's own listing, where it has one of
+        OpenAI's kind, else of those that litellm's table has for the provider."""
+        # With aiohttp, which litellm has loaded by now, and others need not.
+        from nanobot.providers import openai_http, suggestions  # noqa: PLC0415
+
+        if self.api_base:
+            listing = openai_http.EndpointClient(
+                f"{self.api_base.rstrip('/')}/models",
+                {"authorization": f"Bearer {self._api_key}"} if self._api_key else {},
+                self._policy.connect_seconds,
+            )
+            named = await suggestions.with_nearest(failure, listing, model)
+            if named is not failure:
+                return named
+        known = litellm_name(provider) or provider
+        names = [n.removeprefix(f"{known}/") for n in library.models_by_provider.get(known, ())]
+        return suggestions.naming(failure, "Known there are", model, sorted(names))
 
     async def _read(
         self, library: Any, provider: str, request: ModelRequest, reader: AnswerReader

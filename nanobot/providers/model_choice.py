@@ -84,6 +84,8 @@ _LOCAL: tuple[tuple[str, str], ...] = (
     ("lmstudio", "http://127.0.0.1:1234/v1/models"),
     ("llamacpp", "http://127.0.0.1:8080/v1/models"),
 )
+# RFC 6762, RFC 8375, RFC 6761; and what routers at home and companies use all the same.
+_LOCAL_NAMES = (".local", ".localhost", ".home.arpa", ".internal", ".lan", ".home")
 _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
 
@@ -161,6 +163,17 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_local(url: str) -> bool:
+    """Whether the address is on this machine or in its own network, where models are often slow to
+    begin: they read the whole prompt on a small machine, or are loaded first."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        # A name without a dot is a machine of the network, or a container.
+        return host.endswith(_LOCAL_NAMES) or bool(host and "." not in host)
 
 
 class _Listed(msgspec.Struct):

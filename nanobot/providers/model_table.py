@@ -85,7 +85,13 @@ class ModelTable:
         )
 
     def profile(self, provider: str, model: str) -> ModelProfile:
-        """What a model can do: by our own table, else by litellm's, else the usual."""
+        """What a model can do: by the configuration, else by our own table, else by litellm's, else
+        the usual."""
+        profile = self._tabled(provider, model)
+        settings = self._providers.get(provider)
+        return profile if settings is None else configured(profile, settings)
+
+    def _tabled(self, provider: str, model: str) -> ModelProfile:
         known = known_profile(provider, model)
         if known is not None:
             return known
@@ -108,6 +114,19 @@ class ModelTable:
         # Some are listed without their provider; then it must be the same one (bedrock_converse).
         bare = rows.get(model)
         return bare if bare and bare.litellm_provider.startswith(theirs) else None
+
+
+def configured(profile: ModelProfile, settings: ProviderSettings) -> ModelProfile:
+    """The profile, as far as the configuration says nothing else."""
+    model = settings.models.get(profile.name)
+    if model is None:
+        return profile
+    return msgspec.structs.replace(
+        profile,
+        context_tokens=model.context or profile.context_tokens,
+        tools=profile.tools if model.tools is None else model.tools,
+        images=profile.images if model.images is None else model.images,
+    )
 
 
 def _read(find: Callable[[], Path | None]) -> dict[str, _Row]:

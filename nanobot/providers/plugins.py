@@ -28,6 +28,7 @@ from nanobot.providers.base import (
     TextDelta,
 )
 from nanobot.providers.model_choice import ModelChoice
+from nanobot.providers.model_table import configured
 
 _METHODS = ("profile", "chat_stream", "chat", "close")
 
@@ -58,7 +59,7 @@ def open_provider(choice: ModelChoice, settings: ProviderSettings, plugins: Plug
         raise ConfigError(f"providers.{name}.client: {error}") from error
     if opened is None:
         raise refused[0]
-    return Guarded(name, opened)
+    return Guarded(name, opened, settings)
 
 
 def unknown(name: str, client: str, plugins: Plugins) -> str:
@@ -102,17 +103,20 @@ def _whole(opened: Any) -> LLMProvider:
 class Guarded(LLMProvider):
     """A provider whose every failure is a ModelError, so that the next model is asked."""
 
-    def __init__(self, name: str, inner: LLMProvider) -> None:
+    def __init__(self, name: str, inner: LLMProvider, settings: ProviderSettings) -> None:
         self._name = name
         self._inner = inner
+        self._settings = settings
 
     def profile(self, model: str) -> ModelProfile:
-        """Its word; what can be said without it where it fails."""
+        """Its word, where the configuration says nothing else; what can be said without it where
+        it fails."""
+        profile = None
         with boundary(f"provider {self._name}: the profile of {model}"):
-            found = self._inner.profile(model)
-            if isinstance(found, ModelProfile):
-                return found
-        return ModelProfile(name=model, provider=self._name)
+            profile = self._inner.profile(model)
+        if not isinstance(profile, ModelProfile):
+            profile = ModelProfile(name=model, provider=self._name)
+        return configured(profile, self._settings)
 
     async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Its answer. Raises ModelError only."""

@@ -25,10 +25,12 @@ from nanobot.providers.model_choice import (
     ModelChoice,
     Probe,
     choose,
+    is_local,
     is_loopback,
 )
 from nanobot.providers.model_table import ModelTable
 from nanobot.providers.plugins import open_provider
+from nanobot.providers.retrying import CallPolicy
 
 if TYPE_CHECKING:
     from nanobot.providers.openai_compat import OpenAICompatProvider
@@ -113,6 +115,7 @@ class ProviderRegistry:
                 api_key=choice.api_key,
                 api_base=choice.api_base,
                 clock=self._clock,
+                policy=self._policy(choice),
                 profiles=self._catalogue.profile,
             )
         if choice.client != "lean":
@@ -125,8 +128,13 @@ class ProviderRegistry:
             choice.api_base,
             choice.api_key,
             clock=self._clock,
+            policy=self._policy(choice),
             profiles=self._catalogue.profile,
         )
+
+    def _policy(self, choice: ModelChoice) -> CallPolicy:
+        settings = self._settings.get(choice.provider_name, ProviderSettings())
+        return CallPolicy.of(settings.first_token_seconds, local=is_local(choice.api_base))
 
     async def price(self, label: str | None = None) -> Price | None:
         """What the model behind a label costs; None if it is not known, which a log line says once.

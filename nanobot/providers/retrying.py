@@ -17,6 +17,7 @@ from nanobot.providers.base import Delta, Retrying
 from nanobot.providers.openai_errors import ProviderFailure
 
 _LONGEST_WAIT = 60.0
+_LOCAL_FIRST_TOKEN = 600.0
 # After [DONE] only the end of the body is outstanding; reading it lets the connection be reused.
 _GOODBYE_SECONDS = 0.1
 
@@ -48,6 +49,13 @@ class CallPolicy:
     call_seconds: float = 900.0
     max_bytes: int = 8_000_000
     jitter: Callable[[], float] = random.random
+
+    @classmethod
+    def of(cls, first_token_seconds: float, *, local: bool) -> CallPolicy:
+        """The usual one, with that patience for the beginning of an answer; 0: what is usual."""
+        seconds = first_token_seconds or (_LOCAL_FIRST_TOKEN if local else cls.first_token_seconds)
+        rest = cls.call_seconds - cls.first_token_seconds
+        return cls(first_token_seconds=seconds, call_seconds=seconds + rest)
 
     def patience(self, answer: ReadingState) -> float:
         """How long the next piece may take."""

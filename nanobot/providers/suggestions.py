@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+from collections.abc import Sequence
 
 import aiohttp
 import msgspec
@@ -41,23 +42,33 @@ async def with_nearest(
         return failure
     finally:
         await listing.close()
-    found = nearest(model, known)
-    if not found:
+    if len(known) <= _OFFERED:  # a small listing is given as it is
+        return _naming(failure, "It has", [name for name in known if name != model])
+    return naming(failure, "It has", model, known)
+
+
+def naming(
+    failure: ProviderFailure, introduction: str, model: str, known: Sequence[str]
+) -> ProviderFailure:
+    """The failure, its text with those of these names that are most like `model`."""
+    return _naming(failure, introduction, nearest(model, known))
+
+
+def _naming(failure: ProviderFailure, introduction: str, models: list[str]) -> ProviderFailure:
+    if not models:
         return failure
-    names = ", ".join(f'"{name}"' for name in found)
-    error = ModelRefused(f"{failure.error} It has {names}.")
+    names = ", ".join(f'"{name}"' for name in models)
+    error = ModelRefused(f"{failure.error} {introduction} {names}.")
     return msgspec.structs.replace(failure, error=error)
 
 
-def nearest(model: str, known: list[str]) -> list[str]:
-    """At most three names, the most alike first; a small listing is given as it is."""
-    if len(known) <= _OFFERED:
-        return [name for name in known if name != model]
+def nearest(model: str, known: Sequence[str]) -> list[str]:
+    """At most three names, the most alike first."""
     # Case and the part before the last slash are what people get wrong or leave out.
     by_shape: dict[str, str] = {}
     for name in known:
         by_shape.setdefault(name.lower(), name)
         by_shape.setdefault(name.lower().rsplit("/", 1)[-1], name)
     alike = difflib.get_close_matches(model.lower(), by_shape, n=2 * _OFFERED, cutoff=0.5)
-    found = dict.fromkeys(by_shape[shape] for shape in alike)
-    return [name for name in found if name != model][:_OFFERED]
+    names = dict.fromkeys(by_shape[shape] for shape in alike)
+    return [name for name in names if name != model][:_OFFERED]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ModelRefused
 from nanobot.providers.base import (
     ChatMessage,
@@ -128,7 +129,7 @@ async def scripted(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
 
 @asynccontextmanager
 async def guarded(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
-    yield Scripted(lambda inner: Guarded("guarded", inner))
+    yield Scripted(lambda inner: Guarded("guarded", inner, ProviderSettings()))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")

@@ -54,9 +54,9 @@ class Fault:
     """One request that goes wrong.
 
     Exactly one of: `status` (with body and headers), `raw` (sent as the whole 200 body), `pieces`
-    (raw bytes, each flushed), `cut_after` (that many events, then the connection is dropped),
-    `hang` (nothing is sent until the client leaves), `endless` (events for ever), `answer` with
-    `plain` (JSON although a stream was asked for).
+    (raw bytes, each flushed, with `pause` seconds after each), `cut_after` (that many events, then
+    the connection is dropped), `hang` (nothing is sent until the client leaves), `endless` (events
+    for ever), `answer` with `plain` (JSON although a stream was asked for).
     """
 
     status: int = 0
@@ -64,6 +64,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytes | None = None
     pieces: Sequence[bytes] = ()
+    pause: float = 0.0
     cut_after: int | None = None
     hang: bool = False
     hang_after: int | None = None
@@ -268,7 +269,7 @@ class OpenAIServer:
             return response
         for piece in fault.pieces:
             await response.write(piece)
-            await asyncio.sleep(0)
+            await asyncio.sleep(fault.pause)
         if fault.pieces:
             return response
         while fault.endless:

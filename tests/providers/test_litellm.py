@@ -19,7 +19,7 @@ from nanobot.providers.litellm_provider import INSTALL, LiteLLMProvider, load_li
 from nanobot.providers.model_choice import KNOWN_PROVIDERS
 from nanobot.providers.openai_errors import Speaker
 from nanobot.testing.machine import ManualClock
-from tests.doubles.anthropic_server import AnthropicServer
+from tests.doubles.anthropic_server import AnthropicServer, refusal
 from tests.doubles.openai_server import OpenAIServer, error_status
 
 pytestmark = [
@@ -144,6 +144,24 @@ async def test_texts_become_vectors(provider: LiteLLMProvider, server: OpenAISer
 @here
 async def test_speech_becomes_text(provider: LiteLLMProvider) -> None:
     assert await provider.transcribe(b"hello", "note.ogg", "w-1") == "note.ogg by w-1: hello"
+
+
+async def test_for_a_model_that_is_not_there_the_nearest_of_its_listing_are_offered(
+    provider: LiteLLMProvider, server: OpenAIServer
+) -> None:
+    server.models = ["llama-3.3-70b", "qwen3-32b", "gpt-oss-120b", "whisper-large"]
+    server.fail_with(error_status(404, "no such model", "model_not_found"))
+    with pytest.raises(ModelRefused, match=r'It has "qwen3-32b"\.'):
+        await provider.chat(ask("qwen3-32", "hello"))
+
+
+async def test_without_a_listing_the_nearest_that_litellm_knows_are_offered() -> None:
+    async with AnthropicServer() as server:
+        server.fail_with(refusal(404, "not_found_error", "model: claude-sonet-4-5"))
+        provider = LiteLLMProvider(name="anthropic", api_key="k", api_base=server.root)
+        with pytest.raises(ModelRefused, match=r'Known there are .*"claude-sonnet-4-5'):
+            await provider.chat(ask("claude-sonet-4-5", "hello"))
+        await provider.close()
 
 
 def test_a_package_that_an_adapter_misses_is_named() -> None:

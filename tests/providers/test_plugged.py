@@ -150,7 +150,7 @@ DONE = Completion(text="done")
 async def test_every_failure_is_a_models(
     deltas: tuple[object, ...], kind: type[ModelError], why: str
 ) -> None:
-    provider = Guarded("odd", Odd(*deltas))
+    provider = Guarded("odd", Odd(*deltas), ProviderSettings())
     with pytest.raises(kind, match=why):
         await provider.chat(ASKED)
     assert provider.profile("m") == ModelProfile(name="m", provider="odd")

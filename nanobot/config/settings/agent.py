@@ -61,18 +61,30 @@ class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=T
     cached: Annotated[float, Meta(ge=0)] | None = None
 
 
+class ModelSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[providers.NAME.models."MODEL"]`: what a model can do, where the tables are wrong about it
+    or do not know it. `context` is in tokens."""
+
+    context: Annotated[int, Meta(ge=512, le=100_000_000)] | None = None
+    tools: bool | None = None
+    images: bool | None = None
+
+
 CLIENTS = frozenset({"auto", "lean", "litellm"})
 
 
 class ProviderSettings(Settings, frozen=True):
     """`[providers.NAME]`: how to reach one provider of models. `client` is one of CLIENTS, or what
     another package brings; `settings` holds what belongs to that one, as written, references
-    resolved."""
+    resolved. `first_token_seconds`: how long an answer may take to begin; 0: 120 s, or 600 s where
+    the address is local."""
 
     api_key: str = ""
     api_base: str = ""
     client: Annotated[str, Meta(min_length=1, max_length=64)] = "auto"
     prices: Mapping[str, PriceSettings] = {}
+    models: Mapping[str, ModelSettings] = {}
+    first_token_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 0.0
     settings: Mapping[str, Any] = {}
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
