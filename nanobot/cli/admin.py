@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from nanobot.cli.exit_codes import errors
+from nanobot.cli.output import document, say
 
 config = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -34,12 +35,12 @@ def get(
     with errors():
         found = configfile.chosen(context.obj, key)
         if json:
-            print(configfile.as_json(found))
+            document(found)
         elif list(found) == [key]:
-            print(found[key])
+            say(str(found[key]))
         else:
             for name, value in found.items():
-                print(f"{name} = {configfile.as_toml(value)}")
+                say(f"{name} = {configfile.as_toml(value)}")
 
 
 @config.command("set")
@@ -56,7 +57,7 @@ def put(
 
     with errors():
         file = configfile.put(context.obj, {key: value})
-        print(f"{key} is set in {file}. It holds from the next start of nanobot on.")
+        say(f"{key} is set in {file}. It holds from the next start of nanobot on.")
 
 
 @config.command("check")
@@ -76,7 +77,7 @@ def schema() -> None:
     """Print the JSON Schema of config.toml, for editors."""
     from nanobot.cli import config_file as configfile  # noqa: PLC0415
 
-    print(configfile.as_json(configfile.schema()))
+    document(configfile.schema())
 
 
 def doctor(

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from nanobot.cli.logs import to_stderr
+from nanobot.cli.output import Line, document, say
 from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
 from nanobot.errors import NanobotError, StoreLocked
@@ -45,19 +45,19 @@ def perform(
     config = load(environ)
     raw = asyncio.run(performed(config, environ, operation, given))
     if json:
-        print(msgspec.json.format(raw, indent=2).decode())
+        document(raw)
     else:
-        print(shown(operation, msgspec.json.decode(raw, type=operation.returns)))
+        say(*shown(operation, msgspec.json.decode(raw, type=operation.returns)))
 
 
-def shown(operation: Operation, result: Any) -> str:
+def shown(operation: Operation, result: Any) -> Sequence[str | Line]:
     """A result for a terminal: in the operation's own words, or as a table or a page."""
     now, width = time.time(), shutil.get_terminal_size((80, 24)).columns
     if operation.text is not as_text or isinstance(result, str):
-        return operation.text(result, now)
+        return [operation.text(result, now)]
     if isinstance(result, list | tuple):
-        return table(result, now, width=width, colour=sys.stdout.isatty())
-    return page(result, now, width=width)
+        return table(result, now, width=width)
+    return [page(result, now, width=width)]
 
 
 async def performed(

@@ -12,6 +12,7 @@ from nanobot.cli import admin
 from nanobot.cli import generated as faces
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.mcp import commands as mcp
+from nanobot.cli.output import say
 from nanobot.cli.service import commands as service
 from nanobot.errors import UsageError
 from nanobot.messages import TERMINAL_SESSION
@@ -28,7 +29,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"nanobot {__version__}")
+        say(f"nanobot {__version__}")
         raise typer.Exit
 
 

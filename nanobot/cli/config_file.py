@@ -14,13 +14,14 @@ import msgspec
 import tomlkit
 
 from nanobot.config.loader import Config, Top, home_of, load, survey
-from nanobot.config.values import from_text, masked
+from nanobot.config.values import from_text, masked, masked_arguments
 from nanobot.errors import ConfigError, StoreUnwritable, UsageError
 
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
 _NOT_WRITTEN = frozenset({"home", "file", "warnings"})
 _OWN = "settings"
+_ARGUMENTS = re.compile(r"mcp\.[^.]+\.args$")
 _SECRET_TABLE = re.compile(r"mcp\.[^.]+\.(env|headers)$")
 
 
@@ -45,7 +46,8 @@ def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         for name, one in value.items():
             yield from _shown(f"{path}.{name}", "***" if _SECRET_TABLE.match(path) else one)
     elif isinstance(value, tuple | list):
-        yield path, [_plain(one) for one in value]
+        plain = [_plain(one) for one in value]
+        yield path, masked_arguments(plain) if _ARGUMENTS.match(path) else plain
     elif value is not None:
         yield path, str(value) if isinstance(value, Path) else masked(path, value)
 

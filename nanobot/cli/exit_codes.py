@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from nanobot.cli.output import warn
 from nanobot.errors import NanobotError
 
 INTERRUPTED = 130
@@ -18,8 +20,12 @@ def errors() -> Iterator[None]:
     try:
         yield
     except NanobotError as error:
-        print(f"nanobot: {error}", file=sys.stderr)
+        warn(f"nanobot: {error}")
         raise SystemExit(error.exit_code) from None
     except (KeyboardInterrupt, EOFError):
-        print(file=sys.stderr)
+        warn()
         raise SystemExit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # Whoever read the output has left (`| head`); Python would complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None

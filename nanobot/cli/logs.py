@@ -5,17 +5,36 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from loguru import logger
 
-_FORMAT = "<dim>{time:HH:mm:ss}</dim> <level>{level: <7}</level> {message}"
+from nanobot.cli.output import LogStream, harmless
+
+if TYPE_CHECKING:
+    from loguru import Record
+
+_LINE = "<dim>{time:HH:mm:ss}</dim> <level>{level: <7}</level> {message}\n{exception}"
 
 
 def to_stderr(environ: Mapping[str, str], level: str) -> None:
     """Log to standard error from now on, without values of variables in traces."""
     logger.remove()
     wanted = environ.get("NANOBOT_LOG", level).upper()
-    logger.add(sys.stderr, level=wanted, format=_FORMAT, diagnose=False, backtrace=False)
+    colour = sys.stderr.isatty()
+    logger.add(
+        LogStream(colour=colour),
+        level=wanted,
+        format=_format,
+        colorize=colour,
+        diagnose=False,
+        backtrace=False,
+    )
+
+
+def _format(record: Record) -> str:
+    record["message"] = harmless(record["message"])
+    return _LINE
 
 
 @contextmanager

@@ -7,6 +7,8 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
+from nanobot.cli import output
+
 
 def say(text: str = "") -> None:
     """A line of the conversation, broken between words where the terminal ends."""
@@ -20,18 +22,18 @@ def say(text: str = "") -> None:
             break_long_words=False,
             break_on_hyphens=False,
         )
-        print("\n".join(folded), flush=True)
+        output.say("\n".join(folded))
 
 
 def ask(question: str, default: str = "") -> str:
     """A line of text; just Enter takes the default. Raises EOFError at the end of input."""
     hint = f" [{default}]" if default else ""
-    return input(f"{question}{hint}: ").strip() or default
+    return input(output.harmless(f"{question}{hint}: ")).strip() or default
 
 
 def ask_secret(question: str) -> str:
     """A line that is not shown while it is typed."""
-    return getpass.getpass(f"{question} (not shown): ").strip()
+    return getpass.getpass(output.harmless(f"{question} (not shown): ")).strip()
 
 
 def agree(question: str, *, default: bool = True) -> bool:

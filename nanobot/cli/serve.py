@@ -12,6 +12,7 @@ from loguru import logger
 from nanobot.app.gateway import Gateway
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.logs import to_stderr
+from nanobot.cli.output import say
 from nanobot.config.loader import Config, load
 
 _FORCED = 1
@@ -39,13 +40,9 @@ async def _serve(config: Config, environ: Mapping[str, str]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _signalled, stop)
-    async with Gateway(config, environ).serving("nanobot gateway", _ready):
+    async with Gateway(config, environ).serving("nanobot gateway", say):
         await stop.wait()
         logger.info("stopping: what runs gets {:g} s", config.drain_seconds)
-
-
-def _ready(line: str) -> None:
-    print(line, flush=True)
 
 
 def _signalled(stop: asyncio.Event) -> None:

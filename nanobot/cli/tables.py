@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from nanobot.cli.output import Line
 from nanobot.operations.rendering import cell, fields_of, heading, pairs
 
 _GAP = 2
@@ -15,26 +16,20 @@ _COPIED = frozenset({"id", "key", "session_key", "run", "address", "head", "name
 _PLACES = frozenset({"session_key", "address", "run"})
 # Columns that still tell something: as wide they stay while others can be cut.
 _READABLE, _TELLING = 14, 9
-_BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 _BAD = frozenset({"failed", "dead"})
 
 
-def table(rows: Sequence[Any], now: float, *, width: int, colour: bool) -> str:
+def table(rows: Sequence[Any], now: float, *, width: int) -> list[Line]:
     """The rows under their headings, no line wider than `width`."""
     if not rows:
-        return "There is nothing."
+        return [Line("There is nothing.", "")]
     fields = fields_of(rows[0])
     cells = [[cell(field, getattr(row, field), now) for field in fields] for row in rows]
     heads = [heading(field) for field in fields]
     widths = [max(columns(line[n]) for line in [heads, *cells]) for n in range(len(fields))]
     _fit(widths, fields, width)
-    lines = [_line(heads, widths)]
-    if colour:
-        lines[0] = f"{_BOLD}{lines[0]}{_PLAIN}"
-    for row in cells:
-        shown = _line(row, widths)
-        lines.append(f"{_RED}{shown}{_PLAIN}" if colour and _BAD & set(row) else shown)
-    return "\n".join(lines)
+    body = [Line(_line(row, widths), "red" if _BAD & set(row) else "") for row in cells]
+    return [Line(_line(heads, widths), "bold"), *body]
 
 
 def page(result: Any, now: float, *, width: int) -> str:

@@ -9,7 +9,7 @@ import json
 import re
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -22,6 +22,11 @@ _SECRET_NAME = re.compile(rf"({_TELLTALE})$", re.IGNORECASE)
 _SECRET_LINE = re.compile(rf"((?:{_TELLTALE})[\"']?\s*(?:[=:]|\s)\s*)\S.*", re.IGNORECASE)
 _LONG_WORD = re.compile(r"(?=\S*\d)[\w+/=:.-]{20,}")
 _URL_PASSWORD = re.compile(r"(://[^/@\s:]*):[^/@\s]*@")
+_URL_VALUE = re.compile(r"(?<=[?&#;])([^=&#;\s]+)=[^&#;\s]*")
+# A part of a path or of an argument that nobody made up: a run of letters with digits among them.
+_KEY_LIKE = re.compile(
+    r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+)
 _PLACE_IN_TOML = re.compile(r"\s*\((?:at line (\d+), column (\d+)|at end of document)\)")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _TRUE = frozenset({"true", "yes", "on", "1"})
@@ -49,10 +54,39 @@ def is_secret(key: str) -> bool:
 
 
 def masked(key: str, value: Any) -> Any:
-    """`value` as it may be shown: secrets as ***, passwords within URLs as ***."""
-    if isinstance(value, str) and value:
-        return "***" if is_secret(key) else _URL_PASSWORD.sub(r"\1:***@", value)
-    return value
+    """`value` as it may be shown: secrets as ***, and so what may be one within URLs."""
+    if not isinstance(value, str) or not value:
+        return value
+    if is_secret(key):
+        return "***"
+    return masked_url(value) if "://" in value else value
+
+
+def masked_url(url: str) -> str:
+    """A URL without its password, the values of its query, and whatever in it looks like a key."""
+    shown = _URL_VALUE.sub(r"\1=***", _URL_PASSWORD.sub(r"\1:***@", url))
+    scheme, mark, rest = shown.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host}{slash}{_KEY_LIKE.sub('***', path)}"
+
+
+def masked_arguments(arguments: Iterable[str]) -> list[str]:
+    """The arguments of a program without what may be a secret: the value of an option (or of a
+    NAME=VALUE) that is called so, and whatever looks like a key."""
+    shown, hide = [], False
+    for argument in arguments:
+        name, equals, _ = argument.partition("=")
+        option = argument.startswith("-")
+        if hide and not option:
+            shown.append("***")
+        elif equals and is_secret(name):
+            shown.append(f"{name}=***")
+        elif "://" in argument:
+            shown.append(masked_url(argument))
+        else:
+            shown.append(_KEY_LIKE.sub("***", argument))
+        hide = option and not equals and is_secret(name)
+    return shown
 
 
 def parse(file: Path) -> dict[str, Any]:

@@ -236,3 +236,51 @@ def test_the_schema_names_every_key_and_lets_references_pass() -> None:
     limit = definitions["AgentSettings"]["properties"]["max_tokens"]
     assert {rule["type"] for rule in limit["anyOf"]} == {"integer", "string"}
     assert limit["default"] == 4096
+
+
+KEY = "a8Kd92jfQx03LmPz77"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://host/mcp", "https://host/mcp"),
+        ("https://host/mcp?token=short&v=2#key=x", "https://host/mcp?token=***&v=***#key=***"),
+        (f"https://host/s/{KEY}/mcp", "https://host/s/***/mcp"),
+        ("https://me:word@host/mcp", "https://me:***@host/mcp"),
+        (
+            "https://host/7f1c2a3b-1111-4222-8333-abcdefabcdef/sse",
+            "https://host/***/sse",
+        ),
+        ("https://host?k=x", "https://host?k=***"),
+    ],
+)
+def test_keys_within_the_url_of_a_server_are_not_shown(home: Path, url: str, shown: str) -> None:
+    (home / "config.toml").write_text(f'[mcp.a]\nurl = "{url}"\n')
+    assert configfile.values(environ(home))["mcp.a.url"] == shown
+
+
+async def test_the_list_of_servers_shows_no_key_in_a_url(home: Path) -> None:
+    (home / "config.toml").write_text(f'[mcp.a]\nurl = "https://host/{KEY}/mcp?token=x"\n')
+    (listed,) = (await run(environ(home), "mcp", "list", "--json")).json
+    assert listed["where"] == "https://host/***/mcp?token=***"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["-y", "@modelcontextprotocol/server-github@2025.4.8"], None),
+        (["--root", "/srv/files", "--verbose"], None),
+        (["--api-key", "short"], ["--api-key", "***"]),
+        (["--api-key=short", "x"], ["--api-key=***", "x"]),
+        (["GITHUB_TOKEN=short"], ["GITHUB_TOKEN=***"]),
+        (["--token", "--verbose"], None),
+        ([f"sk-{KEY}"], ["sk-***"]),
+        (["--url", f"https://host/{KEY}?a=b"], ["--url", "https://host/***?a=***"]),
+    ],
+)
+def test_keys_among_the_arguments_of_a_server_are_not_shown(
+    home: Path, arguments: list[str], shown: list[str] | None
+) -> None:
+    (home / "config.toml").write_text(f'[mcp.a]\ncommand = "x"\nargs = {arguments!r}\n')
+    assert configfile.values(environ(home))["mcp.a.args"] == (shown or arguments)

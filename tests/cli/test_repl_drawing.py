@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 from nanobot.cli.chat.markdown import Ink, ending, settled
 from nanobot.cli.chat.page import TerminalPage
-from nanobot.cli.chat.screen import harmless
 from nanobot.cli.chat.transcript import ToolCallLine
+from nanobot.cli.output import harmless
 from nanobot.messages import Choice
 
 PLAIN = Ink(colour=False)

@@ -27,7 +27,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from nanobot.cli.chat.screen import harmless
+from nanobot.cli.output import harmless
 
 # Readable on dark and on light terminals alike: no background, only the terminal's own colours.
 _THEME = Theme(

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import Protocol
 
 import msgspec
 
+from nanobot.cli.output import piece, record, warn
 from nanobot.messages import EventKind, RunEvent
 from nanobot.server.protocol import ShowMessage
 
 _PROMPT = "> "
-_SEQUENCE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
-# Controls but for tab and newline, marks that turn the direction of writing, broken surrogates.
-_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def harmless(text: str) -> str:
-    """The text without anything that a terminal would obey instead of show."""
-    return _UNWANTED.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
 
 
 class Screen(Protocol):
@@ -53,12 +45,12 @@ class PlainScreen:
 
     def say(self, text: str) -> None:
         """A line of the program itself, on standard error."""
-        print(text, file=sys.stderr)
+        warn(text)
 
     def prompt(self) -> None:
         """The prompt, where somebody types."""
         if self._interactive:
-            self._write(_PROMPT)
+            piece(_PROMPT)
 
     def event(self, event: RunEvent) -> None:
         """Deltas are shown as they come; a call that starts again starts on a new line."""
@@ -70,7 +62,7 @@ class PlainScreen:
                 self._end_stream()
                 self._call = (event.run_id, event.model_call)
             self._streamed += text
-            self._write(text)
+            piece(text)
         elif event.kind is EventKind.TOOL_CALL:
             self._end_stream()
             self.say(f"[{event.payload.get('name')} {event.payload.get('arguments')}]")
@@ -90,20 +82,15 @@ class PlainScreen:
         if self._streamed and text.startswith(self._streamed.strip()):
             rest = text[len(self._streamed.strip()) :]
             self._streamed = ""
-            self._write(f"{rest}\n")
+            piece(f"{rest}\n")
             return
         self._end_stream()
-        self._write(f"{text}\n")
+        piece(f"{text}\n")
 
     def _end_stream(self) -> None:
         if self._streamed:
-            self._write("\n")
+            piece("\n")
         self._streamed = ""
-
-    @staticmethod
-    def _write(text: str) -> None:
-        sys.stdout.write(harmless(text))
-        sys.stdout.flush()
 
 
 def _with_choices(message: ShowMessage) -> str:
@@ -120,15 +107,14 @@ class JsonScreen:
 
     def say(self, text: str) -> None:
         """A line of the program itself, on standard error."""
-        print(text, file=sys.stderr)
+        warn(text)
 
     def prompt(self) -> None:
         """Programs need no prompt."""
 
     def event(self, event: RunEvent) -> None:
         """The event, whole."""
-        sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
-        sys.stdout.flush()
+        record(event)
 
     def message(self, message: ShowMessage, *, earlier: bool) -> None:
         """Messages are in the events of their runs; only what no run said is told here."""
@@ -141,5 +127,4 @@ class JsonScreen:
                 "choices": msgspec.to_builtins(message.choices),
                 "earlier": earlier,
             }
-            sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
-            sys.stdout.flush()
+            record(told)

@@ -20,6 +20,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.cli.chat.images import absolute, say_typed
 from nanobot.cli.chat.screen import JsonScreen, PlainScreen, Screen
 from nanobot.cli.logs import to_stderr
+from nanobot.cli.output import warn
 from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError, ModelError, NanobotError, StoreLocked, UsageError
 from nanobot.messages import EventKind
@@ -48,7 +49,7 @@ def talk(
     plain = json or message is not None or not _on_a_terminal(environ)
     config = load(environ)
     for warning in config.warnings:
-        print(f"nanobot: {warning}", file=sys.stderr)
+        warn(f"nanobot: {warning}")
     screen: Screen = JsonScreen() if json else PlainScreen(streaming=message is None)
     try:
         if plain:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import stat
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from nanobot.cli.doctor.findings import Finding, Mendable
 from nanobot.cli.doctor.heartbeat import hindrances
 from nanobot.cli.doctor.plugins import broken
 from nanobot.cli.logs import to_stderr
+from nanobot.cli.output import Line, Style, document, say
 from nanobot.cli.probes import try_model
 from nanobot.config.loader import Config, survey
 from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
@@ -42,7 +42,7 @@ _FIRST_RELEASE = 1_760_000_000
 """No clock that is right says less."""
 _AILING = frozenset({"down", "wedged", "failed"})
 """States of a channel that people should know of."""
-_COLOURS = {"ok": "\x1b[32m", "warning": "\x1b[33m", "broken": "\x1b[31m"}
+_STYLES: Mapping[str, Style] = {"ok": "green", "warning": "yellow", "broken": "red"}
 
 
 def checked(environ: Mapping[str, str], *, json: bool) -> int:
@@ -85,14 +85,11 @@ def _mended(one: Mendable) -> Finding:
 
 def _tell(found: list[Finding], *, json: bool) -> None:
     if json:
-        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        document(found)
         return
     for one in found:
-        level = f"{one.level:<7}"
-        if sys.stdout.isatty():
-            level = f"{_COLOURS[one.level]}{level}\x1b[0m"
         text = f"{one.text}. {one.remedy}" if one.remedy else one.text
-        print(f"{level}  {one.about:<13}  {text}", flush=True)
+        say(Line(f"{one.level:<7}", _STYLES[one.level], f"  {one.about:<13}  {text}"))
 
 
 async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mendable]:

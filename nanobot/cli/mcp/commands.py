@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from nanobot.cli.exit_codes import errors
+from nanobot.cli.output import say
 
 _Name = Annotated[str, typer.Argument(help="The server's name in the configuration.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -46,8 +47,8 @@ def add_server(
             headers=tuple(header or ()),
         )
         file = added(context.obj, name, wanted)
-        print(f"{name} is in {file}. Try it: nanobot mcp test {name}")
-        print("It holds from the next start of nanobot on.")
+        say(f"{name} is in {file}. Try it: nanobot mcp test {name}")
+        say("It holds from the next start of nanobot on.")
 
 
 def remove_server(context: typer.Context, name: _Name) -> None:
@@ -56,7 +57,7 @@ def remove_server(context: typer.Context, name: _Name) -> None:
 
     with errors():
         file = removed(context.obj, name)
-        print(f"{name} is no longer in {file}. It holds from the next start of nanobot on.")
+        say(f"{name} is no longer in {file}. It holds from the next start of nanobot on.")
 
 
 def try_server(context: typer.Context, name: _Name, json: _Json = False) -> None:

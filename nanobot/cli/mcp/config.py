@@ -13,6 +13,7 @@ import tomlkit
 
 from nanobot.cli import config_file as configfile
 from nanobot.cli.logs import to_stderr
+from nanobot.cli.output import document, say
 from nanobot.config.loader import load
 from nanobot.config.values import home_of
 from nanobot.errors import ConfigError, UsageError
@@ -95,14 +96,14 @@ def tried(environ: Mapping[str, str], name: str, *, json: bool) -> None:
     to_stderr(environ, "WARNING")
     tools = asyncio.run(_tools(environ, name))
     if json:
-        print(configfile.as_json(tools))
+        document(tools)
         return
     for one in tools:
         notes = " (only reads)" if one.read_only else ""
         notes += "" if one.offered else " (not allowed)"
-        print(f"{one.name}{notes}: {one.description}")
+        say(f"{one.name}{notes}: {one.description}")
     offered = sum(one.offered for one in tools)
-    print(f"{name} answers: {len(tools)} tools, {offered} of them offered.")
+    say(f"{name} answers: {len(tools)} tools, {offered} of them offered.")
 
 
 async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:

@@ -1,0 +1,94 @@
+"""What the command line prints, all of it: text for people without anything that a terminal would
+obey instead of show, JSON for programs as it is. The linter lets nobody else print."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any, Literal, TextIO, TypeAlias
+
+import msgspec
+
+Style: TypeAlias = Literal["", "bold", "red", "green", "yellow", "dim"]
+_CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "dim": "2"}
+
+# Without its end a sequence is not one: what stands behind it must not disappear.
+_SEQUENCE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)")
+# Controls but for tab and newline, marks that turn the direction of writing, broken surrogates.
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# What loguru draws with. Not among it: hidden text, and black on black.
+_COLOUR = re.compile(r"(\x1b\[(?:[0124]|3[1-7]|41|9[0-7])m)")
+# Within JSON the same characters, spelled out: the value stays what it is.
+_UNWANTED_IN_JSON = re.compile("[\x7f-\x9f]")
+
+
+def harmless(text: str) -> str:
+    """The text without anything that a terminal would obey instead of show."""
+    return _UNWANTED.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line whose beginning has a style, where the terminal has any; `rest` is plain."""
+
+    text: str
+    style: Style
+    rest: str = ""
+
+
+def say(*lines: str | Line) -> None:
+    """Lines on standard output."""
+    _write(sys.stdout, lines or ("",))
+
+
+def warn(*lines: str | Line) -> None:
+    """Lines on standard error: what is no result."""
+    _write(sys.stderr, lines or ("",))
+
+
+def piece(text: str) -> None:
+    """A part of a line, shown at once."""
+    sys.stdout.write(harmless(text))
+    sys.stdout.flush()
+
+
+def document(value: Any) -> None:
+    """A value for programs, as one JSON document that people can read, too."""
+    raw = bytes(value) if isinstance(value, bytes | msgspec.Raw) else msgspec.json.encode(value)
+    _write_json(msgspec.json.format(raw, indent=2).decode())
+
+
+def record(value: Any) -> None:
+    """A value for programs that read line by line, as JSON."""
+    _write_json(msgspec.json.encode(value).decode())
+
+
+class LogStream:
+    """Standard error for the log. With `colour` the log's own colours stay."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = colour
+
+    def write(self, text: str) -> None:
+        """A message as the log has formatted it, all lines of it."""
+        # Every second part is a colour.
+        parts = _COLOUR.split(text) if self._colour else [text]
+        sys.stderr.write("".join(p if n % 2 else harmless(p) for n, p in enumerate(parts)))
+        sys.stderr.flush()
+
+
+def _write(stream: TextIO, lines: tuple[str | Line, ...]) -> None:
+    styled = stream.isatty()
+    for line in lines:
+        print(harmless(line) if isinstance(line, str) else _drawn(line, styled), file=stream)
+    stream.flush()
+
+
+def _drawn(line: Line, styled: bool) -> str:
+    text = harmless(line.text)
+    if styled and line.style:
+        text = f"\x1b[{_CODES[line.style]}m{text}\x1b[0m"
+    return text + harmless(line.rest)
+
+
+def _write_json(text: str) -> None:
+    print(_UNWANTED_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text), flush=True)
