@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from nanobot.cli.exit_codes import errors
+from nanobot.cli.output import piece, say
 
 service = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -43,14 +44,14 @@ def _install(environ: Mapping[str, str], *, system: bool, user: str, show: bool)
 
     definition, variables = setup.definition_of(environ, system=system, user=user)
     if show:
-        print(definition.unit(), end="")
+        piece(definition.unit())
         return
     chosen = manager.manager_of(sys.platform, environ, system=system)
     chosen.install(definition, variables)
-    print(f"installed and started: {chosen.file}")
+    say(f"installed and started: {chosen.file}")
     if variables:
-        print(f"it was given {', '.join(variables)} of this shell")
-    print("`nanobot service status` says how it is; its log: " + _log_command(system))
+        say(f"it was given {', '.join(variables)} of this shell")
+    say("`nanobot service status` says how it is; its log: " + _log_command(system))
 
 
 def _log_command(system: bool) -> str:
@@ -66,7 +67,7 @@ def status(context: typer.Context, system: System = False) -> None:
 
     with errors():
         text = manager_of(sys.platform, context.obj, system=system).status()
-        print(text or "not installed: `nanobot service install` does it")
+        say(text or "not installed: `nanobot service install` does it")
         raise typer.Exit(0 if text else 1)
 
 
@@ -78,4 +79,4 @@ def uninstall(context: typer.Context, system: System = False) -> None:
     with errors():
         removed = manager.manager_of(sys.platform, context.obj, system=system).uninstall()
         setup.environment_file(context.obj).unlink(missing_ok=True)
-        print("stopped and removed" if removed else "it was not installed")
+        say("stopped and removed" if removed else "it was not installed")
