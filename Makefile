@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer (with pip) and make; everything else goes into $(VENV).
 #   make start    install what running needs, then talk to the assistant in this terminal
 #                 (without a terminal: serve the configured channels)
-#   make full     the same with every optional part (litellm, MCP, e-mail, Matrix, PostgreSQL ...)
+#   make full     the same with every optional part (MCP, e-mail, Matrix, PostgreSQL ...)
 #   make test     install what developing needs, then run the quick tests
 #   make check    everything a change must pass: format, lint, imports, types, quick tests
 #   make prove    check, and the long proofs (crashes, simulations)
@@ -94,7 +94,7 @@ COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --build-
 	--generate-hashes --strip-extras --allow-unsafe --annotation-style line --no-emit-options \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(LOCKFLAGS)
 
-OPTIONAL = postgres embedded litellm documents memory mcp email matrix events sandbox
+OPTIONAL = postgres embedded documents memory mcp email matrix events sandbox
 
 lock: $(INSTALLED_DEV)
 	$(COMPILE) --all-extras -o requirements/dev.txt pyproject.toml

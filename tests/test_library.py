@@ -59,8 +59,8 @@ def home(tmp_path: Path, model: OpenAIServer) -> Path:
 async def test_every_example_of_the_documentation_runs(
     home: Path, tmp_path: Path, model: OpenAIServer
 ) -> None:
-    """One after another, as on the page. The provider is exchanged for the lean one: litellm is an
-    extra, and has tests of its own."""
+    """One after another, as on the page. The provider is exchanged for the lean one: litellm takes
+    seconds to load, and has tests of its own."""
     litellm_provider.LiteLLMProvider(api_key="k", default_model="m", api_base="b")
     lean = OpenAICompatProvider("test", model.base_url, "key", clock=SystemClock())
     world: dict[str, Any] = {

@@ -45,7 +45,8 @@ from nanobot.providers.openai_stream import AnswerReader
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
 from nanobot.system import SystemClock
 
-INSTALL = 'pip install "nanobot[litellm]"'
+INSTALL = "pip install nanobot"
+"""It is one of the dependencies: this brings it back where it was removed or is broken."""
 
 # Read at its import. Without them it downloads tables from the network and takes up a .env file
 # that happens to lie in the current folder.
@@ -66,7 +67,7 @@ class LiteLLMProvider(LLMProvider):
     With `name` (as in `[providers.NAME]`) models go without their provider; without it they are
     written like litellm's, "anthropic/claude-sonnet-4-5", and `default_model` stands for an empty
     one. What is not given (keys, regions) litellm finds in the environment. Nothing is loaded,
-    checked or asked before the first call; that raises ModelMissing if litellm is not installed.
+    checked or asked before the first call; that raises ModelMissing if litellm cannot be loaded.
     """
 
     def __init__(  # noqa: PLR0913 - the library's users know these names; all are optional
@@ -292,7 +293,7 @@ class _Endless(Exception):
 def load_litellm() -> Any:
     """The library, loaded once and quiet: no telemetry, no downloads, no retries, no log lines.
 
-    Takes seconds: call it on a thread. Raises ModelMissing if it is not installed.
+    Takes seconds: call it on a thread. Raises ModelMissing if it cannot be loaded.
     """
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)  # noqa: TID251 - litellm reads these and nothing else
@@ -302,8 +303,8 @@ def load_litellm() -> Any:
             library: Any = import_module("litellm")
     except ImportError as problem:
         raise ModelMissing(
-            f"This provider is reached through litellm, which is not installed ({problem}). "
-            f"Install it with: {INSTALL}"
+            f"This provider is reached through litellm, which cannot be loaded ({problem}). "
+            f"Install it again with: {INSTALL}"
         ) from problem
     # Its types make pydantic complain at the first call, to nobody who could help it.
     warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\.")

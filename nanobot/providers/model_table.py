@@ -1,7 +1,7 @@
 """Prices and capabilities of thousands of models, from the table that comes with litellm.
 
-The table is read as a file, on a thread and once; nothing of litellm is executed, and if it is not
-installed there is no table. What the configuration says about a price comes first.
+The table is read as a file, on a thread and once; nothing of litellm is executed. What the
+configuration says comes first.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def bundled_table() -> Path | None:
-    """The table within the installed litellm package; None if it is not installed."""
+    """The table within the litellm package; None if it was removed."""
     try:
         found = find_spec("litellm")
     except ValueError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -104,7 +103,6 @@ async def test_a_table_that_cannot_be_read_is_no_table(tmp_path: Path, text: str
     assert made.price_of("openai", "odd-1") is None
 
 
-@pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
 async def test_litellms_own_table_is_found_and_read() -> None:
     assert bundled_table() is not None
     made = ModelTable()

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
-here = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
 
 
 @pytest.fixture
@@ -85,7 +83,6 @@ async def test_without_the_package_a_call_names_the_command() -> None:
     assert "\n" not in said
 
 
-@here
 def test_loading_asks_nothing_of_the_network_and_takes_no_env_file(tmp_path: object) -> None:
     code = (
         "import os, socket, sys\n"
@@ -100,7 +97,6 @@ def test_loading_asks_nothing_of_the_network_and_takes_no_env_file(tmp_path: obj
     assert python(code) == "False 0 True None"
 
 
-@here
 async def test_as_a_library_models_are_written_with_their_provider() -> None:
     async with AnthropicServer() as server:
         provider = LiteLLMProvider(
@@ -115,7 +111,6 @@ async def test_as_a_library_models_are_written_with_their_provider() -> None:
         await provider.close()
 
 
-@here
 async def test_an_endpoint_of_ones_own_is_taken_for_openais_kind(server: OpenAIServer) -> None:
     provider = LiteLLMProvider(name="home", api_key="k", api_base=server.base_url)
     assert (await provider.chat(ask("some/model", "say:here"))).text == "here"
@@ -123,7 +118,6 @@ async def test_an_endpoint_of_ones_own_is_taken_for_openais_kind(server: OpenAIS
     await provider.close()
 
 
-@here
 async def test_a_parameter_that_the_endpoint_refuses_is_left_out_from_then_on(
     provider: LiteLLMProvider, server: OpenAIServer
 ) -> None:
@@ -133,7 +127,6 @@ async def test_a_parameter_that_the_endpoint_refuses_is_left_out_from_then_on(
     assert ["temperature" in body for body in server.requests] == [True, False, False]
 
 
-@here
 async def test_texts_become_vectors(provider: LiteLLMProvider, server: OpenAIServer) -> None:
     assert await provider.embed(["a", "bcd"], "e-1") == [[1.0, 0.0], [3.0, 1.0]]
     server.fail_with(error_status(401, "no such key"))
@@ -141,7 +134,6 @@ async def test_texts_become_vectors(provider: LiteLLMProvider, server: OpenAISer
         await provider.embed(["a"], "e-1")
 
 
-@here
 async def test_speech_becomes_text(provider: LiteLLMProvider) -> None:
     assert await provider.transcribe(b"hello", "note.ogg", "w-1") == "note.ogg by w-1: hello"
 
@@ -182,7 +174,6 @@ def test_our_names_are_litellms_or_are_translated() -> None:
     assert not NATIVE & KNOWN_PROVIDERS.keys()
 
 
-@here
 def test_every_name_in_the_list_is_litellms() -> None:
     known = {str(getattr(name, "value", name)) for name in load_litellm().provider_list}
     assert known >= REACHED
