@@ -52,6 +52,7 @@ class ActiveRun:
         self.prompt = claim.prompt
         self.prompt_variant = claim.prompt_variant
         self.window_from = claim.window_from
+        self._shared = claim.shared
         self.log: list[Entry] = []
         self.unrecorded: list[Body] = []
         self._own: list[Body] = []
@@ -123,7 +124,7 @@ class ActiveRun:
             body.origin in _SPOKEN or (body.terms is not None and body.terms.private)
             for body in self._said
         )
-        return spoken and not any(body.group for body in self._said)
+        return spoken and not self._shared and not any(body.group for body in self._said)
 
     @property
     def with_owner(self) -> bool:

@@ -18,19 +18,15 @@ from nanobot.providers.base import ChatMessage
 from nanobot.session.entries import Entry, UserEntry
 from nanobot.session.runs import Claim, Lane, PromptSnapshot, Run
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.views import Records
 
 
 class ContextPreview:
     """Looks at sessions as their next model call would see them. Nothing is written."""
 
-    def __init__(
-        self, bus: Bus, asker: ModelCaller, models: Models, records: Records, clock: Clock
-    ) -> None:
+    def __init__(self, bus: Bus, asker: ModelCaller, models: Models, clock: Clock) -> None:
         self._bus = bus
         self._asker = asker
         self._models = models
-        self._records = records
         self._clock = clock
 
     async def at(self, session_key: str) -> ContextView:
@@ -58,18 +54,18 @@ class ContextPreview:
     async def _claim(self, session_key: str) -> Claim:
         """The claim of the session's run, or of one that somebody would begin now."""
         row = await self._bus.journal.session(session_key)
-        standing = await self._records.standing(session_key)
-        if row is None or standing is None:
+        if row is None:
             raise NanobotError(f"There is no session {session_key}; `sessions list` shows those.")
         entries = await self._bus.journal.history(session_key)
         return Claim(
             lane=Lane(session_key, 0),
             run=row.run or _next_run(session_key, entries),
             entries=entries,
-            window_from=standing.window_from,
-            prompt=standing.prompt,
-            prompt_variant=standing.prompt_variant,
+            window_from=row.window_from,
+            prompt=row.prompt,
+            prompt_variant=row.prompt_variant,
             model=row.model,
+            shared=row.shared,
         )
 
 

@@ -67,6 +67,6 @@ def assemble_agent(given: AgentDependencies) -> AgentParts:
     client = RunClient(bus, worker, clock, lambda: False)
     return AgentParts(
         worker=worker,
-        preview=ContextPreview(bus, models, given.models, given.records, clock),
+        preview=ContextPreview(bus, models, given.models, clock),
         programs=RunService(client, bus.journal, clock, given.ids),
     )

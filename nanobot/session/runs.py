@@ -53,7 +53,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A run to drive: its lane, its log from `window_from` on, and the session's prompt."""
+    """A run to drive: its lane, its log from `window_from` on (its own entries alone, if it brings
+    a history of its own), and the session's prompt. `shared`: several people read there."""
 
     lane: Lane
     run: Run
@@ -62,6 +63,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str | None
     prompt_variant: str | None
     model: str | None
+    shared: bool = False
 
 
 class PromptSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +112,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with its live run."""
+    """A session with its live run, and what its next model call begins with: where the window
+    begins, and the prompt it has, if it has one. `shared`: several people read there."""
 
     key: str
     title: str
@@ -119,6 +122,10 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     entries: int
     waiting: int
     run: Run | None
+    window_from: int = 1
+    prompt: str | None = None
+    prompt_variant: str | None = None
+    shared: bool = False
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -118,14 +118,6 @@ class AuditView(msgspec.Struct, frozen=True, kw_only=True):
     head: str
 
 
-class SessionPosition(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session's view of its log begins, and the prompt it has, if it has one."""
-
-    window_from: int
-    prompt: str | None
-    prompt_variant: str | None
-
-
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """How much there is: sessions, messages waiting for a run, messages owed, and dead ones."""
 
@@ -168,10 +160,6 @@ class Records(Protocol):
         What arrived there stays known by its key, so that no platform can bring it again. Raises
         UsageError while a run is alive there, or when there is no such session.
         """
-        ...
-
-    async def standing(self, key: str) -> SessionPosition | None:
-        """What a session's next model call begins with."""
         ...
 
     async def forget_prompts(self) -> int:

@@ -6,14 +6,19 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TypeVar
 
+import msgspec
 import pytest
+import sqlalchemy as sa
 
 from nanobot.errors import Fenced, StoreError
-from nanobot.messages import Address, Origin, Role
-from nanobot.session.entries import Entry, UserEntry
+from nanobot.messages import Address, Origin, Role, RunOptions
+from nanobot.session.entries import Entry, PostEntry, UserEntry
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database.sqlite import Work
+from nanobot.store.journal import log
+from nanobot.store.journal.claiming import MOST_READ
+from nanobot.store.unit import StoreContext
 from tests.store.home import Home, in_memory
 from tests.store.making import (
     ANN,
@@ -394,3 +399,63 @@ async def test_a_lane_claimed_by_a_commit_that_reported_a_failure_is_free(home: 
         await journal.claim(KEY, "r1", "UTC")
     database.failing = False
     assert (await claim(journal, "x")).run.id == "r1"
+
+
+async def test_a_claim_reads_nothing_of_what_its_job_said_at_earlier_times(home: Home) -> None:
+    journal = home.journal()
+    for number in range(3):
+        due = said(f"time {number}", origin=Origin.CRON)
+        await admit(journal, msgspec.structs.replace(due, terms=RunOptions(history=())))
+        claimed = await claim(journal, f"r{number}")
+        assert texts(claimed.entries) == [f"time {number}"]
+        await asked(journal, claimed)
+        journal.let_go(claimed.lane)
+        resumed = await claim(journal, "x")
+        assert [entry.seq for entry in resumed.entries] == [
+            claimed.run.first_seq + place for place in range(3)
+        ]
+        await answered(journal, resumed, "done")
+    await admit(journal, said("and what was that?"))
+    assert texts((await claim(journal, "r")).entries) == [
+        "time 0",
+        "time 1",
+        "time 2",
+        "and what was that?",
+    ]
+
+
+async def test_a_conversation_of_posts_alone_is_read_as_far_as_any_model_could_see(
+    new_home: Home,
+) -> None:
+    journal = new_home.journal()
+    await admit(journal, said("hello"))
+    await answered(journal, await claim(journal, "r1"), "hi")
+
+    def posted(connection: sa.Connection) -> None:
+        lane = log.lane_of(connection, KEY)
+        posts = [PostEntry(text="news", key=f"p{n}") for n in range(2 * MOST_READ)]
+        writer = StoreContext(new_home.clock, new_home.ids, "us")
+        log.append(connection, writer, lane, "", posts)
+
+    await new_home.do(posted)
+    await admit(journal, said("what is new?"))
+    claimed = await claim(journal, "r2")
+    assert claimed.window_from == claimed.run.first_seq - MOST_READ
+    assert [entry.seq for entry in claimed.entries][:1] == [claimed.window_from]
+    assert len(claimed.entries) == MOST_READ + 1
+    row = await journal.session(KEY)
+    assert row is not None
+    assert row.window_from == claimed.window_from
+
+
+async def test_that_several_people_read_somewhere_is_known_also_to_runs_that_see_nothing_of_it(
+    home: Home,
+) -> None:
+    journal = home.journal()
+    await admit(journal, msgspec.structs.replace(said("hello"), group=True))
+    claimed = await claim(journal, "r1")
+    assert claimed.shared
+    await answered(journal, claimed, "hi")
+    asks = said("of a program", origin=Origin.API)
+    await admit(journal, msgspec.structs.replace(asks, terms=RunOptions(history=())))
+    assert (await claim(journal, "r2")).shared

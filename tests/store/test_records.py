@@ -8,7 +8,7 @@ from nanobot.errors import Fenced, StoreCorrupt, UsageError
 from nanobot.session.entries import CancelEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.views import Counts, SessionPosition
+from nanobot.session.views import Counts
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, said, told
 
@@ -126,13 +126,15 @@ async def test_a_chain_is_walked_up_to_its_head_and_a_missing_head_is_told(home:
 
 async def test_a_sessions_prompt_is_told_and_can_be_forgotten(home: Home) -> None:
     journal, records = home.journal(), home.records()
-    assert await records.standing(KEY) is None
     claimed = await begun(journal, "r1")
     await asked(journal, claimed)
-    standing = SessionPosition(window_from=1, prompt="digest", prompt_variant="plain")
-    assert await records.standing(KEY) == standing
+
+    async def shown() -> tuple[int, str | None, str | None]:
+        row = await journal.session(KEY)
+        assert row is not None
+        return row.window_from, row.prompt, row.prompt_variant
+
+    assert await shown() == (1, "digest", "plain")
     assert await records.forget_prompts() == 1
-    assert await records.standing(KEY) == SessionPosition(
-        window_from=1, prompt=None, prompt_variant=None
-    )
+    assert await shown() == (1, None, None)
     assert await records.forget_prompts() == 0

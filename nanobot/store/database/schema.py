@@ -60,6 +60,8 @@ sessions = sa.Table(
     sa.Column("window_from", Id, nullable=False, server_default="1"),
     sa.Column("prompt", sa.Text),
     sa.Column("prompt_variant", sa.Text),
+    # Several people read there: somebody wrote in it who was in a group.
+    sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
     # What was said up to here is in memory, as far as it is worth that.
     sa.Column("remembered_seq", Id, nullable=False, server_default="0"),
     # The lane's lease: `token` grows with every claim and fences every write.

@@ -18,6 +18,7 @@ from nanobot.store.unit import StoreContext
 
 _c = schema.channels
 _i = schema.inbound
+_s = schema.sessions
 
 _THAT = sa.and_(
     _i.c.channel == sa.bindparam("c"),
@@ -29,9 +30,10 @@ _ORIGINAL = sa.select(_i.c.id, _i.c.sender_id, _i.c.state, _i.c.body).where(_THA
 _WAITING = sa.select(sa.func.count()).where(
     _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending"
 )
+_SHARED = sa.update(_s).where(_s.c.key == sa.bindparam("k"), ~_s.c.shared).values(shared=True)
 _CURSOR = sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n"))
 _MOVE_CURSOR = sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
-prepared(_SEEN, _WAITING, _CURSOR, _MOVE_CURSOR)
+prepared(_SHARED, _SEEN, _WAITING, _CURSOR, _MOVE_CURSOR)
 
 
 def cursor(connection: sa.Connection, channel: str) -> str | None:
@@ -80,6 +82,8 @@ def _admit_one(
     if connection.execute(_SEEN, key).first() is not None:
         return again
     log.ensure_session(connection, writer, one.session_key, message.text)
+    if message.group:
+        connection.execute(_SHARED, {"k": one.session_key})
     answer = one.answer
     waits = answer is None and one.stop is None
     refused = False

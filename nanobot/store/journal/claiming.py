@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Origin
-from nanobot.session.entries import Body, Entry
+from nanobot.session.entries import Body, Entry, UserEntry
 from nanobot.session.runs import Claim, Lane, Ready, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
@@ -18,6 +19,9 @@ from nanobot.store.unit import Hold, StoreContext, store_now
 
 _r = schema.runs
 _i = schema.inbound
+
+MOST_READ = 5_000
+"""Entries before a run that it sees at most; windows of models are far smaller."""
 
 _RUN_INSERT = sa.insert(_r)
 prepared(_RUN_INSERT)
@@ -81,15 +85,40 @@ def claim(
             return None
         lanes.own(connection, writer, hold, lane, session.token)
         run = _begin(connection, writer, lane, run_id, taken, zone)
+    window_from = _window(connection, session, run)
+    moved = window_from != session.window_from
     return Claim(
         lane=lane,
         run=run,
-        entries=log.read(connection, key, session.window_from),
-        window_from=session.window_from,
-        prompt=session.prompt,
-        prompt_variant=session.prompt_variant,
+        entries=_seen(connection, run, window_from),
+        window_from=window_from,
+        prompt=None if moved else session.prompt,
+        prompt_variant=None if moved else session.prompt_variant,
         model=session.model,
+        shared=bool(session.shared),
     )
+
+
+def _window(connection: sa.Connection, session: Any, run: Run) -> int:
+    """Where the log begins for the run. Where much was posted and nobody has spoken for long, no
+    model call has moved the window: then its beginning moves here."""
+    begin = int(session.window_from)
+    if run.first_seq - begin <= MOST_READ:
+        return begin
+    begin = run.first_seq - MOST_READ
+    runs.move_window(connection, run.session_key, begin)
+    return begin
+
+
+def _seen(connection: sa.Connection, run: Run, window_from: int) -> tuple[Entry, ...]:
+    """The log as far as the run sees any of it. Jobs bring a history of their own: what their
+    sessions hold grows with every time they are due, and a run reads nothing of it."""
+    own = log.read(connection, run.session_key, max(run.first_seq, window_from))
+    bodies = (entry.body for entry in own if entry.run_id == run.id)
+    terms = (body.terms for body in bodies if isinstance(body, UserEntry) and body.terms)
+    if any(one.history is not None for one in terms):
+        return own
+    return log.read(connection, run.session_key, window_from, run.first_seq) + own
 
 
 def _again(connection: sa.Connection, run: Run) -> Run:

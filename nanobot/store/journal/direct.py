@@ -12,6 +12,7 @@ from nanobot.session.runs import Ending, Lane, Run, RunOutcome, RunUsage
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import inbox, lanes, log, runs
+from nanobot.store.journal.claiming import MOST_READ
 from nanobot.store.unit import Hold, StoreContext, store_now
 
 _i = schema.inbound
@@ -63,7 +64,9 @@ def _own(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) 
 def history(connection: sa.Connection, key: str) -> tuple[Entry, ...]:
     """See Journal.history."""
     session = lanes.look(connection, key)
-    return () if session is None else tuple(log.read(connection, key, session.window_from))
+    if session is None:
+        return ()
+    return log.read(connection, key, max(session.window_from, session.head_seq - MOST_READ))
 
 
 def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutcome | None:

@@ -21,6 +21,8 @@ _SESSION = sa.select(
     _s.c.prompt,
     _s.c.prompt_variant,
     _s.c.model,
+    _s.c.shared,
+    _s.c.head_seq,
 ).where(_s.c.key == sa.bindparam("k"))
 _SESSION_LOCKED = _SESSION.with_for_update()
 _OWN = (

@@ -18,6 +18,8 @@ from nanobot.store.unit import StoreContext
 _s = schema.sessions
 _e = schema.entries
 
+_NO_END = 2**62
+
 # Locked: on PostgreSQL whoever appends holds the session's row first, so writers that are not its
 # owner (an order to stop, a post) and its driver wait for each other instead of clashing.
 _HEAD = (
@@ -41,7 +43,11 @@ _ADVANCE = (
 _INSERT = sa.insert(_e)
 _RANGE = (
     sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.payload)
-    .where(_e.c.session_key == sa.bindparam("k"), _e.c.seq >= sa.bindparam("start"))
+    .where(
+        _e.c.session_key == sa.bindparam("k"),
+        _e.c.seq >= sa.bindparam("start"),
+        _e.c.seq < sa.bindparam("end"),
+    )
     .order_by(_e.c.seq)
 )
 _WHOLE = (
@@ -158,9 +164,11 @@ def lane_of(connection: sa.Connection, key: str) -> Lane:
     return Lane(key, int(head.token))
 
 
-def read(connection: sa.Connection, key: str, start: int) -> tuple[log.Entry, ...]:
-    """The entries from `start` on, erased ones with body None."""
-    rows = connection.execute(_RANGE, {"k": key, "start": start}).all()
+def read(
+    connection: sa.Connection, key: str, start: int, end: int = _NO_END
+) -> tuple[log.Entry, ...]:
+    """The entries from `start` up to, but without, `end`; erased ones with body None."""
+    rows = connection.execute(_RANGE, {"k": key, "start": start, "end": end}).all()
     return tuple(
         log.Entry(seq, run_id, at, None if payload is None else log.decode(payload))
         for seq, run_id, at, payload in rows

@@ -72,6 +72,11 @@ prepared(_LIVE, _PROMPT, _NEW_WINDOW, _ATTEMPTS, _PROGRESSED)
 prepared(*_MOVES.values(), *_PROGRESS.values(), *_ENDS.values())
 
 
+def move_window(connection: sa.Connection, key: str, window_from: int) -> None:
+    """The model sees the log from there on, with a new prompt."""
+    connection.execute(_PROMPT, {"k": key, "p": None, "f": None, "w": window_from})
+
+
 def transition(
     connection: sa.Connection, run: Run, state: RunState, *, progress: bool = False
 ) -> None:
@@ -177,8 +182,7 @@ def _end(
     if ending.new_window:
         connection.execute(_NEW_WINDOW, {"k": lane.session_key})
     if ending.window_from is not None:
-        widened = {"k": lane.session_key, "p": None, "f": None, "w": ending.window_from}
-        connection.execute(_PROMPT, widened)
+        move_window(connection, lane.session_key, ending.window_from)
     if run.kind is RunKind.TASK and writer.tasks is not None:
         writer.tasks.report(connection, run, ending)
 
@@ -283,6 +287,10 @@ def session(connection: sa.Connection, key: str) -> SessionRow | None:
         entries=row.head_seq,
         waiting=waiting(connection, key),
         run=None if live is None else as_run(live),
+        window_from=row.window_from,
+        prompt=row.prompt,
+        prompt_variant=row.prompt_variant,
+        shared=bool(row.shared),
     )
 
 

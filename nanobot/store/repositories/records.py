@@ -18,7 +18,6 @@ from nanobot.session.views import (
     EntryView,
     OutboxView,
     RunView,
-    SessionPosition,
     SessionView,
     ToolCallView,
 )
@@ -106,16 +105,6 @@ class SqlRecords:
         if self._blobs is not None:
             await self._blobs.remove(files)
         return count
-
-    async def standing(self, key: str) -> SessionPosition | None:
-        """What a session's next model call begins with."""
-        query = sa.select(_s.c.window_from, _s.c.prompt, _s.c.prompt_variant).where(_s.c.key == key)
-        row = await self._do(lambda c: c.execute(query).first())
-        if row is None:
-            return None
-        return SessionPosition(
-            window_from=row.window_from, prompt=row.prompt, prompt_variant=row.prompt_variant
-        )
 
     async def forget_prompts(self) -> int:
         """Every session gets a new prompt at its next run."""

@@ -151,7 +151,8 @@ class SqlTasks:
             row = connection.execute(query).first()
             if row is None:
                 return None
-            first = next(iter(log.read(connection, row.session_key, row.first_seq)), None)
+            entries = log.read(connection, row.session_key, row.first_seq, row.first_seq + 1)
+            first = next(iter(entries), None)
             return _wanted(row, None if first is None else first.body)
 
         return await self._database.transact(work)

@@ -35,6 +35,7 @@ def upgrade() -> None:
         sa.Column("window_from", big, nullable=False, server_default="1"),
         sa.Column("prompt", sa.Text),
         sa.Column("prompt_variant", sa.Text),
+        sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("remembered_seq", big, nullable=False, server_default="0"),
         sa.Column("token", big, nullable=False, server_default="0"),
         sa.Column("owner", sa.Text),
