@@ -23,8 +23,10 @@ from nanobot.errors import (
     OutcomeUnknown,
     Refused,
 )
+from nanobot.ports import Clock
 from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
 from nanobot_channels._numbers import seconds
+from nanobot_channels._platform_clock import PlatformClock
 
 _PATIENCE = aiohttp.ClientTimeout(total=180.0, sock_connect=10.0, sock_read=20.0)
 _CLOSING_SECONDS = 2.0
@@ -86,8 +88,9 @@ class DiscordHttp(HTTPClient):
     NotSent if no byte went out, OutcomeUnknown if no usable answer came.
     """
 
-    def __init__(self, token: str, api_root: str) -> None:
+    def __init__(self, token: str, api_root: str, clock: Clock) -> None:
         super().__init__(MISSING)
+        self._time = PlatformClock(clock)
         self.token = token
         self._root = api_root
         self._own: aiohttp.ClientSession | None = None
@@ -117,6 +120,7 @@ class DiscordHttp(HTTPClient):
             async with self._session().request(
                 route.method, url, headers=headers, allow_redirects=False, **kwargs
             ) as response:
+                self._time.heard(response.headers.get("Date"))
                 body = await response.read()
         except _BEFORE_WRITING as error:
             raise NotSent(f"no connection to Discord: {_words(error)}") from error
@@ -128,6 +132,13 @@ class DiscordHttp(HTTPClient):
             return msgspec.json.decode(body) if body else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise OutcomeUnknown(f"Discord's answer is not JSON: {error}") from error
+
+    async def now(self) -> float:
+        """Discord's time in Unix seconds, asked for if no answer has told it yet. Raises as
+        `request`."""
+        if not self._time.known:
+            await self.who_am_i()
+        return self._time.now()
 
     async def who_am_i(self) -> Any:
         """The bot's user. Raises as `request`."""

@@ -52,11 +52,30 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     content: bool = True
 
 
+class Cursor(msgspec.Struct, frozen=True):
+    """The id of the latest message, and the first id after the bot's very first start: what was
+    said before that was not said to nanobot."""
+
+    latest: int
+    first: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.latest}:{self.first}"
+
+    @classmethod
+    def of(cls, text: str | None) -> Cursor | None:
+        """What was stored; None if it is no cursor."""
+        latest, _, first = (text or "").partition(":")
+        if not is_snowflake(latest) or not is_snowflake(first or "0"):
+            return None
+        return cls(int(latest), int(first or "0"))
+
+
 class Receiver:
     """One run of one bot: events on their way to one intake.
 
-    The cursor is the id of the latest message, and moves only while nothing is being looked up:
-    wherever a process dies, the next one looks up from there. Chats that are being looked up hold
+    The cursor moves only while nothing is being looked up: wherever a process dies, the next one
+    looks up from there. Chats that are being looked up hold
     their live messages back; buttons and commands, which no history has, are never held.
     """
 
@@ -85,7 +104,7 @@ class Receiver:
         self._guilds: set[str] = set()
         self._guilds_told = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
-        self._seen = self._stored = 0
+        self._seen = self._stored = self._first = 0
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -151,18 +170,18 @@ class Receiver:
             self._guilds_told.set()
         if self._looking is not None:
             self._looking.cancel()
-        stored = await self._intake.cursor()
-        if stored is None or not is_snowflake(stored):
-            # The first start: what was said before it was not said to nanobot.
+        now = await self._http.now()
+        stored = Cursor.of(await self._intake.cursor())
+        if stored is None:
             self._looking = None
-            self._seen = snowflake_at(self._clock.now())
-            await self._intake.admit([], str(self._seen))
+            self._seen = self._first = snowflake_at(now)
+            await self._intake.admit([], self._cursor(self._seen))
             return
-        oldest = snowflake_at(self._clock.now() - self._limits.hours * 3600)
-        self._stored = int(stored)
+        oldest = snowflake_at(now - self._limits.hours * 3600)
+        self._stored, self._first = stored.latest, stored.first
         self._seen = max(self._seen, self._stored)
         margin = int(_MARGIN_SECONDS * 1000) << 22
-        await self._look_up(private, max(self._stored - margin, oldest))
+        await self._look_up(private, max(self._stored - margin, oldest, self._first - 1))
 
     async def _look_up(self, private: list[str], after: int) -> None:
         chats: dict[str, Place | None] = dict.fromkeys(private)
@@ -194,7 +213,10 @@ class Receiver:
             raise receiving_error(self._name, error) from error
         self._looking = None
         self._seen = max(self._seen, latest)
-        await self._intake.admit([], str(self._seen))
+        await self._intake.admit([], self._cursor(self._seen))
+
+    def _cursor(self, latest: int) -> str:
+        return str(Cursor(latest, self._first))
 
     async def _admit_found(self, chat: str, found: list[Message], place: Place) -> None:
         messages = [made for one in found for made in self._made_of_history(one, place)]
@@ -279,7 +301,7 @@ class Receiver:
             return
         # Only what is admitted with it or was before may lie below the cursor.
         following = max(self._seen, number)
-        cursor = str(following) if self._looking is None and following else None
+        cursor = self._cursor(following) if self._looking is None and following else None
         await self._intake.admit(new, cursor)
         self._recent |= dict.fromkeys(map(self._key, new))
         while len(self._recent) > _RECENT:

@@ -18,6 +18,8 @@ from nanobot_channels._email_reading import Bounce, Ignored, Read, Reader, Threa
 
 _CURSOR = re.compile(r"(\d+):(\d+):(\d+)")
 _REMEMBERED = 1_000
+_STORED_EVERY = 50
+"""Ignored mails after which the place is stored."""
 _DAY = 86_400
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -114,8 +116,8 @@ class Receiving:
         """
         async with Mailbox.opened(self._server) as box:
             folder = await box.open(self._folder)
-            self._intake.alive()
             place = await self._begin(box, folder)
+            self._intake.alive()
             while True:
                 place = await self._catch_up(box, place)
                 await box.news(self._idle_seconds)
@@ -128,9 +130,11 @@ class Receiving:
         if cursor is not None and place is None:
             logger.warning("{}: stored cursor {!r} is no place in a folder", self._name, cursor)
         if place is None:
-            return await self._reached(
-                Place(folder.validity, folder.next_uid - 1, int(time.time()))
-            )
+            # A second later than the last mail that is there, by the server's clock.
+            uids = await box.search("1:*", by_uid=True)
+            last = await box.arrived(uids[-1]) if uids else None
+            after = 0 if last is None else int(last) + 1
+            return await self._reached(Place(folder.validity, folder.next_uid - 1, after))
         if place.validity == folder.validity:
             return place
         return await self._renumbered(box, folder, place)
@@ -139,7 +143,7 @@ class Receiving:
         """The server numbers its mails anew: those that came since the last one are read again,
         and what is known of them is known by its Message-ID."""
         logger.warning("{}: the folder {} was numbered anew", self._name, self._folder)
-        day = time.gmtime(place.at - _DAY)
+        day = time.gmtime(max(place.at - _DAY, 0))
         since = f"{day.tm_mday}-{_MONTHS[day.tm_mon - 1]}-{day.tm_year}"
         before = folder.next_uid - 1
         for uid in await box.search("SINCE", since):
@@ -158,15 +162,21 @@ class Receiving:
         return self._server.name
 
     async def _catch_up(self, box: Mailbox, place: Place) -> Place:
-        """Everything above the place."""
+        """Everything above the place. Whoever subscribes to lists comes back to thousands of mails
+        that are ignored: each is a sign of life, and the place moves past them."""
         stored = place
+        ignored = 0
         # The range's end is the last mail there is, so that one is always in it.
         for uid in await box.search(f"{place.uid + 1}:*", by_uid=True):
             if uid <= place.uid:
                 continue
             place, taken = await self._take(box, place, uid)
+            self._intake.alive()
+            ignored = 0 if taken else ignored + 1
             if taken:
                 stored = place
+            elif ignored % _STORED_EVERY == 0:
+                stored = await self._reached(place)
         return place if stored == place else await self._reached(place)
 
     async def _take(self, box: Mailbox, place: Place, uid: int) -> tuple[Place, bool]:

@@ -19,8 +19,10 @@ from nanobot.errors import (
     OutcomeUnknown,
     Refused,
 )
+from nanobot.ports import Clock
 from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
 from nanobot_channels._numbers import seconds
+from nanobot_channels._platform_clock import PlatformClock
 
 if TYPE_CHECKING:
     from nio import AsyncClient  # type: ignore[import-untyped]
@@ -103,8 +105,9 @@ class Api:
     A token that a password got is kept in memory only.
     """
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: Account, clock: Clock) -> None:
         self.account = account
+        self.time = PlatformClock(clock)
         self.user_id = ""
         """Whose the token is; known once `sign_in` returned."""
         self._token = ""
@@ -230,6 +233,7 @@ class Api:
         answer: aiohttp.ClientResponse = await self._opened().send(
             request[0], without_token(request[1]), data=data, headers=headers, timeout=timeout
         )
+        self.time.heard(answer.headers.get("Date"))
         return answer
 
     def _opened(self) -> AsyncClient:

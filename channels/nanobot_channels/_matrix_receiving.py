@@ -89,7 +89,7 @@ class Receiving:
             logger.warning("{}: the stored cursor is not this account's: begins anew", self._name)
         # What was said before the bot was here is nobody's question to it.
         answer = await sync(self._api, "", 0)
-        self._move(answer, at=self._clock.now() * 1000)
+        self._move(answer, at=self._api.time.now() * 1000)
         self._invited(answer)
         self._intake.alive()
         await self._save([])
@@ -131,7 +131,7 @@ class Receiving:
             self._rooms.forget(room_id)
         self._invited(answer)
         # The clock of whoever sent it may be ahead.
-        self._move(answer, at=min(at, self._clock.now() * 1000))
+        self._move(answer, at=min(at, self._api.time.now() * 1000))
         due = self._clock.monotonic() - self._saved >= _SAVED_EVERY
         if found or answer.rooms.invite or due:
             await self._save(found)

@@ -21,8 +21,10 @@ from nanobot.errors import (
     OutcomeUnknown,
     Refused,
 )
+from nanobot.ports import Clock
 from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
 from nanobot_channels._numbers import seconds
+from nanobot_channels._platform_clock import PlatformClock
 
 CALL_SECONDS = 20.0
 _CONNECT_SECONDS = 10.0
@@ -105,7 +107,7 @@ class WebApi:
     """One bot's Web API at one root. Every method raises ApiRefusal or NoAnswer and never repeats
     a call."""
 
-    def __init__(self, token: str, root: str) -> None:
+    def __init__(self, token: str, root: str, clock: Clock) -> None:
         # The default handlers repeat a call whose connection broke: a message would come twice.
         self.client = AsyncWebClient(
             token=token,
@@ -116,6 +118,7 @@ class WebApi:
         # The library takes a proxy from the environment even for NO_PROXY hosts and loopback.
         self.client.proxy = proxy_for(root)
         self.root = root
+        self.time = PlatformClock(clock)
         self.granted: set[str] = set()
         """The token's scopes, as Slack's last answer named them; empty where it did not."""
         self._token = token
@@ -143,6 +146,7 @@ class WebApi:
                 answer = await self.client.api_call(method, data=fields)
             else:
                 answer = await self.client.api_call(method, json=given)
+            self.time.heard(answer.headers.get("Date"))
             self.granted = set(str(answer.headers.get("x-oauth-scopes", "")).split(",")) - {""}
             data = answer.data
             if not isinstance(data, dict):

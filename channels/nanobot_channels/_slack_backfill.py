@@ -14,7 +14,7 @@ from nanobot_channels._slack_events import BadEvent, Message, convert, is_ts, or
 
 _PAGE = 100
 _THREADS_PER_CHAT = 20
-# The watermark is one for all chats: what came in another chat just before it may be missing.
+# The cursor is one for all chats: what came in another chat just before it may be missing.
 _OVERLAP_SECONDS = 60
 
 Place = tuple[str, str | None]
@@ -26,6 +26,23 @@ class Bounds(msgspec.Struct, frozen=True):
 
     messages: int = 100
     hours: float = 24.0
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """The latest timestamp that was taken, and that of the bot's very first start: what was said
+    before that was not said to nanobot."""
+
+    latest: str
+    first: str = "0.0"
+
+    def __str__(self) -> str:
+        return f"{self.latest} {self.first}"
+
+    @classmethod
+    def of(cls, text: str | None) -> Cursor | None:
+        """What was stored; None if it is no cursor."""
+        latest, _, first = (text or "").partition(" ")
+        return cls(latest, first or "0.0") if is_ts(latest) and is_ts(first or "0.0") else None
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -48,10 +65,11 @@ def places(known: Iterable[Address]) -> list[Place]:
     return list(found)
 
 
-def since(watermark: str, now: float, bounds: Bounds) -> str:
-    """The timestamp from which on to look."""
-    earliest = max(order(watermark)[0] - _OVERLAP_SECONDS, int(now - bounds.hours * 3600), 0)
-    return f"{earliest}.000000"
+def since(cursor: Cursor, now: float, bounds: Bounds) -> str:
+    """The timestamp from which on to look; `now` by Slack's clock."""
+    overlap = order(cursor.latest)[0] - _OVERLAP_SECONDS
+    earliest = f"{max(overlap, int(now - bounds.hours * 3600), 0)}.000000"
+    return max(earliest, cursor.first, key=order)
 
 
 class History:

@@ -177,9 +177,11 @@ def inbound(
         return None
     root = item.thread
     if root is None and opens:
-        # An edit must stay where the message was, whatever it says now.
-        was = mentions(item.edits, me.user_id) if item.edits is not None else mentioned
-        root = message.ts if item.is_direct or was else None
+        # An edit must stay where the message was, whatever it says now; one that adds the mention
+        # is the first that the bot hears of it.
+        was = item.edits is not None and mentions(item.edits, me.user_id)
+        begun = item.edits is not None and message.thread_ts == message.ts
+        root = message.ts if item.is_direct or mentioned or was or begun else None
     key = dedupe_key(chat, message.ts)
     others_speak = bool(thread.quote) and thread.author not in {message.user, me.user_id}
     edited = message.edited.ts if message.edited and item.edits is not None else ""

@@ -13,7 +13,7 @@ from nanobot.errors import ChannelDown
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Intake
 from nanobot_channels._slack_api import ApiRefusal, NoAnswer, WebApi, is_passing
-from nanobot_channels._slack_backfill import Bounds, Found, History, Place, places, since
+from nanobot_channels._slack_backfill import Bounds, Cursor, Found, History, Place, places, since
 from nanobot_channels._slack_events import (
     BadEvent,
     Me,
@@ -48,8 +48,8 @@ class _Held(msgspec.Struct):
 
 class Receiving:
     """Takes envelopes and looks up what was missed. Everything an intake gets comes from here, so
-    that a place's back-fill is admitted before its live messages, and the cursor, the largest
-    timestamp, moves only while no back-fill is outstanding."""
+    that a place's back-fill is admitted before its live messages, and the cursor moves only while
+    no back-fill is outstanding."""
 
     def __init__(
         self, name: str, api: WebApi, intake: Intake, me: Me, policy: Policy, clock: Clock
@@ -71,16 +71,22 @@ class Receiving:
         self._rounds = 0
         self._wanted = asyncio.Event()
         self._admitting = asyncio.Lock()
-        self._cursor: str | None = None
-        self._latest: str | None = None
+        self._time = api.time
+        self._first = self._cursor = self._latest = "0.0"
 
     async def load(self) -> None:
-        """Learn from the intake where the last process stopped."""
-        cursor = await self._intake.cursor()
-        if cursor is not None and not is_ts(cursor):
-            logger.warning("{}: stored cursor {!r} is no timestamp", self._name, cursor)
-            cursor = None
-        self._cursor = self._latest = cursor
+        """Learn from the intake where the last process stopped; at the very first start, keep when
+        that was."""
+        stored = await self._intake.cursor()
+        cursor = Cursor.of(stored)
+        if stored is not None and cursor is None:
+            logger.warning("{}: stored cursor {!r} is no timestamp", self._name, stored)
+        if cursor is None:
+            now = f"{int(self._time.now())}.000000"
+            cursor = Cursor(now, now)
+            await self._intake.admit([], str(cursor))
+        self._first = cursor.first
+        self._cursor = self._latest = cursor.latest
         self.threads.seen(await self._intake.chats())
 
     async def take(self, body: dict[str, Any], envelope_id: str) -> None:
@@ -91,8 +97,6 @@ class Receiving:
 
     async def look_back(self) -> None:
         """Events may have been lost: from now on every known place has a back-fill outstanding."""
-        if self._cursor is None:
-            return
         self._rounds += 1
         for place in places(await self._intake.chats()):
             self._outstanding[place] = self._rounds
@@ -122,7 +126,8 @@ class Receiving:
 
     async def _one(self, place: Place) -> None:
         round_ = self._outstanding[place]
-        oldest = since(self._cursor or "0.0", self._clock.now(), self._policy.bounds)
+        cursor = Cursor(self._cursor, self._first)
+        oldest = since(cursor, self._time.now(), self._policy.bounds)
         messages = await self._missed(place, oldest)
         if self._outstanding.get(place) != round_:
             return  # the connection broke meanwhile: once more
@@ -209,7 +214,7 @@ class Receiving:
                     self._name,
                 )
                 return None
-            return await self._named(commanded(body, self._name, self._clock.now()))
+            return await self._named(commanded(body, self._name, self._time.now()))
         if isinstance(body.get("type"), str) and body["type"] != "event_callback":
             return None
         raise BadEvent("neither an event, a press nor a command")
@@ -236,9 +241,9 @@ class Receiving:
             for message in messages:
                 ts = message.message_id
                 if not message.pressed and is_ts(ts):
-                    latest = max(latest, ts, key=order) if latest else ts
+                    latest = max(latest, ts, key=order)
             cursor = self._cursor if self._outstanding else latest
-            await self._intake.admit(messages, cursor)
+            await self._intake.admit(messages, str(Cursor(cursor, self._first)))
             self._latest, self._cursor = latest, cursor
 
 

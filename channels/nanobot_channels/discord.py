@@ -102,7 +102,7 @@ class DiscordChannel:
         self._name = name
         self._limits = limits
         self._clock = clock or SystemClock()
-        self._http = DiscordHttp(token, server.api_root)
+        self._http = DiscordHttp(token, server.api_root, self._clock)
         intents = discord.Intents(
             guilds=True, guild_messages=True, dm_messages=True, message_content=limits.content
         )

@@ -59,10 +59,10 @@ class MatrixChannel:
     ) -> None:
         self._name = name
         self._account = account
-        self._api = Api(account)
         self._invites = invites or Invites()
         self._backfill = backfill
         self._clock = clock or SystemClock()
+        self._api = Api(account, self._clock)
         self._receiving: Receiving | None = None
 
     async def run(self, intake: Intake) -> None:
@@ -85,7 +85,7 @@ class MatrixChannel:
         must not end by it.
         """
         account = self._account
-        api = Api(msgspec.structs.replace(account, device=f"{account.device}CHECK"))
+        api = Api(msgspec.structs.replace(account, device=f"{account.device}CHECK"), self._clock)
         try:
             user_id = await self._sign_in(api)
             await api.sign_out()

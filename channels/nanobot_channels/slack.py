@@ -74,10 +74,10 @@ class SlackChannel:
         ping_seconds: float = PING_SECONDS,
     ) -> None:
         self._name = name
-        self._api = WebApi(tokens[0], api_root)
         self._app_token = tokens[1]
         self._policy = policy or Policy()
         self._clock = clock or SystemClock()
+        self._api = WebApi(tokens[0], api_root, self._clock)
         self._ping_seconds = ping_seconds
         self._receiving: Receiving | None = None
         self._statusless: set[str] = set()

@@ -45,7 +45,7 @@ async def test_a_direct_message_arrives_with_everything(discord: DiscordServer) 
     assert message.sent_at == discord.now
     assert message.addressed
     assert not message.group
-    assert intake.stored == said["id"]
+    assert (intake.stored or "").partition(":")[0] == said["id"]
     assert discord.queries[0]["compress"] == "zlib-stream"
 
 
@@ -53,12 +53,35 @@ async def test_a_first_start_looks_nothing_up_and_remembers_when_it_was(
     discord: DiscordServer,
 ) -> None:
     discord.written(CHAT, "before")
+    discord.now += 5
     intake = FakeIntake()
     intake.known = [DM]
     async with opened(discord) as channel, receiving(channel, intake):
         await intake.until(lambda: intake.stored is not None)
-    assert intake.stored == str(snowflake_at(discord.now))
-    assert texts(intake) == []
+    first = snowflake_at(discord.now)
+    assert intake.stored == f"{first}:{first}"
+    async with opened(discord) as channel, receiving(channel, intake):
+        await discord.say(CHAT, "after")
+        await intake.received(1)
+    assert texts(intake) == ["after"]
+
+
+@pytest.mark.parametrize("days", [40, -40])
+async def test_a_wrong_clock_of_the_machine_loses_nothing_of_a_downtime(
+    discord: DiscordServer, days: int
+) -> None:
+    clock = ManualClock(discord.now + days * 86_400)
+    intake = FakeIntake()
+    intake.known = [DM]
+    discord.written(CHAT, "before")
+    discord.now += 5
+    async with opened(discord, clock) as channel, receiving(channel, intake):
+        await intake.until(lambda: intake.stored is not None)
+    discord.now += 60
+    discord.written(CHAT, "missed")
+    async with opened(discord, clock) as channel, receiving(channel, intake):
+        await intake.received(1)
+    assert texts(intake) == ["missed"]
 
 
 async def test_what_was_said_meanwhile_is_looked_up_before_what_is_said_now(
@@ -85,7 +108,7 @@ async def test_what_was_said_meanwhile_is_looked_up_before_what_is_said_now(
     assert here == ["missed 0", "missed 1", "missed 2", "live"]
     (threaded,) = [message for message in intake.messages if message.address == IN_THREAD]
     assert (threaded.text, threaded.addressed, threaded.group) == ("missed", True, True)
-    assert intake.stored == discord.history[CHANNEL][-1]["id"]
+    assert intake.stored == discord.history[CHANNEL][-1]["id"] + ":0"
 
 
 async def test_a_process_that_dies_while_looking_up_loses_nothing(discord: DiscordServer) -> None:

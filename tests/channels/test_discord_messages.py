@@ -186,7 +186,7 @@ async def test_an_edit_is_a_new_version_and_an_unfurled_link_is_none(
     assert [second.text, third.text] == ["see https://y.org", "see nothing"]
     assert second.edit_of == third.edit_of == first.dedupe_key
     assert len({first.dedupe_key, second.dedupe_key, third.dedupe_key}) == 3
-    assert intake.stored == said["id"]
+    assert (intake.stored or "").partition(":")[0] == said["id"]
 
 
 async def test_a_pressed_button_says_what_it_stands_for(discord: DiscordServer) -> None:

@@ -187,10 +187,12 @@ async def test_a_mail_that_was_not_taken_comes_again(mail: MailServer, running: 
         await mail.until(lambda: r"\Seen" in mail.inbox.mails[0].flags)
 
 
+@pytest.mark.parametrize("days_ahead", [0, 40])
 async def test_a_folder_that_was_numbered_anew_loses_and_doubles_nothing(
-    mail: MailServer, running: Running
+    mail: MailServer, running: Running, days_ahead: int
 ) -> None:
-    now = time.time()
+    """Also where the machine's clock is ahead of the server's."""
+    now = time.time() - days_ahead * 86_400
     mail.deliver(letter("very old"), now - 9 * 86_400)
     mail.deliver(letter("before the first start"), now - 300)
     intake = FakeIntake()
@@ -207,6 +209,26 @@ async def test_a_folder_that_was_numbered_anew_loses_and_doubles_nothing(
     assert len(set(keys)) == 1  # the journal knows it by this
     assert intake.stored is not None
     assert intake.stored.startswith("2:")
+
+
+async def test_mails_that_are_ignored_are_passed_for_good_and_are_signs_of_life(
+    mail: MailServer, running: Running
+) -> None:
+    intake = FakeIntake()
+    async with running(intake):
+        """The place to go on from is kept."""
+    before = intake.signs_of_life
+    for number in range(120):
+        mail.deliver(letter(f"news {number}", headers="List-Id: <news.example.org>"))
+    mail.faults["FETCH"], mail.spared["FETCH"] = "drop", 2 * 110
+    async with running(intake) as task:
+        await asyncio.wait([task], timeout=10)
+    assert intake.stored is not None
+    assert int(intake.stored.split(":")[1]) >= 100
+    assert intake.signs_of_life - before > 100
+    mail.deliver(letter("a person"))
+    async with running(intake):
+        assert (await intake.received(1))[0].text == "a person"
 
 
 @pytest.mark.parametrize("command", ["LOGIN", "SELECT", "SEARCH", "FETCH", "IDLE", "STORE"])

@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import Address
+from nanobot.testing.machine import ManualClock
 from tests.channels.matrixing import BOB, GROUP, about, channel, ended, group, receiving
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.matrix_rooms import ANN, ME
@@ -84,7 +85,8 @@ async def test_a_forgotten_place_costs_no_message() -> None:
         intake = FakeIntake()
         clock_ahead = channel(server)
         async with receiving(clock_ahead, intake):
-            server.rooms.now = 4_000_000_000_000  # later than any clock of ours
+            server.date = server.rooms.now / 1000
+            server.rooms.now = 4_000_000_000_000  # the clock of whoever says it is ahead
             server.say(server.dm, "one")
             await intake.received(1)
         server.forgotten = server.rooms.position + 1
@@ -95,6 +97,24 @@ async def test_a_forgotten_place_costs_no_message() -> None:
             await intake.until(lambda: intake.messages[-1].text == "three")
     keys = [one.dedupe_key for one in intake.messages if one.text == "two"]
     assert len(keys) == 1
+
+
+@pytest.mark.parametrize("days", [40, -40])
+async def test_a_wrong_clock_of_the_machine_loses_nothing_when_the_place_is_forgotten(
+    days: int,
+) -> None:
+    async with MatrixServer() as server:
+        clock = ManualClock(server.rooms.now / 1000 + days * 86_400)
+        server.say(server.dm, "before")
+        intake = FakeIntake()
+        async with receiving(channel(server, clock=clock), intake):
+            server.say(server.dm, "one")
+            await intake.received(1)
+        server.forgotten = server.rooms.position + 1
+        server.say(server.dm, "two")
+        async with receiving(channel(server, clock=clock), intake):
+            await intake.until(lambda: intake.messages[-1].text == "two")
+    assert [one.text for one in intake.messages] == ["one", "two"]
 
 
 async def test_another_accounts_cursor_is_not_used() -> None:

@@ -12,6 +12,7 @@ import pytest
 from nanobot.errors import BadCredentials, ChatGone, NotSent, Refused
 from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart, Reaction
+from nanobot_channels._clock import SystemClock
 from nanobot_channels._matrix_api import Account, Api, path
 from nanobot_channels._matrix_doors import Invites
 from nanobot_channels._matrix_sync import messages
@@ -41,7 +42,8 @@ class Person(Api):
     _count = 0
 
     def __init__(self, synapse: Synapse, user: str) -> None:
-        super().__init__(Account(synapse.root_url, user, synapse.password, device=user[1:4]))
+        account = Account(synapse.root_url, user, synapse.password, device=user[1:4])
+        super().__init__(account, SystemClock())
 
     async def ask(self, method: str, place: str, **content: Any) -> Json:
         body = () if method == "GET" else (msgspec.json.encode(content).decode(),)

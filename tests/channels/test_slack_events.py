@@ -113,6 +113,16 @@ async def test_a_reply_that_is_shown_in_the_channel_stays_in_its_thread() -> Non
 # Edits.
 
 
+async def test_an_edit_that_adds_the_mention_is_answered_as_the_mention_would_have_been() -> None:
+    async with bench() as b:
+        async with b.running():
+            said = b.slack.say("C1", "helo")
+            b.slack.edit("C1", said, "<@UBOT> hello")
+            first, edit = await heard(b, 2)
+        assert (first.addressed, edit.addressed, edit.text) == (False, True, "hello")
+        assert edit.address == Address("slack", "C1", said["ts"])
+
+
 async def test_an_edit_is_a_new_version_of_the_message_where_it_was() -> None:
     async with bench() as b:
         async with b.running():
@@ -184,7 +194,7 @@ async def test_a_slash_command_says_what_stands_behind_it() -> None:
         assert [one.text for one in messages] == ["/stop", "/model x y", "/help"]
         assert len({one.dedupe_key for one in messages}) == 3
         assert messages[0].sender.name == "Ann"
-        assert b.intake.stored is None
+        assert len({cursor for _, cursor in b.intake.batches}) == 1
 
 
 # Files, names, text.

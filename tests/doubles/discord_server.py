@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from email.utils import formatdate
 from typing import Any, Self
 
 from aiohttp import web
@@ -56,6 +57,7 @@ class DiscordServer(GatewayServer):
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 << 20)
+        app.on_response_prepare.append(self._date)
         app.router.add_get("/gateway", self.accept)
         app.router.add_get("/cdn/{link}/{file}", self._serve)
         message = "/channels/{channel}/messages/{message}"
@@ -82,6 +84,9 @@ class DiscordServer(GatewayServer):
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         self._port = self._runner.addresses[0][1]
         return self
+
+    async def _date(self, _request: web.Request, response: web.StreamResponse) -> None:
+        response.headers["Date"] = formatdate(self.now, usegmt=True)
 
     async def __aexit__(self, *_: object) -> None:
         for connection in self.connections:

@@ -148,7 +148,8 @@ class _Session:
             await self.writer.drain()
 
     async def _answer(self, tag: str, name: str, arguments: str) -> bool:
-        fault = self.server.faults.pop(name, None)
+        left = self.server.spared[name] = max(self.server.spared.get(name, 0) - 1, 0)
+        fault = None if left else self.server.faults.pop(name, None)
         if fault == "drop":
             return False
         if fault is not None:
@@ -291,6 +292,8 @@ class MailServer:
         self.folders = {"INBOX": Folder(), "Sent": Folder()}
         self.commands: list[str] = []
         self.faults: dict[str, str] = {}
+        self.spared: dict[str, int] = {}
+        """How many commands of a name come before its fault."""
         self.smtp_faults: dict[str, str] = {}
         self.password = PASSWORD
         self.tls: ssl.SSLContext | None = None

@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from typing import Any, Self
 
 from aiohttp import web
@@ -54,6 +55,8 @@ class MatrixServer:
         self.token = "syt_loopback"
         self.password = "long enough"
         self.rooms = Rooms()
+        self.date: float | None = None
+        """The homeserver's own clock in Unix seconds; None: that of the events."""
         self.sessions: dict[str, str] = {self.token: "TOKEN"}
         """Devices by access token."""
         self.calls: list[tuple[str, str, Json]] = []
@@ -75,12 +78,17 @@ class MatrixServer:
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.on_response_prepare.append(self._date)
         app.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
         self._port = self._runner.addresses[0][1]
         return self
+
+    async def _date(self, _request: web.Request, response: web.StreamResponse) -> None:
+        now = self.rooms.now / 1000 if self.date is None else self.date
+        response.headers["Date"] = formatdate(now, usegmt=True)
 
     async def __aexit__(self, *_: object) -> None:
         if self._runner:

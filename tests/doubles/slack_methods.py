@@ -34,12 +34,13 @@ class SlackMethods:
         self.sign_in = False
         """Whether files are answered with the page to sign in, as without the scope."""
         self.root_url = ""
-        self._seconds = itertools.count(start + 1)
+        self.now = start
         self._file_ids = itertools.count(1)
 
     def timestamp(self) -> str:
         """The next moment."""
-        return f"{next(self._seconds)}.000100"
+        self.now += 1
+        return f"{self.now}.000100"
 
     def store(self, chat: str, fields: Params) -> Params:
         """Put a message into a room; tells its thread's root of it."""

@@ -17,6 +17,7 @@ import itertools
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from email.utils import formatdate
 from typing import Any, Self
 
 from aiohttp import WSMsgType, web
@@ -52,6 +53,7 @@ class SlackServer(SlackMethods):
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.on_response_prepare.append(self._date)
         app.router.add_route("*", "/api/{method}", self._answer)
         app.router.add_post("/upload/{id}", self._upload)
         app.router.add_get("/files/{id}", self._download)
@@ -62,6 +64,9 @@ class SlackServer(SlackMethods):
         self._port = self._runner.addresses[0][1]
         self.root_url = f"http://127.0.0.1:{self._port}"
         return self
+
+    async def _date(self, _request: web.Request, response: web.StreamResponse) -> None:
+        response.headers["Date"] = formatdate(self.now, usegmt=True)
 
     async def __aexit__(self, *_: object) -> None:
         if self._runner:

@@ -1,0 +1,35 @@
+"""A platform's own time, by the Date of its HTTP answers: the machine's clock may be wrong."""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+
+from nanobot.ports import Clock
+from nanobot_channels._numbers import moment
+
+
+class PlatformClock:
+    """The time of the last answer, and what has passed since; the machine's before the first."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ahead: float | None = None
+        """Seconds from the machine's monotonic clock to the platform's time."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the platform has said what time it is."""
+        return self._ahead is not None
+
+    def heard(self, date: str | None) -> None:
+        """An answer came with this Date header (RFC 9110, 6.6.1), which has whole seconds."""
+        try:
+            seconds = parsedate_to_datetime(date or "").timestamp()
+        except (ValueError, TypeError, OverflowError, OSError):
+            return
+        if moment(seconds, 0.0):
+            self._ahead = seconds - self._clock.monotonic()
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return self._clock.now() if self._ahead is None else self._clock.monotonic() + self._ahead
