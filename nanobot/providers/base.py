@@ -38,7 +38,8 @@ Part: TypeAlias = TextPart | ImagePart
 
 
 class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of a request, provider-neutral. A tool message carries the id it answers."""
+    """One message of a request, provider-neutral. A tool message carries the id it answers; its
+    parts may be images, like a user's."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str | tuple[Part, ...] = ""

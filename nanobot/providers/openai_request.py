@@ -8,8 +8,10 @@ https://platform.openai.com/docs/api-reference/chat/create.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -76,7 +78,7 @@ def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
         "model": request.model,
         "stream": True,
         "max_completion_tokens" if quirks.completion_tokens else "max_tokens": request.max_tokens,
-        "messages": [_message(message, quirks) for message in request.messages],
+        "messages": _messages(request.messages, quirks),
     }
     if not quirks.no_stream_options:
         body["stream_options"] = {"include_usage": True}
@@ -116,6 +118,44 @@ def valid_arguments(text: str) -> str:
     return text
 
 
+def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageOut]:
+    """Only users may show images on this wire: those of tool results follow the results, as a
+    message of the user that says which is which."""
+    encoded: list[_MessageOut] = []
+    shown: list[ImagePart] = []
+    for message in messages:
+        if message.role == "tool":
+            result, images = _numbered(message, len(shown) + 1)
+            encoded.append(_message(result, quirks))
+            shown += images
+        else:
+            encoded += [*_of_results(shown), _message(message, quirks)]
+            shown = []
+    return encoded + _of_results(shown)
+
+
+def _numbered(message: ChatMessage, first: int) -> tuple[ChatMessage, list[ImagePart]]:
+    """A tool result with a number in the place of each image, and the images."""
+    if isinstance(message.content, str):
+        return message, []
+    images = [part for part in message.content if isinstance(part, ImagePart)]
+    numbers = itertools.count(first)
+    texts = [
+        part.text if isinstance(part, TextPart) else f"[image {next(numbers)}, shown below]"
+        for part in message.content
+    ]
+    return msgspec.structs.replace(message, content="\n".join(texts)), images
+
+
+def _of_results(images: Sequence[ImagePart]) -> list[_MessageOut]:
+    if not images:
+        return []
+    parts: list[dict[str, Any]] = []
+    for number, image in enumerate(images, 1):
+        parts += [_part(TextPart(f"[image {number} of the tool results above]")), _part(image)]
+    return [_MessageOut("user", parts)]
+
+
 def _message(message: ChatMessage, quirks: Quirks) -> _MessageOut:
     content = _content(message)
     if message.role == "tool":
@@ -134,7 +174,7 @@ def _content(message: ChatMessage) -> str | list[dict[str, Any]]:
     )
     if with_images:
         return [_part(part) for part in message.content]
-    # Only user messages may carry images on this wire; elsewhere their place is marked.
+    # The model's own and the system's only have their place marked.
     return "\n".join(
         part.text if isinstance(part, TextPart) else "[image]" for part in message.content
     )

@@ -22,6 +22,7 @@ from nanobot.providers.base import (
     Delta,
     ImagePart,
     LLMProvider,
+    Part,
     ReasoningDelta,
     Retrying,
     TextDelta,
@@ -189,6 +190,31 @@ async def test_images_reach_the_endpoint(
     answer = await provider.chat(wire.ask(ChatMessage(role="user", content=picture)))
     assert answer.text == "seen"
     assert "QUJD" in json.dumps(server.requests[0])
+
+
+async def test_images_of_tool_results_reach_the_endpoint(
+    provider: LLMProvider, wire: Wire, server: OpenAIServer
+) -> None:
+    def result(call: str, *images: str) -> ChatMessage:
+        shown = [ImagePart("image/png", data) for data in images]
+        parts: tuple[Part, ...] = (TextPart(f"seen by {call}"), *shown)
+        return ChatMessage(role="tool", content=parts, tool_call_id=call)
+
+    history = (
+        ChatMessage(role="user", content="look at them"),
+        ChatMessage(role="assistant", tool_calls=(ToolCall("a", "look", "{}"),)),
+        result("a", "QUJD"),
+        ChatMessage(role="assistant", tool_calls=(ToolCall("b", "look", "{}"),) * 2),
+        result("b", "REVG", "R0hJ"),
+        result("b", "SktM"),
+        ChatMessage(role="user", content="say:seen"),
+    )
+    assert (await provider.chat(wire.ask(*history, tools=(LOOK,)))).text == "seen"
+    sent = json.dumps(server.requests[0])
+    places = [sent.index(image) for image in ("QUJD", "REVG", "R0hJ", "SktM")]
+    assert places == sorted(places)
+    assert sent.count("[image 1, shown below]") == 2
+    assert sent.index("[image 3 of the tool results above]") < places[3]
 
 
 async def test_the_request_carries_key_temperature_and_limit(
