@@ -18,7 +18,9 @@ from nanobot.messages import (
     RunOptions,
 )
 from nanobot.ports import Clock
+from nanobot.providers.base import Usage
 from nanobot.session.approvals import Approval, ParkResult
+from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import (
     Body,
     Entry,
@@ -59,7 +61,6 @@ class ActiveRun:
         self._said: list[UserEntry] = []
         self.recorded(claim.entries)
         self.partial = ""
-        self.retries = 0
         self.more = False
         self.outside = False
         self.withheld: frozenset[str] = frozenset()
@@ -181,8 +182,7 @@ class ActiveRun:
 
     def partial_reply(self) -> ReplyEntry:
         """What the model said before somebody stopped it."""
-        said, tries = clean(self.partial), self.retries
-        return ReplyEntry(call=self._call, text=said, partial=True, retries=tries)
+        return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)
 
     def parked(self, parked: ParkResult, asked: Approval) -> None:
         """The run is a row now that waits for a person; its lane is free. `more` waits there."""
@@ -194,6 +194,14 @@ class ActiveRun:
         told: dict[str, object] = {"tool": asked.tool, "arguments": asked.arguments[:500]}
         told |= {"why": asked.why, "id": getattr(parked.entries[0].body, "id", 0)}
         self.emit(EventKind.APPROVAL, question=asked.question, choices=asked.choices, **told)
+
+    async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
+        """See Journal.start_auxiliary."""
+        return await self._bus.journal.start_auxiliary(self.lane, self.run, call)
+
+    async def start_retry(self, discarded: Usage) -> None:
+        """See Journal.start_retry."""
+        await self._bus.journal.start_retry(self.lane, self.run, discarded)
 
     def owed(self, address: Address) -> None:
         """The run owes something to a chat."""
@@ -212,7 +220,6 @@ class ActiveRun:
         """A model call starts: what the last one streamed is void."""
         self._call = number
         self.partial = ""
-        self.retries = 0
 
     def emit(self, kind: EventKind, **payload: object) -> None:
         """Tell the watchers."""

@@ -6,7 +6,13 @@ import asyncio
 
 import msgspec
 
-from nanobot.errors import ModelError, ModelProtocolError, ModelUnreachable
+from nanobot.errors import (
+    ModelError,
+    ModelProtocolError,
+    ModelUnreachable,
+    NanobotError,
+    OverBudget,
+)
 from nanobot.ports import StoreWrite
 from nanobot.providers.base import (
     Completion,
@@ -17,7 +23,7 @@ from nanobot.providers.base import (
     TextDelta,
     Usage,
 )
-from nanobot.session.auxiliary import AuxiliaryCall, AuxiliaryUsage, Reserve
+from nanobot.session.auxiliary import AuxiliaryCall, CallAccount
 
 
 class AuxiliaryAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,12 +33,12 @@ class AuxiliaryAnswer(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     usage: Usage
     settled: StoreWrite
-    error: ModelError | None = None
+    error: NanobotError | None = None
     late: bool = False
 
 
 async def ask(
-    reserve: Reserve,
+    account: CallAccount,
     picked: tuple[LLMProvider, ModelProfile],
     request: ModelRequest,
     *,
@@ -43,50 +49,56 @@ async def ask(
     whatever fails later is in what it returns."""
     provider, profile = picked
     estimate = len(msgspec.json.encode(request.messages)) // 3
-    reserved = await reserve(
+    reserved = await account.start_auxiliary(
         AuxiliaryCall(
             profile=profile, estimate=estimate, max_tokens=request.max_tokens, apart=apart
         )
     )
     request = msgspec.structs.replace(request, max_tokens=reserved.max_tokens)
-    heard, late = _Streamed(), False
-    error: ModelError | None = None
+    stream, late = _Stream(account, estimate), False
+    error: NanobotError | None = None
     try:
         async with asyncio.timeout_at(until):
-            await heard.listen(provider, request)
+            await stream.read(provider, request)
     except TimeoutError:
         error, late = ModelUnreachable("There was no answer in the time there was."), True
-        usage = Usage(estimate, _tokens(heard.text))
-    except ModelError as failed:
+        usage = stream.so_far()
+    except (ModelError, OverBudget) as failed:
         error, usage = failed, Usage()
     else:
-        usage = heard.usage or Usage(estimate, _tokens(heard.text))
-    settled = reserved.settled(AuxiliaryUsage(usage, heard.requests))
+        usage = stream.usage or stream.so_far()
     return AuxiliaryAnswer(
-        text="" if error else heard.text, usage=usage, settled=settled, error=error, late=late
+        text="" if error else stream.text,
+        usage=usage,
+        settled=reserved.settled(usage),
+        error=error,
+        late=late,
     )
 
 
-class _Streamed:
-    """What came of a call so far."""
+class _Stream:
+    """A call's answer as far as it came. Each further request is accounted for before it is made,
+    which a provider does once it is asked for what follows its Retrying."""
 
-    def __init__(self) -> None:
+    def __init__(self, account: CallAccount, estimate: int) -> None:
         self.text = ""
         self.usage: Usage | None = None
-        self.requests = 1
+        self._account = account
+        self._estimate = estimate
 
-    async def listen(self, provider: LLMProvider, request: ModelRequest) -> None:
+    def so_far(self) -> Usage:
+        """About what was used for the text that came."""
+        return Usage(self._estimate, len(self.text.encode("utf-8", "replace")) // 3)
+
+    async def read(self, provider: LLMProvider, request: ModelRequest) -> None:
         done = False
         async for delta in provider.chat_stream(request):
             if isinstance(delta, Retrying):
-                self.text, self.requests = "", self.requests + 1
+                await self._account.start_retry(self.so_far() if self.text else Usage())
+                self.text = ""
             elif isinstance(delta, TextDelta):
                 self.text += delta.text
             elif isinstance(delta, Completion):
                 self.text, self.usage, done = delta.text, delta.usage, True
         if not done:
             raise ModelProtocolError("the provider's stream ended without an answer")
-
-
-def _tokens(text: str) -> int:
-    return len(text.encode("utf-8", "replace")) // 3

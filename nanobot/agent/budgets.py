@@ -203,13 +203,29 @@ class Budgets:
                 most, tightest = room, limit
         if tightest is None or most >= min(LEAST_ANSWER, wanted.tokens_out):
             return most
-        gone = used.get(tightest.level, NOTHING)
-        raise OverBudget(
-            refusal(tightest, gone, period),
-            "limit_cost" if tightest.level == "run" else "limit_budget",
-            of_model=tightest.level == "model",
-            until=0.0 if tightest.level == "run" else period.ends,
-        )
+        raise _over(tightest, used, period)
+
+    def check(
+        self,
+        limits: Iterable[BudgetLimit],
+        used: Mapping[Level, UsageSum],
+        more: UsageSum,
+        period: Period,
+    ) -> None:
+        """Raises OverBudget if more than is used passes a limit."""
+        for limit in limits:
+            if limit.used(used.get(limit.level, NOTHING).plus(more)) > limit.amount:
+                raise _over(limit, used, period)
+
+
+def _over(limit: BudgetLimit, used: Mapping[Level, UsageSum], period: Period) -> OverBudget:
+    of_run = limit.level == "run"
+    return OverBudget(
+        refusal(limit, used.get(limit.level, NOTHING), period),
+        "limit_cost" if of_run else "limit_budget",
+        of_model=limit.level == "model",
+        until=0.0 if of_run else period.ends,
+    )
 
 
 def _room(limit: BudgetLimit, used: UsageSum, wanted: CallEstimate) -> int:

@@ -7,8 +7,6 @@ what went to memory stays there until a person forgets it.
 
 from __future__ import annotations
 
-from functools import partial
-
 from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
@@ -48,8 +46,7 @@ class Compaction:
         scope = _scope(turn, start, upto, before)
         began = self._clock.monotonic()
         request = summing(told, profile, facts=bool(self._lasting and scope))
-        reserve = partial(self._journal.start_auxiliary, turn.lane, turn.run)
-        said = await ask(reserve, (provider, profile), request)
+        said = await ask(turn, (provider, profile), request)
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         made = summed(clean(said.text))
         if not made.summary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 
 import msgspec
 from loguru import logger
@@ -15,6 +15,7 @@ from nanobot.agent.compaction import Compaction
 from nanobot.agent.context import PromptBudget, context, plan_window, summary_tokens
 from nanobot.agent.prompt import PromptBuilder, digest, prompt_variant
 from nanobot.agent.settings import Models, RunSettings
+from nanobot.agent.step import elapsed_seconds
 from nanobot.agent.summaries import latest
 from nanobot.bus.core import Bus
 from nanobot.errors import (
@@ -34,6 +35,7 @@ from nanobot.ports import Clock
 from nanobot.providers.base import (
     ChatMessage,
     Completion,
+    Delta,
     LLMProvider,
     ModelProfile,
     ModelRequest,
@@ -41,6 +43,7 @@ from nanobot.providers.base import (
     Retrying,
     TextDelta,
     ToolCall,
+    Usage,
 )
 from nanobot.session.entries import (
     ModelCallEntry,
@@ -51,15 +54,13 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.runs import PromptSnapshot
+from nanobot.session.usage import guess
 from nanobot.text import clean
 from nanobot.tools.registry import ToolRegistry
 
 _MAX_OVERFLOWS = 3
-
-
+_MAX_PROMPTS = 64
 _FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, ConfigError)
-
-
 """What another model may do better. A prompt that does not fit is cut instead."""
 
 
@@ -146,7 +147,7 @@ class ModelCaller:
         label = others[len(failures)]
         logger.warning("run {}: {} is asked, because: {}", turn.run.id, label, error)
         ms = max(int(seconds * 1000), 0)
-        note = NoteEntry(what="fallback", text=str(error), ms=ms, retries=turn.retries)
+        note = NoteEntry(what="fallback", text=str(error), ms=ms)
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
         turn.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
@@ -204,7 +205,7 @@ class ModelCaller:
             call = made[-1].body  # a budget may have cut what the answer may take
         turn.window_from, turn.prompt = call.window_from, call.prompt
         turn.prompt_variant = _prompt_variant(turn, profile)
-        self._snapshots[call.prompt] = snapshot
+        self._keep(call.prompt, snapshot)
         return snapshot, call
 
     async def _fresh(self, turn: ActiveRun, profile: ModelProfile) -> PromptSnapshot:
@@ -225,42 +226,39 @@ class ModelCaller:
         return msgspec.structs.replace(made, system=f"{made.system}\n\n{terms.told}", parts=parts)
 
     async def _snapshot(self, name: str) -> PromptSnapshot:
-        found = self._snapshots.get(name)
-        if found is None:
-            found = await self._journal.snapshot(name)
-            self._snapshots[name] = found
-        return found
+        snapshot = self._snapshots.pop(name, None) or await self._journal.snapshot(name)
+        self._keep(name, snapshot)
+        return snapshot
+
+    def _keep(self, name: str, snapshot: PromptSnapshot) -> None:
+        """At hand for the next call; those used last are."""
+        self._snapshots[name] = snapshot
+        while len(self._snapshots) > _MAX_PROMPTS:
+            del self._snapshots[next(iter(self._snapshots))]
 
     async def _ask(
         self, turn: ActiveRun, provider: LLMProvider, request: ModelRequest, call: ModelCallEntry
     ) -> ReplyEntry:
-        """One model call, bounded by what is left of the run's seconds."""
+        """One model call, bounded by what is left of the run's seconds. With other models behind it
+        it must begin to answer within its share of them."""
         began = self._clock.monotonic()
-        spent = step.elapsed_ms(turn.bodies) / 1000
-        left = max(turn.limits(self.settings.limits).max_run_seconds - spent, 0.05)
-        answer: Completion | None = None
-        # With others behind it a model must begin to answer within its share of the time.
+        left = turn.limits(self.settings.limits).max_run_seconds - elapsed_seconds(turn.bodies)
+        left = max(left, 0.05)
         behind = max(len(self.settings.fallback_models) - len(_failures(turn)), 0)
-        share = left / (1 + behind)
-        limit = asyncio.timeout(share)
-        ends = asyncio.get_running_loop().time() + left
+        patience = left / (1 + behind) if behind else None
+        answer: Completion | None = None
+        run_deadline = asyncio.timeout(left)
         try:
-            async with limit:
-                answer = await self._listen(turn, provider, request, lambda: limit.reschedule(ends))
+            async with run_deadline:
+                answer = await _answer(turn, provider.chat_stream(request), call, patience)
         except TimeoutError:
-            if not limit.expired():
+            if not run_deadline.expired():
                 raise
-            if behind and limit.when() != ends:
-                raise ModelUnreachable(
-                    f"{call.profile.label} was silent for {share:.0f} s."
-                ) from None
             logger.warning("run {}: the model call was cut at the run's time limit", turn.run.id)
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         if answer is None:
-            spent_all = max(ms, int(left * 1000) + 1)
-            said = clean(turn.partial)
-            tries = turn.retries
-            return ReplyEntry(call=call.call, text=said, partial=True, ms=spent_all, retries=tries)
+            text = clean(turn.partial)
+            return ReplyEntry(call=call.call, text=text, partial=True, cut_by_limit=True, ms=ms)
         return ReplyEntry(
             call=call.call,
             text=clean(answer.text),
@@ -274,29 +272,7 @@ class ModelCaller:
             finish_reason=answer.finish_reason,
             usage=answer.usage,
             ms=ms,
-            retries=turn.retries,
         )
-
-    async def _listen(
-        self,
-        turn: ActiveRun,
-        provider: LLMProvider,
-        request: ModelRequest,
-        begun: Callable[[], None],
-    ) -> Completion:
-        answer: Completion | None = None
-        silent = True
-        async for delta in provider.chat_stream(request):
-            if silent and not isinstance(delta, Retrying):
-                silent = False
-                begun()
-            if isinstance(delta, Completion):
-                answer = delta
-            else:
-                _tell(turn, delta)
-        if answer is not None:
-            return answer
-        raise ModelProtocolError("the provider's stream ended without an answer")
 
     async def _overflowed(self, turn: ActiveRun, error: ContextOverflow) -> None:
         """The prompt did not fit: note it, so that the next step cuts the window."""
@@ -340,13 +316,45 @@ def _with_history(turn: ActiveRun, messages: tuple[ChatMessage, ...]) -> tuple[C
     return (system, *past, *rest)
 
 
-def _tell(turn: ActiveRun, delta: TextDelta | ReasoningDelta | Retrying) -> None:
-    """Keep what was said, and show it to whoever watches."""
-    if isinstance(delta, Retrying):
+async def _answer(
+    turn: ActiveRun, deltas: AsyncIterator[Delta], call: ModelCallEntry, patience: float | None
+) -> Completion:
+    """The whole answer, shown while it streams. Raises ModelUnreachable if nothing of it comes
+    within `patience` seconds, and OverBudget before a request that passes a limit."""
+    first_token_timeout = asyncio.timeout(patience)
+    try:
+        async with first_token_timeout:
+            delta = await _next_piece(turn, deltas, call)
+    except TimeoutError:
+        if not first_token_timeout.expired():
+            raise
+        silent = f"{call.profile.label} was silent for {patience:.0f} s."
+        raise ModelUnreachable(silent) from None
+    while not isinstance(delta, Completion):
+        _show(turn, delta)
+        delta = await _next_piece(turn, deltas, call)
+    async for _ in deltas:  # there is nothing, but the provider tidies up behind its last delta
+        pass
+    return delta
+
+
+async def _next_piece(
+    turn: ActiveRun, deltas: AsyncIterator[Delta], call: ModelCallEntry
+) -> TextDelta | ReasoningDelta | Completion:
+    """What comes next of an answer. A provider makes a further request only once it is asked for
+    what follows its Retrying, so that each is accounted for before."""
+    async for delta in deltas:
+        if not isinstance(delta, Retrying):
+            return delta
+        discarded = Usage(call.estimate, guess(turn.partial_reply())) if turn.partial else Usage()
+        await turn.start_retry(discarded)
         turn.partial = ""
-        turn.retries += 1
         turn.emit(EventKind.STATUS, state="retrying", why=delta.why, delay=delta.delay)
-        return
+    raise ModelProtocolError("the provider's stream ended without an answer")
+
+
+def _show(turn: ActiveRun, delta: TextDelta | ReasoningDelta) -> None:
+    """Keep what was said, and show it to whoever watches."""
     if isinstance(delta, TextDelta):
         turn.partial += delta.text
     if turn.watched:

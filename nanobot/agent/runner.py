@@ -149,7 +149,7 @@ class Runner:
 
     async def _fail(self, turn: ActiveRun, error: str, text: str) -> bool:
         turn.emit(EventKind.ERROR, error=error, text=text)
-        turn.unrecorded.append(NoteEntry(what="error", text=text, retries=turn.retries))
+        turn.unrecorded.append(NoteEntry(what="error", text=text))
         return await self._end(turn, RunState.FAILED, text, OutboundKind.NOTICE, error)
 
     async def _start_afresh(self, turn: ActiveRun) -> bool:

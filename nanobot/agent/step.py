@@ -27,6 +27,7 @@ from nanobot.session.entries import (
 )
 
 SAME_RESULT_LIMIT = 3
+_MOST_MS = 10**12
 
 INTERRUPTED = (
     "interrupted, outcome unknown: the process ended while this call was running. "
@@ -101,11 +102,12 @@ class Stop(msgspec.Struct, frozen=True):
 Step: TypeAlias = CallModel | RunTools | AskHuman | Finish | Stop
 
 
-def elapsed_ms(bodies: Sequence[Body]) -> int:
+def elapsed_seconds(bodies: Sequence[Body]) -> float:
     """The time a run took so far: the sum of its recorded steps."""
     timed = ReplyEntry | ToolResultEntry | NoteEntry | SummaryEntry
     timed |= RecallEntry | TriageEntry
-    return sum(body.ms for body in bodies if isinstance(body, timed))
+    ms = sum(body.ms for body in bodies if isinstance(body, timed))
+    return min(ms, _MOST_MS) / 1000
 
 
 def own(run_id: str, entries: Sequence[Entry]) -> list[Body]:
@@ -136,7 +138,8 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: StepLimits) -> Step
 
 
 def _next_call(bodies: Sequence[Body], limits: StepLimits) -> CallModel | Stop:
-    if elapsed_ms(bodies) >= limits.max_run_seconds * 1000:
+    cut = any(isinstance(body, ReplyEntry) and body.cut_by_limit for body in bodies)
+    if cut or elapsed_seconds(bodies) >= limits.max_run_seconds:
         return Stop("limit_seconds", said(bodies))
     calls = sum(1 for body in bodies if isinstance(body, ModelCallEntry))
     if calls >= limits.max_iterations:

@@ -206,8 +206,7 @@ class ToolExecutor:
         seconds = turn.terms.max_run_seconds or self._max_run_seconds
         made, ok = ToolOutput(pending.refusal or ""), False
         if pending.refusal is None:
-            spent = sum(result.ms for result in done.results)
-            left = seconds - (step.elapsed_ms(turn.bodies) + spent) / 1000
+            left = seconds - step.elapsed_seconds([*turn.bodies, *done.results])
             made, ok = await self._tried(turn, pending, max(left, 0.05))
             if made.messages and self._receipt is not None:
                 made, ok = await self._sent(turn, made, self._receipt)

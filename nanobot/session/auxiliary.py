@@ -7,8 +7,7 @@ its process is gone, counts as it was reserved.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import msgspec
 
@@ -26,13 +25,6 @@ class AuxiliaryCall(msgspec.Struct, frozen=True, kw_only=True):
     apart: bool = False
 
 
-class AuxiliaryUsage(msgspec.Struct, frozen=True):
-    """What a call took in the end; of one that failed, its requests and no tokens."""
-
-    usage: Usage
-    requests: int = 1
-
-
 class Reservation(Protocol):
     """A call that may be made."""
 
@@ -41,17 +33,18 @@ class Reservation(Protocol):
         """Tokens that its answer may have, so that it fits every budget."""
         ...
 
-    def settled(self, took: AuxiliaryUsage) -> StoreWrite:
-        """What settles it, once, in whatever transaction records what came of it."""
+    def settled(self, usage: Usage) -> StoreWrite:
+        """What settles it, once, in whatever transaction records what came of it; no tokens: it
+        failed."""
         ...
 
 
 class NoReservation(msgspec.Struct, frozen=True):
-    """See Reserved: where nobody keeps account."""
+    """Where nobody keeps account."""
 
     max_tokens: int
 
-    def settled(self, took: AuxiliaryUsage) -> StoreWrite:
+    def settled(self, usage: Usage) -> StoreWrite:
         """Nothing is to be settled."""
         return self
 
@@ -62,5 +55,14 @@ class NoReservation(msgspec.Struct, frozen=True):
         """See Write."""
 
 
-Reserve: TypeAlias = Callable[[AuxiliaryCall], Awaitable[Reservation]]
-"""Reserves a call; raises OverBudget."""
+class CallAccount(Protocol):
+    """On whose account auxiliary calls go. Both raise OverBudget."""
+
+    async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
+        """A call is about to be made."""
+        ...
+
+    async def start_retry(self, discarded: Usage) -> None:
+        """One more request of it is about to be made, after one that failed and is paid for as far
+        as `discarded` says."""
+        ...

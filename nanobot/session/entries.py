@@ -109,8 +109,8 @@ class ModelCallEntry(
 
 
 class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_defaults=True):
-    """What a model call gave. `partial`: it was cut off by a cancel and never acted upon;
-    `retries`: requests of it that failed before."""
+    """What a model call gave. `partial`: it was cut off and never acted upon, by a cancel or
+    (`cut_by_limit`) because the run's seconds were over."""
 
     call: int
     text: str
@@ -120,7 +120,7 @@ class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_de
     usage: Usage | None = None
     ms: int = 0
     partial: bool = False
-    retries: int = 0
+    cut_by_limit: bool = False
 
 
 class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_started"):
@@ -170,12 +170,11 @@ class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
 
 class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note", omit_defaults=True):
     """Something the gateway records (`what`: error, new, undelivered, denied, overflow, fallback,
-    triage, summary). `ms` and `usage`: what of the run it took; `retries`: as in a reply."""
+    triage, summary). `ms` and `usage`: what of the run it took."""
 
     what: str
     text: str
     ms: int = 0
-    retries: int = 0
     usage: Usage | None = None
 
 

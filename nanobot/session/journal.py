@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import OutboundPart, StoreWrite
+from nanobot.providers.base import Usage
 from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
@@ -163,6 +164,11 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
 
     async def start_auxiliary(self, lane: Lane, run: Run, call: AuxiliaryCall) -> Reservation:
         """A model is about to be asked beside the run's own calls. Raises OverBudget."""
+        ...
+
+    async def start_retry(self, lane: Lane, run: Run, discarded: Usage) -> None:
+        """One more request of the run's open call is about to be made, after one that failed;
+        `discarded` are the tokens of what that one had said. Raises OverBudget."""
         ...
 
     async def record_reply(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -42,6 +43,22 @@ class UsageSum(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = UsageSum()
 
 
+_MOST_TOKENS = 10**9
+_MOST_DOLLARS = 1e9
+
+
+def bounded(usage: Usage) -> Usage:
+    """The tokens of one call as they count, whatever a provider reports: 0 to a billion."""
+    prompt = min(max(usage.prompt_tokens, 0), _MOST_TOKENS)
+    completion = min(max(usage.completion_tokens, 0), _MOST_TOKENS)
+    return Usage(prompt, completion, min(max(usage.cached_tokens, 0), prompt))
+
+
+def dollars(cost: float) -> float:
+    """The cost of one call as it counts, whatever its price is: 0 to a billion."""
+    return 0.0 if math.isnan(cost) else min(max(cost, 0.0), _MOST_DOLLARS)
+
+
 class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """What a call is about to take: tokens of its prompt (an estimate) and of its answer at most,
     at a price (None: unknown, so only tokens and requests count)."""
@@ -60,7 +77,7 @@ class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
         """Dollars, without anything from the provider's cache."""
         if self.price is None:
             return 0.0
-        return self.tokens_in * self.price.prompt + self.tokens_out * self.price.completion
+        return dollars(self.tokens_in * self.price.prompt + self.tokens_out * self.price.completion)
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,11 +93,10 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a reserved call. `state`: settled (by the provider's count), estimated,
-    failed, or lost (in a crash: all that was reserved counts)."""
+    """What became of a request. `state`: settled (by the provider's count), estimated, failed, or
+    lost (in a crash: all that was reserved counts)."""
 
     state: Literal["settled", "estimated", "failed", "lost"]
-    requests: int
     tokens_in: int
     tokens_out: int
     cached: int = 0
@@ -96,30 +112,25 @@ def outcome(
         if isinstance(body, ReplyEntry) and body.call == call:
             return _replied(reserved, body)
         if isinstance(body, NoteEntry) and body.what in _DEAD and ended != "unclean":
-            tries = 1 + body.retries
-            return CallOutcome(state="failed", requests=tries, tokens_in=0, tokens_out=0)
+            return CallOutcome(state="failed", tokens_in=0, tokens_out=0)
     if ended is None:
         return None
     if ended == "unclean":
         return lost(reserved)
-    return CallOutcome(state="estimated", requests=1, tokens_in=reserved.tokens_in, tokens_out=0)
+    return CallOutcome(state="estimated", tokens_in=reserved.tokens_in, tokens_out=0)
 
 
 def lost(reserved: CallEstimate) -> CallOutcome:
     """Of a call that nobody heard the end of, because its process is gone."""
-    tokens_in, tokens_out = reserved.tokens_in, reserved.tokens_out
-    return CallOutcome(state="lost", requests=1, tokens_in=tokens_in, tokens_out=tokens_out)
+    return CallOutcome(state="lost", tokens_in=reserved.tokens_in, tokens_out=reserved.tokens_out)
 
 
 def _replied(reserved: CallEstimate, reply: ReplyEntry) -> CallOutcome:
-    usage, tries = reply.usage, 1 + reply.retries
-    if usage is None:
-        said = guess(reply)
-        tokens_in = reserved.tokens_in
-        return CallOutcome(state="estimated", requests=tries, tokens_in=tokens_in, tokens_out=said)
+    if reply.usage is None:
+        return CallOutcome(state="estimated", tokens_in=reserved.tokens_in, tokens_out=guess(reply))
+    usage = bounded(reply.usage)
     return CallOutcome(
         state="settled",
-        requests=tries,
         tokens_in=usage.prompt_tokens,
         tokens_out=usage.completion_tokens,
         cached=usage.cached_tokens,
@@ -141,14 +152,18 @@ def run_usage(bodies: Iterable[Body]) -> RunUsage:
             calls, asked = calls + 1, body.estimate
         elif isinstance(body, ReplyEntry):
             cut_off = Usage(asked, guess(body)) if body.partial else None
-            usage, asked = usage.plus(body.usage or cut_off), 0
+            usage, asked = _plus(usage, body.usage or cut_off), 0
             ms += body.ms
         elif isinstance(body, SummaryEntry | TriageEntry):
-            usage, ms = usage.plus(body.usage), ms + body.ms
+            usage, ms = _plus(usage, body.usage), ms + body.ms
         elif isinstance(body, ToolResultEntry):
             tools, ms = tools + 1, ms + body.ms
         elif isinstance(body, CancelEntry):
             usage, asked = usage.plus(Usage(asked)), 0
         elif isinstance(body, NoteEntry):
-            usage, asked = usage.plus(body.usage), 0 if body.what in _DEAD else asked
+            usage, asked = _plus(usage, body.usage), 0 if body.what in _DEAD else asked
     return msgspec.structs.replace(usage, model_calls=calls, tool_calls=tools, active_ms=ms)
+
+
+def _plus(total: RunUsage, usage: Usage | None) -> RunUsage:
+    return total if usage is None else total.plus(bounded(usage))

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Ids
+from nanobot.providers.base import Usage
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
@@ -27,6 +28,11 @@ class BudgetLedger(Protocol):
         self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
     ) -> Reservation:
         """A call beside those of a run as it may be made. Raises OverBudget, Fenced."""
+        ...
+
+    def retry(self, connection: sa.Connection, lane: Lane, run: Run, discarded: Usage) -> None:
+        """One more request of the run's open call may be made; the one before failed, having said
+        what is `discarded`. Raises OverBudget, Fenced."""
         ...
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
@@ -138,6 +144,13 @@ class StoreContext:
         return (
             ledger.aside(connection, lane, run, call) if ledger else NoReservation(call.max_tokens)
         )
+
+    def start_retry(
+        self, connection: sa.Connection, lane: Lane, run: Run, discarded: Usage
+    ) -> None:
+        """See BudgetLedger.retry."""
+        if self.ledger is not None:
+            self.ledger.retry(connection, lane, run, discarded)
 
 
 def store_now(connection: sa.Connection, writer: StoreContext) -> float:

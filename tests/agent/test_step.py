@@ -195,4 +195,4 @@ def test_erased_entries_are_passed_over() -> None:
 
 
 def test_elapsed_time_is_the_sum_of_replies_and_results() -> None:
-    assert step.elapsed_ms([user(), reply(1, ms=5), result(1, ms=7), NOTE]) == 12
+    assert step.elapsed_seconds([user(), reply(1, ms=5), result(1, ms=7), NOTE]) == 0.012

@@ -16,7 +16,15 @@ from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 # Nothing in this version posts unasked; giving a run back needs an order to stop; only programs
 # that embed nanobot take messages out themselves or abort a run by its id. Previews take time, and
 # have tests of their own, and so has what a run does besides acting.
-ELSEWHERE = {"post", "release", "take_inbound", "abort", "preview", "start_auxiliary"}
+ELSEWHERE = {
+    "post",
+    "release",
+    "take_inbound",
+    "abort",
+    "preview",
+    "start_auxiliary",
+    "start_retry",
+}
 REACHED = [verb for verb in VERBS if verb not in ELSEWHERE]
 
 QUICK = {

@@ -14,6 +14,7 @@ from pathlib import Path
 from nanobot.errors import NanobotError
 from nanobot.messages import Attachment
 from nanobot.ports import OutboundPart
+from nanobot.providers.base import Usage
 from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending
@@ -130,6 +131,7 @@ async def _live(store: Store) -> None:
     await journal.start_model(lane, run, [prompt(), call()], PROMPT)
     await journal.record_reply(lane, run, reply())
     await journal.start_auxiliary(lane, run, aside())
+    await journal.start_retry(lane, run, Usage(3))
     await journal.start_tool(lane, run, STARTED)
     await journal.record_result(lane, run, [RESULT])
     await journal.start_model(lane, run, [call(2)], None)

@@ -26,6 +26,7 @@ TRACES = {
     "take_pending": "FROM entries WHERE kind = 'user' AND seq = 2",
     "start_model": "FROM entries WHERE kind = 'model_call'",
     "start_auxiliary": "FROM model_call_costs WHERE call = 0",
+    "start_retry": "FROM model_call_costs WHERE state = 'estimated' AND tokens_in = 3",
     "record_reply": "FROM entries WHERE kind = 'reply'",
     "start_tool": "FROM entries WHERE kind = 'tool_started'",
     "record_result": "FROM entries WHERE kind = 'tool_result'",

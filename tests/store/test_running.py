@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from nanobot.errors import Fenced, StoreError
+from nanobot.providers.base import Usage
 from nanobot.session.entries import NoteEntry
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, RunUsage
@@ -40,6 +41,7 @@ Verb = Callable[[Journal, Claim], Awaitable[object]]
 LANE_VERBS: dict[str, Verb] = {
     "take_pending": lambda j, c: j.take_pending(c.lane, c.run, "UTC"),
     "start_model": lambda j, c: j.start_model(c.lane, c.run, [prompt(), call()], PROMPT),
+    "start_retry": lambda j, c: j.start_retry(c.lane, c.run, Usage()),
     "start_auxiliary": lambda j, c: j.start_auxiliary(c.lane, c.run, aside()),
     "record_reply": lambda j, c: j.record_reply(c.lane, c.run, reply()),
     "start_tool": lambda j, c: j.start_tool(c.lane, c.run, STARTED),

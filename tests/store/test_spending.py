@@ -14,7 +14,7 @@ from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
 from nanobot.errors import Fenced, OverBudget
 from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
 from nanobot.providers.base import Price, ToolCall, Usage
-from nanobot.session.auxiliary import AuxiliaryCall, AuxiliaryUsage
+from nanobot.session.auxiliary import AuxiliaryCall
 from nanobot.session.entries import ModelCallEntry, NoteEntry, ReplyEntry, SummaryEntry
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending
@@ -86,7 +86,9 @@ async def test_a_call_is_reserved_before_it_is_made_and_settled_with_its_reply(h
     await journal.record_reply(claimed.lane, claimed.run, asking_for_a_tool())
     assert await home.rows(ROW) == [("settled", 1, 7, 5, 16.0)]
     await start(journal, claimed, priced(2))
-    await journal.finish(claimed.lane, claimed.run, replied(claimed, answer(2, retries=3)))
+    for _ in range(3):
+        await journal.start_retry(claimed.lane, claimed.run, Usage())
+    await journal.finish(claimed.lane, claimed.run, replied(claimed, answer(2)))
     counted = await home.rows("SELECT level, name, requests, tokens_in, cost FROM usage_totals")
     names = {"all": "", "person": f"telegram:{ANN}", "chat": "telegram:7", "model": "p/m"}
     assert sorted(counted) == sorted((level, name, 5, 14, 32.0) for level, name in names.items())
@@ -117,9 +119,89 @@ async def test_a_call_that_failed_costs_a_request_and_no_tokens(home: Home) -> N
     journal = home.journal()
     claimed = await begun(journal)
     await start(journal, claimed, priced())
-    failed = NoteEntry(what="fallback", text="nobody there", retries=2)
+    failed = NoteEntry(what="fallback", text="nobody there")
     await journal.record_result(claimed.lane, claimed.run, [failed])
-    assert await home.rows(ROW) == [("failed", 3, 0, 0, 0.0)]
+    assert await home.rows(ROW) == [("failed", 1, 0, 0, 0.0)]
+
+
+async def test_a_further_request_is_a_request_more_with_what_the_one_before_had_said(
+    home: Home,
+) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    await start(journal, claimed, priced())
+    await journal.start_retry(claimed.lane, claimed.run, Usage())
+    await journal.start_retry(claimed.lane, claimed.run, Usage(10, 3))
+    failed = [("failed", 1, 0, 0, 0.0), ("estimated", 1, 10, 3, 16.0)]
+    assert await home.rows(ROW) == [("open", 1, 10, 100, 210.0), *failed]
+    await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
+    assert await home.rows(ROW) == [("settled", 1, 7, 5, 16.0), *failed]
+    (row,) = await home.spending().rows("model", DAY, {})
+    assert (row.requests, row.tokens_in, row.tokens_out, row.cost) == (3, 17, 8, 32.0)
+
+
+LIMITS: tuple[dict[str, Any], ...] = (
+    {"requests_per_day": 1},
+    {"tokens_per_day": 122},
+    {"cost_per_day": 225.0},
+)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+async def test_a_further_request_that_passes_a_limit_is_refused_and_nothing_is_kept(
+    home: Home, limit: dict[str, Any]
+) -> None:
+    journal = home.journal(budgets=limits(**limit))
+    claimed = await begun(journal)
+    await start(journal, claimed, priced())
+    before = await home.everything()
+    with pytest.raises(OverBudget):
+        await journal.start_retry(claimed.lane, claimed.run, Usage(10, 3))
+    assert await home.everything() == before
+
+
+async def test_a_further_request_counts_in_what_one_answer_may_cost(home: Home) -> None:
+    journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=225.0))
+    claimed = await begun(journal)
+    await start(journal, claimed, priced())
+    await journal.start_retry(claimed.lane, claimed.run, Usage())
+    with pytest.raises(OverBudget, match="for one answer"):
+        await journal.start_retry(claimed.lane, claimed.run, Usage(10, 3))
+
+
+async def test_a_further_request_of_a_call_that_was_taken_for_lost_counts_too(home: Home) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    await journal.finish(claimed.lane, claimed.run, replied(claimed))
+    again = await begun(journal, "again")
+    await journal.start_auxiliary(again.lane, claimed.run, beside(apart=True))
+    await start(journal, again, priced())
+    await journal.start_retry(again.lane, claimed.run, Usage())
+    assert [state for state, *_ in await home.rows(ROW)] == ["lost", "open", "failed"]
+    (row,) = await home.spending().rows("model", DAY, {})
+    assert row.requests == 2
+
+
+ODD = (Usage(-100, -100, -100), Usage(10**30, 10**400, 10**30), Usage(5, 5, 10**30))
+
+
+@pytest.mark.parametrize("usage", ODD)
+async def test_whatever_a_provider_reports_a_call_takes_no_less_than_nothing(
+    home: Home, usage: Usage
+) -> None:
+    journal = home.journal()
+    claimed = await begun(journal)
+    await start(journal, claimed, priced())
+    reply = ReplyEntry(call=1, text="yes", usage=usage)
+    await journal.finish(claimed.lane, claimed.run, replied(claimed, reply))
+    reserved = await journal.start_auxiliary(
+        (again := await begun(journal, "again")).lane, again.run, beside()
+    )
+    await home.do(reserved.settled(usage).write)
+    (row,) = await home.spending().rows("model", DAY, {})
+    for amount in (row.tokens_in, row.tokens_out):
+        assert 0 <= amount <= 2 * 10**9
+    assert row.cost >= 0
 
 
 async def test_a_run_that_is_stopped_in_a_call_used_its_prompt_and_what_was_said(
@@ -400,7 +482,7 @@ async def test_a_call_beside_the_run_s_own_is_reserved_and_settled_with_what_it_
     reserved = await journal.start_auxiliary(claimed.lane, claimed.run, beside())
     assert reserved.max_tokens == 100
     assert await home.rows(ROW) == [("open", 1, 10, 100, 210.0)]
-    effects = [reserved.settled(AuxiliaryUsage(Usage(7, 5, 2)))]
+    effects = [reserved.settled(Usage(7, 5, 2))]
     await journal.record_result(claimed.lane, claimed.run, [SUMMARY], effects)
     await start(journal, claimed, priced())
     await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
@@ -438,7 +520,7 @@ async def test_a_call_beside_that_a_crash_cut_counts_as_it_was_reserved(home: Ho
     journal = home.journal()
     again = await claim(journal)
     reserved = await journal.start_auxiliary(again.lane, again.run, beside())
-    effects = [reserved.settled(AuxiliaryUsage(Usage(7, 5, 2)))]
+    effects = [reserved.settled(Usage(7, 5, 2))]
     await journal.record_result(again.lane, again.run, [SUMMARY], effects)
     assert await home.rows(ROW) == [("lost", 1, 10, 100, 210.0), ("settled", 1, 7, 5, 16.0)]
 
@@ -449,7 +531,7 @@ async def test_a_run_stopped_in_a_call_beside_used_its_prompt(home: Home) -> Non
     reserved = await journal.start_auxiliary(claimed.lane, claimed.run, beside())
     await admit(journal, stop_order())
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
-    await home.do(reserved.settled(AuxiliaryUsage(Usage(7, 5, 2))).write)
+    await home.do(reserved.settled(Usage(7, 5, 2)).write)
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
     assert await home.column("SELECT sum(cost) FROM usage_totals WHERE level = 'all'") == [10.0]
 
@@ -464,12 +546,12 @@ async def test_a_call_after_a_run_that_was_taken_for_lost_counts_in_the_end_as_i
     reserved = await journal.start_auxiliary(again.lane, claimed.run, beside(apart=True))
     await start(journal, again, priced())
     assert (await home.rows(ROW))[0] == ("lost", 1, 10, 100, 210.0)
-    await home.do(reserved.settled(AuxiliaryUsage(Usage(7, 5, 2), requests=2)).write)
-    await home.do(reserved.settled(AuxiliaryUsage(Usage(7, 5, 2), requests=2)).write)
+    await home.do(reserved.settled(Usage(7, 5, 2)).write)
+    await home.do(reserved.settled(Usage(7, 5, 2)).write)
     await journal.finish(again.lane, again.run, replied(again, answer()))
-    assert await home.rows(ROW) == [("settled", 2, 7, 5, 16.0), ("settled", 1, 7, 5, 16.0)]
+    assert await home.rows(ROW) == [("settled", 1, 7, 5, 16.0)] * 2
     (row,) = await home.spending().rows("model", DAY, {})
-    assert (row.requests, row.tokens_in, row.tokens_out, row.cost) == (3, 14, 10, 32.0)
+    assert (row.requests, row.tokens_in, row.tokens_out, row.cost) == (2, 14, 10, 32.0)
 
 
 async def test_a_call_after_a_run_is_not_its_answer_s_cost(home: Home) -> None:
@@ -488,7 +570,7 @@ async def test_a_call_whose_conversation_was_deleted_meanwhile_is_counted(home: 
     again = await begun(journal, "again")
     reserved = await journal.start_auxiliary(again.lane, again.run, beside())
     await home.execute("DELETE FROM model_call_costs")
-    await home.do(reserved.settled(AuxiliaryUsage(Usage(7, 5, 2))).write)
+    await home.do(reserved.settled(Usage(7, 5, 2)).write)
     (row,) = await home.spending().rows("model", DAY, {})
     assert (row.requests, row.cost) == (1, 16.0)
 

@@ -21,7 +21,7 @@ from nanobot.errors import NanobotError, OverBudget, StoreError
 from nanobot.memory.port import MAX_TEXT, MemoryPort, Provenance, State, scope_of
 from nanobot.messages import Origin
 from nanobot.ports import Clock, StoreWrite
-from nanobot.providers.base import ChatMessage, ModelRequest
+from nanobot.providers.base import ChatMessage, ModelRequest, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import (
     Entry,
@@ -82,6 +82,10 @@ class RememberRecords(Protocol):
 
     async def reserve(self, due: DueSession, run_id: str, call: AuxiliaryCall) -> Reservation:
         """A model is about to be asked for a summary, after that run. Raises OverBudget."""
+        ...
+
+    async def retry(self, due: DueSession, run_id: str, discarded: Usage) -> None:
+        """One more request of that call is about to be made, see Journal.start_retry."""
         ...
 
     async def settle(self, call: StoreWrite) -> None:
@@ -184,9 +188,8 @@ class Remembering:
             temperature=0.2,
             max_tokens=min(_MAX_TOKENS, max(profile.context_tokens // 8, 64)),
         )
-        answer = await ask(
-            lambda call: self._records.reserve(due, run_id, call), picked, request, apart=True
-        )
+        account = _AfterRun(self._records, due, run_id)
+        answer = await ask(account, picked, request, apart=True)
         if answer.error is not None:
             await self._records.settle(answer.settled)
             raise answer.error
@@ -224,6 +227,21 @@ class Remembering:
         )
         state: State = "proposed" if tainted or self._ask else "active"
         await self._memory.save(scope, entry.text, provenance, state=state, kind="summary")
+
+
+class _AfterRun:
+    """The account of the run that a summary follows."""
+
+    def __init__(self, records: RememberRecords, due: DueSession, run_id: str) -> None:
+        self._records = records
+        self._due = due
+        self._run_id = run_id
+
+    async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
+        return await self._records.reserve(self._due, self._run_id, call)
+
+    async def start_retry(self, discarded: Usage) -> None:
+        await self._records.retry(self._due, self._run_id, discarded)
 
 
 def _pending(fresh: Sequence[Entry], remembered: int) -> RememberEntry | None:

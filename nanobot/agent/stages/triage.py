@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -15,7 +14,7 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.auxiliary import AuxiliaryAnswer, ask
 from nanobot.agent.stages.decision import Decision, TriageRun, parse
 from nanobot.agent.stages.helpers import AuxiliaryModels, asked, begun, scope
-from nanobot.agent.step import elapsed_ms
+from nanobot.agent.step import elapsed_seconds
 from nanobot.agent.summaries import material
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import (
@@ -165,7 +164,7 @@ class Triage:
     def _seconds(self, turn: ActiveRun) -> float:
         most = turn.terms.max_run_seconds
         left = self._settings.timeout_seconds
-        return left if most is None else max(min(left, most - elapsed_ms(turn.bodies) / 1000), 0.05)
+        return left if most is None else max(min(left, most - elapsed_seconds(turn.bodies)), 0.05)
 
     async def _ask(
         self, turn: ActiveRun, picked: tuple[LLMProvider, ModelProfile]
@@ -183,8 +182,7 @@ class Triage:
             temperature=0.0,
             max_tokens=min(_MAX_TOKENS, max(picked[1].context_tokens // 8, 64)),
         )
-        reserve = partial(self._journal.start_auxiliary, turn.lane, turn.run)
-        return await ask(reserve, picked, request, until=until)
+        return await ask(turn, picked, request, until=until)
 
     async def _material(self, turn: ActiveRun) -> str:
         """What the decision is made from."""

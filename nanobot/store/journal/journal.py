@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.errors import StoreError
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import OutboundPart
+from nanobot.providers.base import Usage
 from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
@@ -53,6 +54,7 @@ VERBS = (
     "take_pending",
     "start_model",
     "start_auxiliary",
+    "start_retry",
     "record_reply",
     "start_tool",
     "record_result",
@@ -148,6 +150,10 @@ class SqlJournal:
     async def start_auxiliary(self, lane: Lane, run: Run, call: AuxiliaryCall) -> Reservation:
         """A model is about to be asked beside the run's own calls."""
         return await self._do("start_auxiliary", lambda c: self._writer.aside(c, lane, run, call))
+
+    async def start_retry(self, lane: Lane, run: Run, discarded: Usage) -> None:
+        """One more request of a call is about to be made."""
+        await self._do("start_retry", lambda c: self._writer.start_retry(c, lane, run, discarded))
 
     async def record_reply(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
         """The model asked for tools."""

@@ -14,10 +14,19 @@ from nanobot.agent.budgets import LEVELS, Account, BudgetLimit, Budgets, Level, 
 from nanobot.messages import OutboundKind
 from nanobot.ports import Clock, StoreWrite
 from nanobot.providers.base import ModelProfile, Price, Usage
-from nanobot.session.auxiliary import AuxiliaryCall, AuxiliaryUsage, Reservation
+from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
-from nanobot.session.usage import CallEstimate, CallOutcome, UsageRow, UsageSum, lost, outcome
+from nanobot.session.usage import (
+    CallEstimate,
+    CallOutcome,
+    UsageRow,
+    UsageSum,
+    bounded,
+    dollars,
+    lost,
+    outcome,
+)
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert, insert_ignore
 from nanobot.store.database.prepared import prepared
@@ -33,6 +42,7 @@ _RESERVE_ASIDE = _RESERVE.returning(_c.c.id)
 _HERE = sa.and_(_c.c.session_key == sa.bindparam("k"), schema.CALL_OPEN)
 _OPEN = sa.select(_c).where(_HERE, _c.c.run_id == sa.bindparam("i"))
 _LEFT = sa.select(_c).where(_HERE)
+_LAST_AFTER = sa.select(_c).where(_c.c.root == sa.bindparam("i")).order_by(_c.c.id.desc()).limit(1)
 _ONE = sa.select(_c).where(_c.c.id == sa.bindparam("i")).with_for_update()
 _SETTLE = (
     sa.update(_c)
@@ -127,6 +137,50 @@ class SqlBudgetLedger:
         mine = self._fitting(connection, run, 0, call.profile, wanted, apart=call.apart)
         return _AuxiliaryReservation(connection.execute(_RESERVE_ASIDE, mine).scalar_one(), mine)
 
+    def retry(self, connection: sa.Connection, lane: Lane, run: Run, discarded: Usage) -> None:
+        """The request that failed is settled in a row of its own; what was reserved stays for the
+        one to come. Raises OverBudget."""
+        log.fence(connection, lane)
+        row = connection.execute(_OPEN, {"k": run.session_key, "i": run.id}).first()
+        if row is None:  # a run that began meanwhile took the call after this one for lost
+            row = connection.execute(_LAST_AFTER, {"i": _after(run)}).first()
+        if row is None:
+            return
+        tokens = bounded(discarded)
+        failed = CallOutcome(
+            state="estimated" if tokens.prompt_tokens else "failed",
+            tokens_in=tokens.prompt_tokens,
+            tokens_out=tokens.completion_tokens,
+        )
+        cost = _cost(row, failed)
+        total = tokens.prompt_tokens + tokens.completion_tokens
+        self._check(connection, row, UsageSum(requests=1, tokens=total, cost=cost))
+        values = {**row._mapping, "state": failed.state, "requests": 1, "cost": cost}  # noqa: SLF001
+        del values["id"]
+        values |= {"tokens_in": failed.tokens_in, "tokens_out": failed.tokens_out}
+        connection.execute(_RESERVE, values)
+        _count(connection, SimpleNamespace(**values), failed, cost)
+
+    def _check(self, connection: sa.Connection, row: Any, more: UsageSum) -> None:
+        """Raises OverBudget if a limit has no room for more of a call."""
+        budgets = self._budgets
+        who = msgspec.structs.replace(_whose(row), job_name=job_name(connection, row.job))
+        limits = budgets.limits(who)
+        own = [] if row.root.startswith(_AFTER) else budgets.run_limit()
+        if limits or own:
+            alone(connection, "budgets")
+            used = self._used(connection, row.day, who, row.root if own else "")
+            budgets.check([*limits, *own], used, more, budgets.period(self._clock.now()))
+
+    def _used(
+        self, connection: sa.Connection, day: str, who: Account, root: str
+    ) -> dict[Level, UsageSum]:
+        """What is used and reserved on a day, and with all that the run `root` began."""
+        used = standing(connection, day, who) if self._budgets.daily else {}
+        if root:
+            used["run"] = UsageSum(cost=connection.scalar(_OF_ROOT, {"i": root}) or 0.0)
+        return used
+
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
         """Settle what these entries end."""
         _settle_all(connection, run, bodies, None)
@@ -150,17 +204,14 @@ class SqlBudgetLedger:
         limits, own = budgets.limits(who), [] if apart else budgets.run_limit()
         if limits or own:
             alone(connection, "budgets")
-            used = standing(connection, period.day, who) if limits else {}
-            if own:
-                spent = connection.scalar(_OF_ROOT, {"i": first.run_id})
-                used["run"] = UsageSum(cost=spent or 0.0)
+            used = self._used(connection, period.day, who, first.run_id if own else "")
             most = budgets.allowed([*limits, *own], used, wanted, period)
             wanted = msgspec.structs.replace(wanted, tokens_out=most)
         price = wanted.price
         return {
             "run_id": run.id,
             "call": number,
-            "root": f"after {run.id}" if apart else first.run_id,
+            "root": _after(run) if apart else first.run_id,
             "session_key": run.session_key,
             "day": period.day,
             "at": self._clock.now(),
@@ -209,6 +260,14 @@ class SqlBudgetLedger:
             if budgets.soft(limit, used[limit.level])
             and _first_time(connection, period.day, row.chat, limit)
         ]
+
+
+_AFTER = "after "
+
+
+def _after(run: Run) -> str:
+    """The root of calls that come after a run."""
+    return f"{_AFTER}{run.id}"
 
 
 def _first_time(connection: sa.Connection, day: str, chat: str, limit: BudgetLimit) -> bool:
@@ -264,7 +323,7 @@ def _settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
     amounts = {
         "i": row.id,
         "s": done.state,
-        "r": done.requests,
+        "r": 1,
         "ti": done.tokens_in,
         "to": done.tokens_out,
         "d": cost,
@@ -275,7 +334,8 @@ def _settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
 
 def _cost(row: Any, done: CallOutcome) -> float:
     price = _price(row)
-    return 0.0 if price is None else price.of(Usage(done.tokens_in, done.tokens_out, done.cached))
+    used = Usage(done.tokens_in, done.tokens_out, done.cached)
+    return 0.0 if price is None else dollars(price.of(used))
 
 
 def _count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) -> None:
@@ -286,7 +346,7 @@ def _count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) 
             "day": row.day,
             "level": level,
             "name": name,
-            "requests": done.requests - before.requests,
+            "requests": 1 - before.requests,
             "tokens_in": done.tokens_in - before.tokens_in,
             "tokens_out": done.tokens_out - before.tokens_out,
             "cost": cost - before.cost,
@@ -305,7 +365,7 @@ def _whose(row: Any) -> Account:
 
 
 class _AuxiliaryReservation:
-    """See asides.Reserved: the row of the call."""
+    """See Reservation: the row of the call."""
 
     def __init__(self, identity: int, row: Mapping[str, Any]) -> None:
         self._row = SimpleNamespace(id=identity, **row)
@@ -315,25 +375,24 @@ class _AuxiliaryReservation:
         """What fits every budget."""
         return int(self._row.tokens_out)
 
-    def settled(self, took: AuxiliaryUsage) -> StoreWrite:
+    def settled(self, usage: Usage) -> StoreWrite:
         """What settles it."""
-        return _Settling(self._row, took)
+        return _Settling(self._row, bounded(usage))
 
 
 class _Settling:
-    """See tools.base.Write."""
+    """See StoreWrite."""
 
-    def __init__(self, row: Any, took: AuxiliaryUsage) -> None:
+    def __init__(self, row: Any, usage: Usage) -> None:
         self._row = row
-        self._took = took
+        self._usage = usage
 
     def write(self, connection: sa.Connection) -> None:
         """Once: not again if the run's end has settled it. What it took is counted also if the
         conversation was deleted meanwhile."""
-        usage, took = self._took.usage, self._took
+        usage = self._usage
         done = CallOutcome(
             state="settled" if usage.prompt_tokens else "failed",
-            requests=took.requests,
             tokens_in=usage.prompt_tokens,
             tokens_out=usage.completion_tokens,
             cached=usage.cached_tokens,
@@ -349,7 +408,7 @@ class _Settling:
 
 
 class SqlUsageStore:
-    """See budgets.UsageStore."""
+    """See UsageStore."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

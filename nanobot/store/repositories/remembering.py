@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from nanobot.agent.stages.remember import DueSession, Exchanges
 from nanobot.ports import StoreWrite
+from nanobot.providers.base import Usage
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import RememberEntry, decode
 from nanobot.store.database import schema
@@ -80,6 +81,17 @@ class SqlRemembering:
             return self._writer.aside(connection, lane, runs.as_run(run), call)
 
         return await self._database.transact(work, "remembering")
+
+    async def retry(self, due: DueSession, run_id: str, discarded: Usage) -> None:
+        """A model is about to be asked again."""
+
+        def work(connection: sa.Connection) -> None:
+            run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+            if run is not None:
+                lane = log.lane_of(connection, due.session_key)
+                self._writer.start_retry(connection, lane, runs.as_run(run), discarded)
+
+        await self._database.transact(work, "remembering")
 
     async def settle(self, call: StoreWrite) -> None:
         """Nothing came of a call."""
