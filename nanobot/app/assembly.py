@@ -38,11 +38,11 @@ from nanobot.session.tasks import TaskStarter
 from nanobot.store.opening import Store
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.ledger import SqlUsageStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.system import local_zone
 from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.cron import cron_tool

@@ -47,11 +47,12 @@ from nanobot.store.database.sqlite import SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.ledger import SqlBudgetLedger, SqlUsageStore
+from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.testing.model import ScriptedProvider
