@@ -1,12 +1,12 @@
 # The public names of __init__.py, for type checkers; a test holds the two together.
-from nanobot.agent.builder import ContextBuilder as ContextBuilder
-from nanobot.agent.loop import AgentLoop as AgentLoop
-from nanobot.agent.loop import CancelToken as CancelToken
+from nanobot.agent.library.agent_loop import AgentLoop as AgentLoop
+from nanobot.agent.library.agent_loop import CancelToken as CancelToken
+from nanobot.agent.library.context_builder import ContextBuilder as ContextBuilder
+from nanobot.agent.library.subagents import SubagentManager as SubagentManager
 from nanobot.agent.requests import RunInput as RunInput
 from nanobot.agent.requests import RunLimits as RunLimits
 from nanobot.agent.requests import RunResult as RunResult
 from nanobot.agent.requests import ToolPolicy as ToolPolicy
-from nanobot.agent.subagents import SubagentManager as SubagentManager
 from nanobot.api import Agent as Agent
 from nanobot.bus.queue import MessageBus as MessageBus
 from nanobot.errors import ToolError as ToolError

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.agent.builder import ContextBuilder
+from nanobot.agent.library.context_builder import ContextBuilder
 from nanobot.agent.loop import AgentLoop, CancelToken
 from nanobot.agent.requests import StreamedText
 from nanobot.config.settings.tools import ExecSettings

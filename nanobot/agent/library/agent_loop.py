@@ -1,0 +1,322 @@
+"""The AgentLoop: one provider, one set of tools, and the gateway's own worker over a bus."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nanobot.agent.library.context_builder import ContextBuilder
+from nanobot.agent.library.default_tools import default_tools, keeper
+from nanobot.agent.model_calls import ModelCaller
+from nanobot.agent.requests import RunClient, StreamedText
+from nanobot.agent.runner import Runner
+from nanobot.agent.settings import RunSettings
+from nanobot.agent.step import StepLimits
+from nanobot.agent.tool_calls import Retries, ToolExecutor
+from nanobot.agent.worker import Capacity, Worker
+from nanobot.bus.core import Bus
+from nanobot.config.settings.tools import ExecSettings
+from nanobot.errors import UsageError
+from nanobot.messages import (
+    TERMINAL,
+    TERMINAL_SESSION,
+    Address,
+    Attachment,
+    EventKind,
+    InboundMessage,
+    Origin,
+    Role,
+    RunEvent,
+    RunOptions,
+    Sender,
+)
+from nanobot.providers.base import LLMProvider, ModelProfile
+from nanobot.providers.vision import VisionModels
+from nanobot.session.manager import SessionManager
+from nanobot.system import RandomIds, SystemClock, environment, local_zone
+from nanobot.tools.base import CallContext
+from nanobot.tools.registry import ToolRegistry
+from nanobot.triggers.cron.service import CronService
+
+_DRAIN_SECONDS = 30.0
+_ME = Sender("local", "you")
+
+
+class CancelToken:
+    """Ends the run that it was given to. It cannot be taken back."""
+
+    def __init__(self) -> None:
+        self._asked = asyncio.Event()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        return self._asked.is_set()
+
+    def cancel(self) -> None:
+        """Nothing more is yielded, and the run is ended for good."""
+        self._asked.set()
+
+    async def wait(self) -> None:
+        """Until it is cancelled."""
+        await self._asked.wait()
+
+
+class _Engine(msgspec.Struct, frozen=True):
+    lanes: Worker
+    errands: RunClient
+
+
+class AgentLoop:
+    """Answers what comes over a bus, with one provider's model and one set of tools.
+
+    `run` serves the bus until `stop`; `process_direct` and `process_message` ask for one run and
+    work with and without it. All of them are runs in the lanes of their sessions, kept in the
+    bus's journal at every step. Without `restrict_to_workspace` the file tools reach the whole
+    file system, but never nanobot's own home outside of the workspace. Commands run in the sandbox
+    or not at all. `max_retries` and `retry_delay` are for calls without effect that failed inside
+    their tool. With a `cron_service` the model may have things done by the clock, which `run` does.
+    `brave_api_key`, `exec_config`, `cron_service` and `restrict_to_workspace` are about the default
+    tools: with `tools` of one's own the first three raise UsageError. `blobs` is a folder that
+    keeps the pictures of messages for later runs; without it they are there while this object is.
+    """
+
+    def __init__(  # noqa: PLR0913 - the promised signature
+        self,
+        bus: Bus,
+        provider: LLMProvider,
+        workspace: Path,
+        model: str | None = None,
+        max_iterations: int = 20,
+        brave_api_key: str | None = None,
+        exec_config: ExecSettings | None = None,
+        cron_service: CronService | None = None,
+        restrict_to_workspace: bool = False,  # noqa: FBT001, FBT002 - the promised signature
+        tools: ToolRegistry | None = None,
+        context_builder: ContextBuilder | None = None,
+        session_manager: SessionManager | None = None,
+        max_retries: int = 3,
+        retry_delay: float = 1.0,
+        temperature: float = 0.7,
+        max_tokens: int = 4096,
+        blobs: Path | None = None,
+    ) -> None:
+        of_tools = {
+            "brave_api_key": brave_api_key,
+            "exec_config": exec_config,
+            "cron_service": cron_service,
+        }
+        if tools is not None and (
+            named := [name for name, given in of_tools.items() if given is not None]
+        ):
+            raise UsageError(
+                f"{named[0]}: it is for the default tools; give it to your own `tools`"
+            )
+        self.bus = bus
+        self.workspace = Path(workspace)
+        self.context = context_builder or ContextBuilder(self.workspace)
+        self.sessions = session_manager or SessionManager(bus)
+        self.tools = tools or default_tools(
+            self.workspace,
+            exec_config or ExecSettings(),
+            everywhere=not restrict_to_workspace,
+            brave_api_key=brave_api_key or "",
+            cron=cron_service,
+        )
+        self._cron = cron_service
+        self._received = keeper(self.workspace, blobs)
+        self._models = _OneProvider(provider, model)
+        self._clock, self._ids = SystemClock(), RandomIds()
+        self._retries = Retries(count=max_retries, delay=retry_delay)
+        self._settings = RunSettings(
+            limits=StepLimits(max_iterations=max_iterations, max_tool_rounds=max_iterations),
+            temperature=temperature,
+            max_tokens=max_tokens,
+            zone=local_zone(environment()),
+        )
+        self._made: _Engine | None = None
+        self._serving: asyncio.Event | None = None
+
+    async def run(self) -> None:
+        """Serve until `stop`, beginning with what an earlier process left. What runs then has 30
+        seconds to end and is given back after that, as it is when this call is cancelled."""
+        if self._serving is not None:
+            raise UsageError("this loop runs already")
+        lanes = self._engine().lanes
+        stop = self._serving = asyncio.Event()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                await lanes.recover()
+                serving = tasks.create_task(lanes.run(), name="agent")
+                firing = None if self._cron is None else tasks.create_task(self._cron.run())
+                await stop.wait()
+                if firing is not None:
+                    firing.cancel()
+                await lanes.drain(_DRAIN_SECONDS)
+                serving.cancel()
+        finally:
+            self._serving = None
+
+    def stop(self) -> None:
+        """Let `run` end; it takes on nothing more."""
+        if self._serving is not None:
+            self._serving.set()
+
+    async def process_direct(
+        self,
+        content: str,
+        session_key: str = TERMINAL_SESSION,
+        channel: str = TERMINAL,
+        chat_id: str = "direct",
+    ) -> str:
+        """The reply to a message: the last answer of its run, or the line why there is none. It is
+        this caller's, and delivered nowhere else."""
+        message = self._message(content, Address(channel, chat_id), RunOptions())
+        async with self._engine().errands.followed(message, session_key) as events:
+            async for event in events:
+                if event.kind is EventKind.END:
+                    return str(event.payload.get("text", ""))
+        return ""
+
+    async def process_message(  # noqa: PLR0913 - the promised signature
+        self,
+        message: str,
+        session_key: str,
+        *,
+        context: Sequence[Mapping[str, Any]] | None = None,
+        media: Sequence[str | Path | bytes] | None = None,
+        channel: str = TERMINAL,
+        chat_id: str = "direct",
+        cancel_token: CancelToken | None = None,
+    ) -> AsyncIterator[str]:
+        """The text of every model call of the message's run, while it streams.
+
+        `context` is what the model sees instead of the session's past. After `cancel_token` was
+        cancelled nothing is yielded and the run is aborted in the log. A caller who leaves early
+        leaves the run to whoever serves its lane next.
+
+        `media` are files that come with the message, as paths or as what is in them: pictures are
+        shown to models that see, and all of them are put into the workspace. Raises UsageError,
+        before anything is asked, for one that cannot be read, is empty or has more than 20 MB.
+        """
+        token = cancel_token or CancelToken()
+        if token.cancelled:
+            return
+        asked = self._message(
+            message, Address(channel, chat_id), RunOptions(history=_past(context))
+        )
+        files = await self._files(media or (), asked.sent_at)
+        asked = msgspec.structs.replace(asked, attachments=files)
+        errands, spoken = self._engine().errands, StreamedText()
+        async with (
+            errands.followed(asked, session_key) as events,
+            aclosing(_until(token, events, errands, asked)) as told,
+        ):
+            async for event in told:
+                if piece := spoken.heard(event):
+                    yield piece
+
+    async def execute_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """One call of a tool, as an owner's. Raises ToolError. It is part of no run, so nothing of
+        it is in any log."""
+        context = CallContext(
+            run_id="",
+            session_key=TERMINAL_SESSION,
+            address=Address(TERMINAL, "direct"),
+            sender_id=_ME.id,
+            role=Role.OWNER,
+            key=f"direct:{self._ids.run_id()}",
+        )
+        return await self.tools.execute(name, msgspec.json.encode(arguments).decode(), context)
+
+    async def _files(
+        self, media: Sequence[str | Path | bytes], at: float
+    ) -> tuple[Attachment, ...]:
+        if isinstance(media, str | bytes):
+            raise UsageError("media: a list of files, not one of them")
+        return tuple([await self._received.given(file, at) for file in media])
+
+    def _engine(self) -> _Engine:
+        """Made at the first use, because a private store is opened within the running loop."""
+        if self._made is None:
+            bus, clock, settings = self.bus, self._clock, self._settings
+            models = VisionModels(self._models, self._received.blobs)
+            asker = ModelCaller(bus, models, self.tools, self.context.persona, clock, settings)
+            seconds = settings.limits.max_run_seconds
+            caller = ToolExecutor(bus.journal, self.tools, clock, seconds, self._retries)
+            driver = Runner(bus, asker, caller, clock)
+            lanes = Worker(bus, driver, clock, self._ids, Capacity())
+            errands = RunClient(bus, lanes, clock, lambda: self._serving is None)
+            self._made = _Engine(lanes, errands)
+        return self._made
+
+    def _message(self, text: str, address: Address, terms: RunOptions) -> InboundMessage:
+        run_id = self._ids.run_id()
+        return InboundMessage(
+            address=address,
+            message_id=run_id,
+            dedupe_key=run_id,
+            sender=_ME,
+            text=text,
+            sent_at=self._clock.now(),
+            origin=Origin.API,
+            terms=msgspec.structs.replace(terms, run_id=run_id, direct=True),
+        )
+
+
+class _OneProvider:
+    """One provider, whatever model of it a session asks for."""
+
+    def __init__(self, provider: LLMProvider, model: str | None) -> None:
+        self._provider = provider
+        self._model = model or str(getattr(provider, "default_model", ""))
+
+    async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
+        return self._provider, self._provider.profile(label or self._model)
+
+
+def _past(context: Sequence[Mapping[str, Any]] | None) -> tuple[tuple[str, str], ...] | None:
+    if context is None:
+        return None
+    past = [(str(one.get("role")), one.get("content")) for one in context]
+    for role, content in past:
+        if role not in ("user", "assistant") or not isinstance(content, str):
+            raise UsageError("context: messages of role user or assistant, with text")
+    return tuple((role, str(content)) for role, content in past)
+
+
+async def _until(
+    token: CancelToken, events: AsyncIterator[RunEvent], errands: RunClient, asked: InboundMessage
+) -> AsyncGenerator[RunEvent, None]:
+    """The events, until the token is cancelled: then the run is aborted, whatever it is doing,
+    and its end awaited."""
+    loop = asyncio.get_running_loop()
+    cancelled = loop.create_task(token.wait(), name="cancel token")
+    coming: asyncio.Task[RunEvent | None] | None = None
+    aborted = False
+    try:
+        while True:
+            coming = loop.create_task(_next(events), name="next event")
+            await asyncio.wait((coming, cancelled), return_when=asyncio.FIRST_COMPLETED)
+            if token.cancelled and not aborted:
+                aborted = True
+                await errands.abort(asked.address, asked.dedupe_key)
+            event = await coming
+            if event is None:
+                return
+            if not token.cancelled:
+                yield event
+    finally:
+        cancelled.cancel()
+        if coming is not None and not coming.done():
+            coming.cancel()
+            await asyncio.wait((coming,))
+
+
+async def _next(events: AsyncIterator[RunEvent]) -> RunEvent | None:
+    return await anext(events, None)
