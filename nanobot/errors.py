@@ -34,8 +34,11 @@ NanobotError
         |-- NotSent         nothing was applied; try again (carries retry_after)
         |-- Refused         the platform refuses this message
         |-- ChatGone        the platform refuses this chat (blocked, deleted)
+        |-- ThreadGone      the platform refuses this thread (closed, deleted), not its chat
+        |-- ChatMoved       the chat goes on under another id (carries it)
         |-- NobodyThere     no client is attached to this chat; waits, costs no attempt
-        `-- OutcomeUnknown  bytes went out, no answer came: it may have been applied
+        |-- OutcomeUnknown  bytes went out, no answer came: it may have been applied
+        `-- Uncertain       the platform cannot tell whether a part was applied
 """
 
 from __future__ import annotations
@@ -181,6 +184,10 @@ class ToolTimeout(ToolError):
     """The tool took longer than it may."""
 
 
+def _at_most_a_day(seconds: float | None) -> float | None:
+    return seconds if seconds is not None and 0 <= seconds <= 86_400 else None
+
+
 class ChannelError(NanobotError):
     """A chat platform said no."""
 
@@ -190,11 +197,12 @@ class BadCredentials(ChannelError):
 
 
 class ChannelDown(ChannelError):
-    """The platform cannot be reached now. `retry_after` in seconds when the platform said so."""
+    """The platform cannot be reached now. `retry_after` in seconds when the platform said so; more
+    than a day counts as nothing said."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after = _at_most_a_day(retry_after)
 
 
 class DeliveryError(ChannelError):
@@ -202,8 +210,9 @@ class DeliveryError(ChannelError):
 
 
 class NotSent(DeliveryError):
-    """Nothing was applied (no connection, 429, 5xx): again after `retry_after` seconds if set.
-    `scope`: whom the platform wants to be quiet, this chat or the whole bot."""
+    """Nothing was applied: no connection, or a refusal for now that the platform itself wrote (429,
+    5xx). Again after `retry_after` seconds if set. `scope`: whom the platform wants to be quiet,
+    this chat or the whole bot."""
 
     def __init__(
         self,
@@ -212,7 +221,7 @@ class NotSent(DeliveryError):
         scope: Literal["chat", "bot"] = "chat",
     ) -> None:
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after = _at_most_a_day(retry_after)
         self.scope: Literal["chat", "bot"] = scope
 
 
@@ -224,9 +233,26 @@ class ChatGone(DeliveryError):
     """The platform refuses this chat for good (blocked, deleted, no permission)."""
 
 
+class ThreadGone(DeliveryError):
+    """The platform refuses this thread for good (closed, deleted, unknown); its chat goes on."""
+
+
+class ChatMoved(DeliveryError):
+    """Nothing was applied: the chat goes on as `chat_id` (a group that became a supergroup)."""
+
+    def __init__(self, message: str, chat_id: str) -> None:
+        super().__init__(message)
+        self.chat_id = chat_id
+
+
 class NobodyThere(DeliveryError):
     """No client is attached to this chat now: the message waits and loses no attempt."""
 
 
 class OutcomeUnknown(DeliveryError):
-    """The request went out and no answer came back: it may have been applied."""
+    """The request went out and it may have been applied: no answer came, or an error that the
+    platform did not write (an error page of a proxy, a body that is not in the platform's form)."""
+
+
+class Uncertain(DeliveryError):
+    """The platform cannot tell whether a part was applied, and asking again will not help."""

@@ -98,7 +98,7 @@ class MenuCommand(msgspec.Struct, frozen=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel can do. `reconciles`: `find` can tell whether a part was applied. `waits`:
+    """What a channel can do. `reconciles`: `find` can look a part up. `waits`:
     messages wait for somebody to attach, however long. `buttons`: choices become buttons; elsewhere
     `render` writes them out. The rates are the platform's documented ones, for a chat and for the
     whole bot: sends are slowed down to them once it has complained. `heartbeat`: seconds between
@@ -140,6 +140,14 @@ class Intake(Protocol):
         look for what was said while nobody was here."""
         ...
 
+    async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
+        """On the platform a chat goes on as `new_chat_id`. When it returns that is on disk: what
+        comes from there belongs to the chat that was known before (its session, jobs, rules and
+        settings), and what that chat is owed goes there. A second time it does nothing. To be
+        called before the first message from the new id is admitted; an adapter goes on naming
+        chats as the platform does."""
+        ...
+
     def alive(self) -> None:
         """The platform answered just now (a poll, a heartbeat). The first call means: up."""
         ...
@@ -165,12 +173,19 @@ class Channel(Protocol):
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one part; returns the platform's message id. `plain`: `part.text`, unformatted.
 
-        Raises NotSent, Refused, ChatGone, NobodyThere or OutcomeUnknown.
+        Raises NotSent, Refused, ChatGone, ThreadGone, ChatMoved, NobodyThere or OutcomeUnknown.
+        An error status means that nothing was applied only where the platform's own API answered,
+        in its own form: what a proxy says (502, 504, a page of HTML) is OutcomeUnknown.
         """
         ...
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
-        """The message id of a part of unknown outcome, None if it was not applied."""
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
+        """The message id of a part of unknown outcome, None if it was certainly not applied.
+
+        `since`: when the first send that is in doubt began, unix seconds by this machine's clock;
+        a message from before it is another one. Raises Uncertain if the platform cannot tell, and
+        as `send` if it could not be asked.
+        """
         ...
 
     async def typing(self, address: Address) -> None:

@@ -180,7 +180,7 @@ class EmailChannel:
         except (BadCredentials, ChannelDown) as error:
             raise NotSent(f"the mail to answer cannot be looked up: {error}") from error
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The Message-ID of a part whose copy is in `sent_folder`; None if there is none.
 
         Raises NotSent when that cannot be looked up.

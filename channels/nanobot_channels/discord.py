@@ -184,7 +184,7 @@ class DiscordChannel:
             self._http.edit_message(_target(address), _snowflake(message_id), params=params)
         )
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The message that this part became, from what the gateway showed or the chat's history;
         None if it is not there for certain: sent again, its nonce keeps it from being two."""
         known = self._receiver.sent.known(part)

@@ -115,7 +115,7 @@ class MatrixChannel:
         # Each edit is one of its own: a text may come back that was there before.
         await self._send(address, content, uuid.uuid4().hex)
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The event id of a part, by its mark, among the bot's last thousand messages in the room.
 
         Raises NotSent when the homeserver does not let it look.

@@ -152,7 +152,7 @@ class SlackChannel:
         params |= {"channel": address.chat_id, "ts": message_id}
         await self._call("chat.update", params)
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The ts of a part, by the key in its metadata, or of a file by that in its words.
 
         Looks at the last two thousand messages of the chat or thread. Raises NotSent when Slack

@@ -179,7 +179,7 @@ class TelegramChannel:
         """Make the menu these commands, as far as Telegram takes them. Raises as `send`."""
         await self._call("set_My_Commands", {"commands": _json(menu(commands))})
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Always None: the Bot API cannot tell."""
         del address, part
         return None

@@ -128,7 +128,7 @@ class UdpChannel:
         except (OSError, OverflowError) as error:
             raise NotSent(f"{peer}: {error}") from error
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Nobody can tell."""
 
     async def typing(self, address: Address) -> None:

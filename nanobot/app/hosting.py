@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from nanobot.agent.worker import Worker
@@ -92,14 +91,14 @@ class ChannelStarter:
     clock: Clock
     shared: bool
 
-    def intake(self, name: str, gate: Gate, alive: Callable[[], None]) -> ChannelIntake:
-        """Where the messages of a channel come in; `alive` hears of every sign of life."""
+    def intake(self, name: str, gate: Gate, host: ChannelHost | None = None) -> ChannelIntake:
+        """Where the messages of a channel come in; its host hears of them."""
         policy = self.config.agent.session_policy
-        return ChannelIntake(name, gate, self.bus, self.operations, policy, alive)
+        return ChannelIntake(name, gate, self.bus, self.operations, policy, host)
 
     def terminal_intake(self) -> ChannelIntake:
         """That of whoever may open the control socket."""
-        return self.intake(TERMINAL, _AT_THE_TERMINAL, lambda: None)
+        return self.intake(TERMINAL, _AT_THE_TERMINAL)
 
     def start_terminal(self, tasks: asyncio.TaskGroup, terminal: Terminal) -> asyncio.Task[None]:
         """Serve the terminal's channel."""
@@ -153,9 +152,7 @@ class ChannelStarter:
         rng = random.Random()  # noqa: S311 - jitter, nothing secret
         host = ChannelHost(name, channel, self.bus, self.clock, rng, hosting)
         self.channels.add(host)
-        return tasks.create_task(
-            host.run(self.intake(name, gate, host.alive)), name=f"channel {name}"
-        )
+        return tasks.create_task(host.run(self.intake(name, gate, host)), name=f"channel {name}")
 
 
 def gate_of(settings: ChannelSettings, able: Capabilities) -> Gate:

@@ -15,12 +15,14 @@ from nanobot.bus.core import Bus
 from nanobot.channels.activity import Activity, RunEnded
 from nanobot.channels.delivery import Delivery
 from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.moved import MovedChats
 from nanobot.channels.previews import Previews
 from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import PartSender
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
-from nanobot.messages import Address
+from nanobot.messages import Address, InboundMessage
 from nanobot.ports import BlobReader, Channel, Clock, Commanding, Editing, MenuCommand, Reacting
+from nanobot.session.inbox import Admitted
 from nanobot.system import Backoff
 
 TYPING_AFTER = 1.0
@@ -77,7 +79,8 @@ class ChannelHost:
         self._hosting = hosting
         self._bus = bus
         self._work = Activity(name, bus, clock)
-        self._sender = sender = PartSender(channel, clock, hosting.blobs)
+        self.moved = MovedChats(name, bus.journal, clock)
+        self._sender = sender = PartSender(channel, clock, self.moved, hosting.blobs)
         self._previews: Previews | None = None
         if hosting.preview and isinstance(channel, Editing):
             tools = hosting.show_tools
@@ -86,7 +89,7 @@ class ChannelHost:
             )
         self._marks: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
-            self._marks = Reactions(name, channel)
+            self._marks = Reactions(name, channel, self.moved)
         self._delivery = Delivery(name, sender, bus, clock, rng, self._handed_over)
         self._first_up = asyncio.Event()
         self._heard = 0.0
@@ -100,6 +103,11 @@ class ChannelHost:
             self._settle("up")
             self._first_up.set()
 
+    def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
+        """A message is in the journal."""
+        if self._marks is not None:
+            self._marks.received(message, outcome)
+
     def _settle(self, state: str) -> None:
         self.state = state
         self.settled.set()
@@ -107,9 +115,8 @@ class ChannelHost:
     async def run(self, intake: ChannelIntake) -> None:
         """Receive, deliver and show work until cancelled."""
         channel, marks, previews, name = self._channel, self._marks, self._previews, self.name
-        if marks is not None:
-            intake.on_admitted = marks.received
         typing = channel.capabilities.typing
+        await self.moved.load()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._delivery.run(), name=f"{name}: delivery")
             if self._hosting.shared:
@@ -240,7 +247,7 @@ class ChannelHost:
     async def _typing(self, address: Address) -> None:
         try:
             async with asyncio.timeout(5):
-                await self._channel.typing(address)
+                await self._channel.typing(self.moved.there(address))
         except (ChannelError, TimeoutError) as error:
             logger.debug("{}: typing could not be shown: {}", address, error)
 

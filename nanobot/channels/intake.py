@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 from loguru import logger
 
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate
+from nanobot.channels.moved import MovedChats
 from nanobot.messages import (
     Address,
     Attachment,
@@ -25,10 +27,24 @@ from nanobot.session.inbox import Admission, Admitted
 from nanobot.text import MAX_TEXT, without_controls
 
 
+class Host(Protocol):
+    """Who hears what comes in: whenever the platform has answered, and of every message once it is
+    in the journal. `moved`: where the chats are."""
+
+    moved: MovedChats
+
+    def alive(self) -> None:
+        """The platform answered."""
+        ...
+
+    def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
+        """A message is in the journal, or was there before."""
+        ...
+
+
 class ChannelIntake:
-    """See ports.Intake. `operations` are what its people may ask for; `alive_hook` is called
-    whenever the platform has answered, `on_admitted` with every message once it is in the journal.
-    """
+    """See ports.Intake. `operations` are what its people may ask for. Without a host nobody hears
+    of it, and chats stay where they are."""
 
     def __init__(
         self,
@@ -37,15 +53,20 @@ class ChannelIntake:
         bus: Bus,
         operations: Dispatcher,
         policy: SessionPolicy,
-        alive_hook: Callable[[], None],
+        host: Host | None = None,
     ) -> None:
         self._name = name
         self._gate = gate
         self._bus = bus
         self.operations = operations
         self._policy: SessionPolicy = "thread" if gate.threads and policy == "chat" else policy
-        self.alive = alive_hook
-        self.on_admitted: Callable[[InboundMessage, Admitted], None] = lambda _message, _done: None
+        self._host = host
+        self._moved = None if host is None else host.moved
+
+    def alive(self) -> None:
+        """The platform answered."""
+        if self._host is not None:
+            self._host.alive()
 
     async def cursor(self) -> str | None:
         """The cursor of the last admitted batch."""
@@ -53,7 +74,13 @@ class ChannelIntake:
 
     async def chats(self) -> list[Address]:
         """Where people have spoken before; see ports.Intake."""
-        return await self.operations.engine.records.chats(self._name)
+        chats = await self.operations.engine.records.chats(self._name)
+        return chats if self._moved is None else [self._moved.there(chat) for chat in chats]
+
+    async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
+        """A chat goes on under another id; see ports.Intake."""
+        if self._moved is not None:
+            await self._moved.moved(old_chat_id, new_chat_id)
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
         """Commit the messages with the cursor; see ports.Intake."""
@@ -64,17 +91,20 @@ class ChannelIntake:
     ) -> list[Admitted]:
         """As `admit`, into a session other than the address's own if one is given. What is not
         for the assistant is dropped unread, but the cursor moves over it."""
-        found = [await self._admission(message, session) for message in messages]
-        admissions = [admission for admission in found if admission is not None]
+        judged = [await self._admission(message, session) for message in messages]
+        admissions = [admission for admission in judged if admission is not None]
         if not admissions and cursor is None:
             return []
-        done = await self._bus.admit(self._name, admissions, cursor)
-        for admission, one in zip(admissions, done, strict=True):
-            self.on_admitted(admission.message, one)
-        return done
+        admitted = await self._bus.admit(self._name, admissions, cursor)
+        if self._host is not None:
+            for admission, outcome in zip(admissions, admitted, strict=True):
+                self._host.admitted(admission.message, outcome)
+        return admitted
 
     async def _admission(self, message: InboundMessage, session: str) -> Admission | None:
         sender = Sender(message.sender.id, without_controls(message.sender.name))
+        if self._moved is not None:
+            message = self._moved.message(message)
         cleaned = msgspec.structs.replace(
             message,
             text=without_controls(message.text),
@@ -82,11 +112,15 @@ class ChannelIntake:
             quote=without_controls(message.quote)[:MAX_TEXT],
             attachments=tuple(map(_named_cleanly, message.attachments)),
         )
-        heard = self._gate.groups.heard(cleaned)
+        address = cleaned.address
+        settings_id = self._settings_id(address)
+        heard = self._gate.groups.heard(
+            msgspec.structs.replace(cleaned, address=Address(self._name, settings_id))
+        )
         if heard is None or not (heard.addressed or self._orders(heard.text)):
             return None
-        text, address = heard.text, heard.address
-        message = msgspec.structs.replace(heard, text=text[:MAX_TEXT])
+        text = heard.text
+        message = msgspec.structs.replace(heard, address=address, text=text[:MAX_TEXT])
         key = session or session_key(address, sender.id, self._policy)
         role = await self._entry(message, key)
         if not isinstance(role, Role):
@@ -125,7 +159,13 @@ class ChannelIntake:
         paired = None
         if self._gate.pairing and not self._gate.names(sender_id):
             paired = await self.operations.engine.pairing.role(channel, sender_id)
-        return self._gate.role(sender_id, message.address.chat_id, paired)
+        return self._gate.role(sender_id, self._settings_id(message.address), paired)
+
+    def _settings_id(self, address: Address) -> str:
+        """The chat by the id that the configuration has of it, be it the one from before it moved
+        or the one of now."""
+        there = address if self._moved is None else self._moved.there(address)
+        return there.chat_id if there.chat_id in self._gate.groups.chats else address.chat_id
 
     async def _entry(self, message: InboundMessage, key: str) -> Role | Admission | None:
         """As what they come in; else what becomes of the message: nothing in a group, where guests

@@ -8,6 +8,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.channels.activity import RunEnded
+from nanobot.channels.moved import MovedChats
 from nanobot.errors import ChannelError
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Reacting, Reaction
@@ -21,8 +22,9 @@ class Reactions:
     """The marks of one channel, put one after another and never waited for: when there are too many
     to put, or the platform does not take them, messages go without."""
 
-    def __init__(self, name: str, channel: Reacting) -> None:
+    def __init__(self, name: str, channel: Reacting, moved: MovedChats) -> None:
         self._name = name
+        self._moved = moved
         self._channel = channel
         self._waiting: asyncio.Queue[tuple[Address, str, Reaction]] = asyncio.Queue(_WAITING)
 
@@ -49,6 +51,6 @@ class Reactions:
             with boundary(f"a mark in {address}"):
                 try:
                     async with asyncio.timeout(_SECONDS):
-                        await self._channel.react(address, message_id, mark)
+                        await self._channel.react(self._moved.there(address), message_id, mark)
                 except (ChannelError, TimeoutError) as error:
                     logger.debug("{}: {} is not marked: {}", self._name, message_id, error)

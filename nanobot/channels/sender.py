@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.channels.moved import MovedChats
 from nanobot.channels.rate_limit import RateLimiter
 from nanobot.errors import DeliveryError, NanobotError, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import BlobReader, Channel, Clock, Editing, Filing, OutboundPart
 
 _LONG = 4_000
+
+T = TypeVar("T")
 
 
 class PartSender:
@@ -23,10 +27,17 @@ class PartSender:
     Whatever goes out here has been recorded as about to; what came of it is the caller's to record.
     """
 
-    def __init__(self, channel: Channel, clock: Clock, blobs: BlobReader | None = None) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        clock: Clock,
+        moved: MovedChats,
+        blobs: BlobReader | None = None,
+    ) -> None:
         capabilities = channel.capabilities
         self.pacing = RateLimiter(clock, capabilities.chat_rate, capabilities.bot_rate)
         self.channel = self._channel = channel
+        self.moved = moved
         self._blobs = blobs
 
     # Rendering
@@ -76,9 +87,18 @@ class PartSender:
             raise NotSent(str(error)) from error
         return message_id
 
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
+        """Look a part up, see ports.Channel. Raises OutcomeUnknown for whatever an adapter raises
+        that is no DeliveryError."""
+        there = self.moved.there(address)
+        return await self._contained(address, lambda: self._channel.find(there, part, since))
+
     async def _paced(self, address: Address, work: Callable[[], Awaitable[str]]) -> str:
-        """Whatever an adapter raises that is no DeliveryError leaves the outcome unknown."""
         await self.pacing.turn(address.chat_id)
+        return await self._contained(address, work)
+
+    async def _contained(self, address: Address, work: Callable[[], Awaitable[T]]) -> T:
+        """Whatever an adapter raises that is no DeliveryError leaves the outcome unknown."""
         failure: DeliveryError | None = None
         with boundary(f"sending to {address}") as caught:
             try:
@@ -92,29 +112,31 @@ class PartSender:
         raise OutcomeUnknown(f"the channel failed inside ({type(caught.error).__name__})")
 
     async def _text(self, address: Address, part: OutboundPart) -> str:
+        there = self.moved.there(address)
         try:
-            return await self._channel.send(address, part)
+            return await self._channel.send(there, part)
         except Refused as refused:
             logger.warning("{}: refused as formatted ({}), sent as plain text", address, refused)
-            return await self._channel.send(address, part, plain=True)
+            return await self._channel.send(there, part, plain=True)
 
     async def _edit(self, address: Address, message_id: str, part: OutboundPart) -> str:
         channel = self._channel
         if not isinstance(channel, Editing) or part.file is not None:
             raise Refused("this cannot be put in the place of another message")
+        there = self.moved.there(address)
         try:
-            await channel.edit(address, message_id, part)
+            await channel.edit(there, message_id, part)
         except Refused as refused:
             logger.warning("{}: edit refused ({}), tried as plain text", address, refused)
-            await channel.edit(address, message_id, part, plain=True)
+            await channel.edit(there, message_id, part, plain=True)
         return message_id
 
     async def _file(self, address: Address, part: OutboundPart, file: Attachment) -> str:
-        channel = self._channel
+        channel, there = self._channel, self.moved.there(address)
         try:
             content = await self._content(file)
             if isinstance(channel, Filing):
-                return await channel.send_file(address, part, content)
+                return await channel.send_file(there, part, content)
             why = "files cannot be sent here"
         except DeliveryError as error:
             if not isinstance(error, Refused):
@@ -125,7 +147,7 @@ class PartSender:
         logger.warning("{}: the file {} is not sent: {}", address, _name(file), why)
         text = f"(The file {_name(file)} could not be sent: {why})"
         line = OutboundPart(text=text, key=part.key)
-        return await self._channel.send(address, line, plain=True)
+        return await self._channel.send(there, line, plain=True)
 
     async def _content(self, file: Attachment) -> bytes:
         if file.error or not file.blob or self._blobs is None:

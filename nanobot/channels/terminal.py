@@ -72,7 +72,7 @@ class Terminal:
             raise OutcomeUnknown("the terminal went away while it was being shown")
         return shown.key
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """A terminal that went away cannot tell."""
         return None
 

@@ -111,6 +111,9 @@ class _Doorkeeper:
             if one.sender.id not in self._known and (one.addressed or not one.group):
                 raise _Met(one.sender)
 
+    async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
+        pass  # a send to the old id is told the new one
+
     def alive(self) -> None:
         pass
 

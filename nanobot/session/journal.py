@@ -17,7 +17,7 @@ from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, P
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
 from nanobot.session.inbox import Admission, Admitted, Busy, Consumed, Unfetched
-from nanobot.session.outbox import OutboundRow
+from nanobot.session.outbox import BuryScope, OutboundRow
 from nanobot.session.runs import (
     Claim,
     Ending,
@@ -84,8 +84,8 @@ class Outgoing(Protocol):
         self, row: OutboundRow, parts: Sequence[OutboundPart], idx: int, *, duplicate: bool
     ) -> None:
         """Part `idx` is about to be sent (the parts are stored with the first, in the place of any
-        before and of what stands in the chat by `row`). Raises Fenced when the message is no longer
-        unsent."""
+        before and of what stands in the chat by `row`), since now unless it was in doubt already.
+        Raises Fenced when the message is no longer unsent."""
         ...
 
     async def receipt(
@@ -99,9 +99,19 @@ class Outgoing(Protocol):
         that an earlier attempt may have been applied is as true as before."""
         ...
 
-    async def bury(self, row: OutboundRow, error: str, *, whole_chat: bool) -> int:
-        """A final failure of the message, or of everything owed to its chat; tells the session.
-        Returns how many messages died."""
+    async def bury(self, row: OutboundRow, error: str, *, scope: BuryScope) -> int:
+        """A final failure of the message, or of everything owed to its thread or its chat; tells
+        the session. Returns how many messages died. A chat counts as unreachable then, until
+        somebody there is admitted."""
+        ...
+
+    async def move_chat(self, channel: str, old: str, new: str) -> bool:
+        """On its platform the chat `old` goes on as `new`. Whatever is kept of it stays where it
+        is, under the id by which it was first known. False: it was known before."""
+        ...
+
+    async def chat_moves(self, channel: str) -> list[tuple[str, str]]:
+        """Every id a chat has come to have on its platform, with the id it has here, in order."""
         ...
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 
 from nanobot.messages import OutboundMessage
 from nanobot.ports import OutboundPart
+
+BuryScope: TypeAlias = Literal["message", "thread", "chat"]
 
 
 class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,9 +43,11 @@ class OutboundRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One part: pending, sending (perhaps applied), sent (with a receipt) or a standing preview."""
+    """One part: pending, sending (perhaps applied), sent (with a receipt) or a standing preview.
+    `began_at`: when the first send began whose outcome is not known."""
 
     idx: int
     part: OutboundPart
     state: str
     receipt: str | None = None
+    began_at: float = 0.0

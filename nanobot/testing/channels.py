@@ -88,6 +88,7 @@ class RecordingIntake:
         self.offered: list[InboundMessage] = []
         self.taken: list[InboundMessage] = []
         self.troubles: list[Exception] = []
+        self.moves: list[tuple[str, str]] = []
         self.living = False
         self.opened = asyncio.Event()
         self.opened.set()
@@ -112,6 +113,11 @@ class RecordingIntake:
                 raise self.troubles.pop(0)
         self.taken += messages
         self._cursor = cursor or self._cursor
+        self._changed.set()
+
+    async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
+        """Written down in `moves`."""
+        self.moves.append((old_chat_id, new_chat_id))
         self._changed.set()
 
     def alive(self) -> None:

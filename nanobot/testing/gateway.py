@@ -283,7 +283,7 @@ class FakeGateway:
             self.bus,
             Dispatcher(self.engine),
             options.policy,
-            self.host.alive,
+            self.host,
         )
         self.fetcher: AttachmentFetcher | None = None
         if options.received is not None and isinstance(channel, Fetching):

@@ -39,8 +39,9 @@ class FakeChannel:
     """A chat platform in memory; see ports.Channel.
 
     `push` is a person writing, `pop` a person reading. Texts longer than `limit` become several
-    parts. `failures` holds, for each chat, how its next sends fail (None: they don't), and
-    `downs` how the next calls of `run` end.
+    parts. `failures` holds, for each chat, how its next sends fail (None: they don't), `lookups`
+    how the next calls of `find` do, and `downs` how the next calls of `run` end. `asked` lists what
+    was looked up, since when.
     """
 
     def __init__(
@@ -57,6 +58,8 @@ class FakeChannel:
         self.downs: deque[Exception] = deque()
         self.failures: dict[str, deque[SendFailure | None]] = {}
         self.attempts: list[tuple[Address, OutboundPart]] = []
+        self.lookups: deque[Exception] = deque()
+        self.asked: list[tuple[str, float]] = []
         self.runs = 0
         self.closed = False
         self._limit = limit
@@ -102,8 +105,12 @@ class FakeChannel:
             raise failure.error
         return arrived.id
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
-        """The platform knows what arrived."""
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
+        """The platform knows what arrived, unless `lookups` says how asking it fails."""
+        self.asked.append((part.key, since))
+        self._change()
+        if self.lookups:
+            raise self.lookups.popleft()
         return next((one.id for one in self.sent if one.key == part.key), None)
 
     async def typing(self, address: Address) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.channels.delivery import REPEAT_LINE
+from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.ports import (
     Capabilities,
     Commanding,

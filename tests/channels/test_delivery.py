@@ -9,13 +9,23 @@ from collections.abc import Callable
 
 import pytest
 
-from nanobot.channels.delivery import MAX_AGE_SECONDS, REPEAT_LINE
-from nanobot.errors import ChatGone, NobodyThere, NotSent, OutcomeUnknown, Refused, StoreUnwritable
+from nanobot.channels.chat_delivery import LOOKUPS, MAX_AGE_SECONDS, REPEAT_LINE
+from nanobot.errors import (
+    ChatGone,
+    ChatMoved,
+    NobodyThere,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+    StoreUnwritable,
+    ThreadGone,
+    Uncertain,
+)
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.session.entries import NoteEntry
 from nanobot.session.outbox import OutboundRow
-from nanobot.store.journal import outbox
+from nanobot.store.journal import chats, outbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
@@ -25,8 +35,10 @@ from tests.agent.tooling import bodies
 MARKED = f"hello\n\n{REPEAT_LINE}"
 
 
-async def owe(bot: FakeGateway, *texts: str, chat: str = "1", channel: str = "fake") -> None:
-    address = Address(channel, chat)
+async def owe(
+    bot: FakeGateway, *texts: str, chat: str = "1", channel: str = "fake", thread: str | None = None
+) -> None:
+    address = Address(channel, chat, thread)
     for text in texts:
         key = f"{chat}:{text[:20]}"
         message = OutboundMessage(address=address, text=text, key=key, kind=OutboundKind.POST)
@@ -247,27 +259,182 @@ async def test_parts_after_a_reconciled_one_are_sent() -> None:
         assert texts(bot) == ["ab", "cd", "ef"]
 
 
-class Forgetful(FakeChannel):
-    """Its `find` fails the first time."""
-
-    def __init__(self) -> None:
-        super().__init__(capabilities=Capabilities(reconciles=True))
-        self.asked = 0
-
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
-        self.asked += 1
-        if self.asked == 1:
-            raise NotSent("503")
-        return await super().find(address, part)
-
-
 async def test_a_platform_that_cannot_be_asked_now_is_asked_later() -> None:
-    channel = Forgetful()
-    async with gateway(channel=channel) as bot:
+    async with gateway(channel=telling()) as bot:
         bot.channel.fail(OutcomeUnknown("no answer"), applied=True)
+        bot.channel.lookups.append(NotSent("503"))
         await owe(bot, "hello", "next")
         assert [(await bot.channel.pop()).text for _ in range(2)] == ["hello", "next"]
-        assert channel.asked == 2
+        assert len(bot.channel.asked) == 2
+
+
+async def test_a_look_up_waits_as_long_as_the_platform_asks_for() -> None:
+    async with gateway(channel=telling()) as bot:
+        bot.channel.fail(OutcomeUnknown("no answer"), applied=True)
+        bot.channel.lookups.append(NotSent("429", retry_after=17))
+        await owe(bot, "hello", "next")
+        assert [(await bot.channel.pop()).text for _ in range(2)] == ["hello", "next"]
+        assert clock_of(bot).sleeps[1:] == [17]
+
+
+@pytest.mark.parametrize(
+    "error", [NotSent("503"), OutcomeUnknown("cut"), KeyError("a bug of the adapter")]
+)
+async def test_a_look_up_that_never_succeeds_ends_in_a_marked_repeat(
+    error: Exception,
+) -> None:
+    async with gateway(channel=telling()) as bot:
+        bot.channel.fail(OutcomeUnknown("no answer"), applied=True)
+        bot.channel.lookups.extend([error] * 1_000)
+        await owe(bot, "hello", "next")
+        assert [(await bot.channel.pop()).text for _ in range(3)] == ["hello", MARKED, "next"]
+        assert len(bot.channel.asked) == LOOKUPS
+        waits = clock_of(bot).sleeps[1:]
+        assert waits[:5] == sorted(waits[:5])
+        assert 60 < sum(waits) < 600
+        await bot.settle()
+        assert [row.maybe_duplicate for row in reversed(rows(bot))] == [True, False]
+
+
+@pytest.mark.parametrize("error", [Refused("no right to read"), Uncertain("the page is full")])
+async def test_what_nobody_can_tell_is_repeated_at_once_with_a_line(error: Exception) -> None:
+    async with gateway(channel=telling()) as bot:
+        bot.channel.fail(OutcomeUnknown("no answer"), applied=True)
+        bot.channel.lookups.append(error)
+        await owe(bot, "hello", "next")
+        assert [(await bot.channel.pop()).text for _ in range(3)] == ["hello", MARKED, "next"]
+        await bot.settle()
+        assert [row.maybe_duplicate for row in reversed(rows(bot))] == [True, False]
+
+
+async def test_what_was_once_repeated_is_never_sent_again_without_the_line() -> None:
+    async with gateway(channel=telling()) as bot:
+        bot.channel.fail(OutcomeUnknown("no answer"), OutcomeUnknown("no answer"))
+        bot.channel.lookups.append(Uncertain("the page is full"))
+        await owe(bot, "hello")
+        assert (await bot.channel.pop()).text == MARKED
+
+
+@pytest.mark.parametrize(
+    ("error", "left"), [(ChatGone("thrown out"), []), (ThreadGone("closed"), ["next"])]
+)
+async def test_a_look_up_hears_that_the_chat_or_the_thread_is_gone(
+    error: Exception, left: list[str]
+) -> None:
+    async with gateway(channel=telling()) as bot:
+        bot.channel.fail(OutcomeUnknown("no answer"))
+        bot.channel.lookups.append(error)
+        await owe(bot, "hello", thread="A")
+        await owe(bot, "next")
+        await bot.settle()
+        assert texts(bot) == left
+        assert len(bot.channel.asked) == 1
+
+
+async def test_a_look_up_is_told_since_when_the_part_is_in_doubt() -> None:
+    async with MemoryHome() as home:
+        channel = telling()
+        async with gateway(channel=channel, home=home) as bot:
+            clock_of(bot).advance(100)
+            began = clock_of(bot).now()
+            bot.process.before = lambda verb: bot.crash() if verb == "receipt" else None
+            await owe(bot, "hello")
+            await bot.channel.pop()
+            await bot.settle()
+        assert isinstance(home.clock, ManualClock)
+        home.clock.advance(3_600)
+        channel.lookups.append(NotSent("503"))
+        async with gateway(channel=channel, home=home) as bot:
+            await bot.channel.until(lambda: len(channel.asked) == 2)
+            await bot.settle()
+            assert channel.asked == [("1:hello:0", began)] * 2
+            assert texts(bot) == ["hello"]
+
+
+async def test_a_part_that_was_not_applied_is_in_doubt_since_its_next_send_only() -> None:
+    async with gateway(channel=telling()) as bot:
+        bot.channel.fail(NotSent("503", retry_after=50), OutcomeUnknown("no answer"))
+        await owe(bot, "hello")
+        began = clock_of(bot).now()
+        await bot.channel.pop()
+        assert [since for _key, since in bot.channel.asked] == [began + 50]
+
+
+# When the clock is set
+
+
+async def test_what_waits_is_not_given_up_because_the_clock_is_set_forward() -> None:
+    async with standing() as home, gateway(home=home) as bot:
+        bot.channel.fail(NotSent("503", retry_after=20), NotSent("503", retry_after=20))
+        await owe(bot, "hello")
+        await clock_of(bot).asleep()
+        clock_of(bot).set_by(30 * 24 * 3_600)
+        for _ in range(2):
+            clock_of(bot).advance(20)
+            await bot.settle()
+        assert texts(bot) == ["hello"]
+
+
+async def test_what_became_owed_just_before_the_clock_was_set_is_sent() -> None:
+    async with standing() as home, gateway(home=home) as bot:
+        bot.channel.fail(NotSent("503", retry_after=20))
+        await owe(bot, "first")
+        await clock_of(bot).asleep()
+        await owe(bot, "second")
+        clock_of(bot).set_by(2 * MAX_AGE_SECONDS)
+        clock_of(bot).advance(20)
+        assert [(await bot.channel.pop()).text for _ in range(2)] == ["first", "second"]
+
+
+async def test_an_old_message_is_tried_once_more_before_it_is_given_up() -> None:
+    async with MemoryHome() as home:
+        async with gateway(home=home) as bot:
+            bot.process.before = lambda verb: bot.crash() if verb == "begin_send" else None
+            await owe(bot, "sent", "given up")
+            await bot.settle()
+        assert isinstance(home.clock, ManualClock)
+        home.clock.advance(2 * MAX_AGE_SECONDS)
+        channel = FakeChannel()
+        channel.failures["1"] = deque([None])
+        channel.fail(NotSent("503"))
+        async with gateway(channel=channel, home=home) as bot:
+            assert (await bot.channel.pop()).text == "sent"
+            await bot.settle()
+            assert states(bot) == ["sent", "dead"]
+
+
+async def test_a_wait_is_as_long_as_it_was_although_the_clock_is_set_back() -> None:
+    async with standing() as home, gateway(home=home) as bot:
+        bot.channel.fail(NotSent("429", retry_after=20))
+        await owe(bot, "hello")
+        await clock_of(bot).asleep()
+        clock_of(bot).set_by(-3_600)
+        clock_of(bot).advance(20)
+        await bot.settle()
+        assert texts(bot) == ["hello"]
+
+
+async def test_after_a_restart_a_clock_that_was_set_back_costs_a_minute_at_most() -> None:
+    async with standing() as home:
+        async with gateway(home=home) as bot:
+            bot.channel.fail(NotSent("429", retry_after=20))
+            await owe(bot, "hello")
+            await clock_of(bot).asleep()
+        assert isinstance(home.clock, ManualClock)
+        home.clock.set_by(-3_600)
+        async with gateway(home=home) as bot:
+            await clock_of(bot).asleep()
+            clock_of(bot).advance(60)
+            assert (await bot.channel.pop()).text == "hello"
+
+
+@pytest.mark.parametrize("absurd", [-5.0, 1e300, float("nan"), float("inf")])
+async def test_an_absurd_wait_is_not_obeyed(absurd: float) -> None:
+    async with gateway() as bot:
+        bot.channel.fail(NotSent("429", retry_after=absurd))
+        await owe(bot, "hello")
+        assert (await bot.channel.pop()).text == "hello"
+        assert 0 < sum(clock_of(bot).sleeps) < 60
 
 
 # Refused
@@ -314,6 +481,70 @@ async def test_a_chat_that_was_gone_is_answered_once_it_speaks_again() -> None:
         await bot.channel.push("I unblocked you")
         assert (await bot.channel.pop()).text == "echo: I unblocked you"
         assert "not delivered" in str(bot.provider.requests[-1].messages)
+
+
+async def test_a_thread_that_is_gone_takes_only_its_own_messages_with_it() -> None:
+    async with gateway() as bot:
+        bot.channel.fail(NotSent("503"), ThreadGone("the topic is closed"))
+        await owe(bot, "first", thread="A")
+        await owe(bot, "other topic", thread="B")
+        await owe(bot, "second", thread="A")
+        await owe(bot, "no topic")
+        assert [(await bot.channel.pop()).text for _ in range(2)] == ["other topic", "no topic"]
+        await bot.settle()
+        assert states(bot) == ["dead", "sent", "dead", "sent"]
+        assert [one.address.thread_id for one in bot.channel.sent] == ["B", None]
+
+
+async def test_a_chat_that_is_gone_is_unreachable_until_it_speaks() -> None:
+    def reason(bot: FakeGateway) -> str | None:
+        return bot.home.do(lambda connection: chats.unreachable(connection, Address("fake", "1")))
+
+    async with gateway() as bot:
+        bot.channel.fail(ThreadGone("closed"), ChatGone("thrown out"), ChatGone("blocked"))
+        await owe(bot, "a")
+        await bot.settle()
+        assert reason(bot) is None
+        for text, why in (("b", "thrown out"), ("c", "blocked")):
+            await owe(bot, text)
+            await bot.settle()
+            assert reason(bot) == why
+        await bot.channel.push("I am back")
+        assert (await bot.channel.pop()).text == "echo: I am back"
+        assert reason(bot) is None
+
+
+# A chat that moved
+
+
+async def test_a_chat_that_moved_is_sent_what_it_is_owed_where_it_is_now() -> None:
+    async with MemoryHome() as home:
+        async with gateway(home=home) as bot:
+            bot.channel.fail(ChatMoved("a supergroup now", "-100"))
+            await owe(bot, "a", "b")
+            assert [await where(bot) for _ in range(2)] == [("a", "-100"), ("b", "-100")]
+            await bot.settle()
+            assert states(bot) == ["sent", "sent"]
+        async with gateway(home=home) as bot:
+            await owe(bot, "c")
+            assert await where(bot) == ("c", "-100")
+            bot.channel.fail(ChatMoved("and on", "-200"), chat="-100")
+            await owe(bot, "d")
+            assert await where(bot) == ("d", "-200")
+
+
+async def where(bot: FakeGateway) -> tuple[str, str]:
+    arrived = await bot.channel.pop()
+    return arrived.text, arrived.address.chat_id
+
+
+async def test_a_chat_that_moves_in_a_circle_is_gone() -> None:
+    async with gateway() as bot:
+        bot.channel.fail(ChatMoved("to -100", "-100"))
+        bot.channel.fail(ChatMoved("to 1", "1"), chat="-100")
+        await owe(bot, "a", "b")
+        await bot.settle()
+        assert states(bot) == ["dead", "dead"]
 
 
 # Nobody there

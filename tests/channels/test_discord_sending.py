@@ -195,7 +195,7 @@ async def test_the_gateway_tells_what_became_of_a_part(
             await channel.send(DM, PART)
         await discord.say(CHAT, "so that what came before has been read")
         await intake.received(1)
-        assert await channel.find(DM, PART) == discord.mine(CHAT)[0]["id"]
+        assert await channel.find(DM, PART, 0.0) == discord.mine(CHAT)[0]["id"]
     assert len(intake.messages) == 1
 
 
@@ -205,12 +205,12 @@ async def test_the_history_tells_what_became_of_a_part(
     asked = discord.written(CHAT, "hi")
     (answer,) = channel.render(outbound("Done.", reply_to=asked["id"]))
     long = OutboundPart(text="long enough to be nobody else's " * 4, key="run:long")
-    assert await channel.find(DM, answer) is None
+    assert await channel.find(DM, answer, 0.0) is None
     first = await channel.send(DM, answer)
     second = await channel.send(DM, long)
     async with opened(discord) as next_process:
-        assert await next_process.find(DM, answer) == first
-        assert await next_process.find(DM, long) == second
+        assert await next_process.find(DM, answer, 0.0) == first
+        assert await next_process.find(DM, long, 0.0) == second
 
 
 async def test_a_short_message_is_not_taken_for_another_that_reads_the_same(
@@ -218,10 +218,10 @@ async def test_a_short_message_is_not_taken_for_another_that_reads_the_same(
 ) -> None:
     await channel.send(DM, PART)
     another = msgspec.structs.replace(PART, key="run:1")
-    assert await channel.find(DM, another) is None
+    assert await channel.find(DM, another, 0.0) is None
     discord.history_has_nonces = True
-    assert await channel.find(DM, another) is None
-    assert await channel.find(DM, PART) == discord.mine(CHAT)[0]["id"]
+    assert await channel.find(DM, another, 0.0) is None
+    assert await channel.find(DM, PART, 0.0) == discord.mine(CHAT)[0]["id"]
 
 
 async def test_a_message_is_edited_and_one_that_is_gone_is_refused(

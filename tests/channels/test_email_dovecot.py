@@ -68,11 +68,11 @@ async def test_mails_come_are_marked_and_answered(box: Dovecot, smtp: MailServer
     assert [one.text for one in intake.messages] == ["Subject: Hi\n\nhello", "while away"]
     smtp.smtp_faults["."] = "drop after"
     part = part_of("Yes.", reply_to=message.message_id)
-    assert await channel_of(box, smtp, sent_folder="Sent").find(message.address, part) is None
+    assert await channel_of(box, smtp, sent_folder="Sent").find(message.address, part, 0.0) is None
     with pytest.raises(OutcomeUnknown):
         await channel_of(box, smtp, sent_folder="Sent").send(message.address, part)
     assert smtp.sent[0]["Subject"] == "Re: Hi"
-    found = await channel_of(box, smtp, sent_folder="Sent").find(message.address, part)
+    found = await channel_of(box, smtp, sent_folder="Sent").find(message.address, part, 0.0)
     assert f"<{found}>" == smtp.sent[0]["Message-ID"]
 
 

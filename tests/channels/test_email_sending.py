@@ -186,16 +186,16 @@ async def test_a_mail_of_unknown_fate_is_looked_up_among_the_copies(mail: MailSe
     assert channel.capabilities.reconciles
     assert not channel_of(mail).capabilities.reconciles
     part = part_of("hello")
-    assert await channel.find(address, part) is None
+    assert await channel.find(address, part, 0.0) is None
     mail.smtp_faults["."] = "drop after"
     with pytest.raises(OutcomeUnknown):
         await channel.send(address, part)
-    assert await channel.find(address, part) == mail.sent[0]["Message-ID"].strip("<>")
+    assert await channel.find(address, part, 0.0) == mail.sent[0]["Message-ID"].strip("<>")
     mail.faults["SEARCH"] = "NO not now"
     with pytest.raises(NotSent):
-        await channel.find(address, part)
+        await channel.find(address, part, 0.0)
     with pytest.raises(NotSent, match="Elsewhere"):
-        await channel_of(mail, sent_folder="Elsewhere").find(address, part)
+        await channel_of(mail, sent_folder="Elsewhere").find(address, part, 0.0)
 
 
 # Mails that come back

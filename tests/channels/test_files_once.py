@@ -9,6 +9,7 @@ import pytest
 from nanobot.channels.sender import PartSender
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Channel
+from nanobot.testing import gateway
 from nanobot.testing.machine import ManualClock
 from nanobot_channels import discord, telegram
 
@@ -24,8 +25,9 @@ FILE = Attachment(kind="document", name="a.pdf")
 async def test_a_file_is_sent_once(
     opened: Callable[[str, Mapping[str, object]], Channel], text: str
 ) -> None:
-    sender = PartSender(opened("x", {"token": "1:abc"}), ManualClock())
     message = OutboundMessage(address=Address("x", "1"), text=text, key="k", attachments=(FILE,))
-    parts = await sender.render(message)
+    async with gateway() as bot:
+        sender = PartSender(opened("x", {"token": "1:abc"}), ManualClock(), bot.host.moved)
+        parts = await sender.render(message)
     assert [part.file for part in parts if part.file] == [FILE]
     assert [part.text for part in parts if not part.file] == ([text] if text else [])

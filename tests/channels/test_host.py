@@ -50,7 +50,7 @@ async def test_refused_credentials_stop_that_channel_and_no_other() -> None:
         async with asyncio.TaskGroup() as tasks:
             gate = Gate((OWNER,), ())
             operations = Dispatcher(bot.engine)
-            intake = ChannelIntake("other", gate, bot.bus, operations, "chat", host.alive)
+            intake = ChannelIntake("other", gate, bot.bus, operations, "chat", host)
             hosting = tasks.create_task(host.run(intake))
             await host.settled.wait()
             assert host.state == "up"

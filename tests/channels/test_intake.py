@@ -130,7 +130,7 @@ async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_co
     able = Capabilities(discreet=True, threads=True)
     async with gateway() as bot:
         gate = Gate((OWNER,), (), pairing=False, able=able)
-        intake = ChannelIntake("fake", gate, bot.bus, Dispatcher(bot.engine), "chat", lambda: None)
+        intake = ChannelIntake("fake", gate, bot.bus, Dispatcher(bot.engine), "chat")
         for sender in (STRANGER, OWNER):
             said = InboundMessage(
                 address=Address("fake", sender, "thread"),

@@ -67,13 +67,13 @@ async def test_the_same_part_twice_is_one_message_even_after_a_restart() -> None
 async def test_a_part_whose_answer_got_lost_is_found() -> None:
     async with MatrixServer() as server:
         made = channel(server)
-        assert await made.find(dm(server), PART) is None
+        assert await made.find(dm(server), PART, 0.0) is None
         server.fail("/send/", times=2, drop="after")
         with pytest.raises(OutcomeUnknown):
             await made.send(dm(server), PART)
         for number in range(150):
             server.say(server.dm, str(number))
-        found = await made.find(dm(server), PART)
+        found = await made.find(dm(server), PART, 0.0)
         await made.close()
         assert found == next(
             one.event["event_id"] for one in server.rooms.stream if one.event["sender"] == ME
@@ -202,7 +202,7 @@ async def test_a_file_goes_out_with_its_caption_once() -> None:
         made = channel(server)
         part = msgspec.structs.replace(PART, file=PICTURE)
         sent = [await made.send_file(dm(server), part, b"bytes") for _ in range(2)]
-        assert await made.find(dm(server), part) == sent[0] == sent[1]
+        assert await made.find(dm(server), part, 0.0) == sent[0] == sent[1]
         await made.close()
         (content,) = server.mine(server.dm)
     assert (content["msgtype"], content["body"]) == ("m.image", "hello")

@@ -137,8 +137,10 @@ async def test_a_repeat_is_no_second_message_and_is_found(
     for _ in range(2):
         made = bot()
         sent.append(await made.send(Address("matrix", room), part))
-        assert await made.find(Address("matrix", room), part) == sent[0]
-        assert await made.find(Address("matrix", room), OutboundPart(text="x", key="y")) is None
+        assert await made.find(Address("matrix", room), part, 0.0) == sent[0]
+        assert (
+            await made.find(Address("matrix", room), OutboundPart(text="x", key="y"), 0.0) is None
+        )
         await made.close()
     assert sent[0] == sent[1]
     assert len(await ann.seen(room)) == 1

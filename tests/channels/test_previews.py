@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from nanobot.channels.delivery import REPEAT_LINE
+from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.host import Hosting
 from nanobot.channels.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
 from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused, StoreUnwritable

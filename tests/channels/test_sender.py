@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from nanobot.channels.delivery import REPEAT_LINE
+from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.host import Hosting
 from nanobot.channels.sender import PartSender
 from nanobot.errors import BlobMissing, NotSent, OutcomeUnknown, Refused
@@ -177,9 +177,9 @@ async def test_a_long_text_is_rendered_beside_what_goes_on() -> None:
             return super().render(message)
 
     rendering, going_on = threading.Event(), threading.Event()
-    sender = PartSender(Slow(), ManualClock())
     message = OutboundMessage(address=Address("fake", "1"), text="long " * 1_000, key="k")
-    async with asyncio.TaskGroup() as tasks:
+    async with gateway() as bot, asyncio.TaskGroup() as tasks:
+        sender = PartSender(Slow(), ManualClock(), bot.host.moved)
         parts = tasks.create_task(sender.render(message))
         await asyncio.to_thread(rendering.wait, 10)
         going_on.set()

@@ -157,18 +157,18 @@ async def test_what_was_sent_without_an_answer_is_found() -> None:
     async with bench() as b:
         root = b.slack.say("C1", "hi")
         for address in (CHAT, Address("slack", "C1", root["ts"])):
-            assert await b.channel.find(address, PART) is None
+            assert await b.channel.find(address, PART, 0.0) is None
             b.slack.fail("chat.postMessage", times=1, drop="after")
             with pytest.raises(OutcomeUnknown):
                 await b.channel.send(address, PART)
             for n in range(450):
                 b.slack.say("C1", f"line {n}", thread_ts=address.thread_id, quiet=True)
-            assert await b.channel.find(address, PART) == b.slack.sent("C1")[-1]["ts"]
+            assert await b.channel.find(address, PART, 0.0) == b.slack.sent("C1")[-1]["ts"]
         other = OutboundPart(text="hello", key="run.0:1")
-        assert await b.channel.find(CHAT, other) is None
+        assert await b.channel.find(CHAT, other, 0.0) is None
         b.slack.fail("conversations.history", error="missing_scope", needed="channels:history")
         with pytest.raises(NotSent, match="channels:history"):
-            await b.channel.find(CHAT, PART)
+            await b.channel.find(CHAT, PART, 0.0)
         assert b.channel.capabilities.reconciles
 
 
@@ -178,7 +178,7 @@ async def test_a_message_that_was_applied_behind_a_proxys_error_is_found(status:
         b.slack.fail("chat.postMessage", times=1, status=status, body=b"<html>", drop="after")
         with pytest.raises(OutcomeUnknown):
             await b.channel.send(CHAT, PART)
-        assert await b.channel.find(CHAT, PART) == b.slack.sent("C1")[0]["ts"]
+        assert await b.channel.find(CHAT, PART, 0.0) == b.slack.sent("C1")[0]["ts"]
 
 
 async def test_an_edit_replaces_the_message_and_an_equal_one_is_no_error() -> None:
@@ -238,14 +238,14 @@ async def test_a_file_is_sent_into_the_thread_with_its_caption_and_found_again()
         root = b.slack.say("C1", "hi")
         address = Address("slack", "C1", root["ts"])
         part = file_part("Größe.pdf", "the <figures>")
-        assert await b.channel.find(address, part) is None
+        assert await b.channel.find(address, part, 0.0) is None
         assert await b.channel.send_file(address, part, b"content") == "F1"
         sent = await b.slack.reply_in("C1")
         assert (sent["files"][0]["name"], sent["thread_ts"]) == ("Größe.pdf", root["ts"])
         assert shown_text(sent["blocks"]) == "the <figures>"
         assert b.slack.files["F1"].content == b"content"
-        assert await b.channel.find(address, part) == sent["ts"]
-        assert await b.channel.find(address, file_part()) == sent["ts"]
+        assert await b.channel.find(address, part, 0.0) == sent["ts"]
+        assert await b.channel.find(address, file_part(), 0.0) == sent["ts"]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ async def test_a_failed_file_tells_what_became_of_it(
         with pytest.raises(expected) as raised:
             await b.channel.send_file(CHAT, file_part(), b"content")
         assert type(raised.value) is expected
-        found = await b.channel.find(CHAT, file_part())
+        found = await b.channel.find(CHAT, file_part(), 0.0)
         assert bool(found) == (method.startswith("files.complete") and "after" in fault.values())
 
 

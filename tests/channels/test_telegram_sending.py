@@ -201,7 +201,7 @@ async def test_typing_is_shown_and_nothing_is_found(
     telegram.say(1, "hi")
     await channel.typing(CHAT)
     assert telegram.calls_of("sendChatAction")[0].params == {"chat_id": "1", "action": "typing"}
-    assert await channel.find(CHAT, PART) is None
+    assert await channel.find(CHAT, PART, 0.0) is None
     assert not channel.capabilities.reconciles
 
 

@@ -72,7 +72,7 @@ async def extended() -> AsyncIterator[FakeGateway]:
 
 def control_of(bot: FakeGateway, home: Path) -> ControlServer:
     gate, known = Gate(("local",), ()), Dispatcher(bot.engine, LISTED)
-    intake = ChannelIntake(TERMINAL, gate, bot.bus, known, "chat", lambda: None)
+    intake = ChannelIntake(TERMINAL, gate, bot.bus, known, "chat")
     path = home / "control.sock"
     return ControlServer(path, bot.bus, Terminal(), intake, bot.home.clock, lambda: "")
 

@@ -17,6 +17,7 @@ class FakeIntake:
         self.messages: list[InboundMessage] = []
         self.batches: list[tuple[list[InboundMessage], str | None]] = []
         self.failures: list[Exception] = []
+        self.moves: list[tuple[str, str]] = []
         self.attempts = 0
         self.signs_of_life = 0
         self.on_admit: Callable[[], None] = lambda: None
@@ -38,6 +39,10 @@ class FakeIntake:
 
     async def chats(self) -> list[Address]:
         return self.known
+
+    async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
+        self.moves.append((old_chat_id, new_chat_id))
+        self._wake()
 
     def alive(self) -> None:
         self.signs_of_life += 1

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from nanobot.channels.delivery import REPEAT_LINE
+from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.previews import CURSOR
 from tests.doubles.discord_server import ME, DiscordServer
 from tests.doubles.slack_rules import Room, shown_text

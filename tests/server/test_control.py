@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nanobot.bus.gate import Gate
-from nanobot.channels.delivery import REPEAT_LINE
+from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.channels.host import ChannelHost
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.terminal import Terminal
@@ -112,7 +112,7 @@ async def serving(path: Path, provider: ScriptedProvider | None = None) -> Async
         terminal, clock = Terminal(), bot.home.clock
         host = ChannelHost(TERMINAL, terminal, bot.bus, clock, random.Random(0))
         gate = Gate(("local",), ())
-        intake = ChannelIntake(TERMINAL, gate, bot.bus, Dispatcher(bot.engine), "chat", host.alive)
+        intake = ChannelIntake(TERMINAL, gate, bot.bus, Dispatcher(bot.engine), "chat", host)
         control = ControlServer(path, bot.bus, terminal, intake, clock, lambda: "scripted answers")
         world = World(bot, path)
         async with control.serving(None, received), asyncio.TaskGroup() as tasks:

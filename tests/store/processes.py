@@ -162,7 +162,8 @@ async def _deliver(journal: SqlJournal) -> None:
     row = await _following(journal)
     await journal.begin_send(row, rendered("two"), 0, duplicate=False)
     await journal.defer(row, 0, 1.0, "502")
-    await journal.bury(row, "refused", whole_chat=False)
+    await journal.bury(row, "refused", scope="message")
+    await journal.move_chat("telegram", "7", "-1007")
 
 
 async def _following(journal: SqlJournal) -> OutboundRow:

@@ -320,7 +320,7 @@ class AnyOrder(RuleBasedStateMachine):
         lane.owed.remove(row.message.text)
         self.do(journal.begin_send(row, rendered("x"), 0, duplicate=False))
         if dies:
-            self.do(journal.bury(row, "refused", whole_chat=False))
+            self.do(journal.bury(row, "refused", scope="message"))
             lane.entries += 1
         else:
             after = self.do(journal.receipt(row, 0, "m", begin=None))

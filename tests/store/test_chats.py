@@ -73,7 +73,7 @@ async def test_a_chat_that_is_gone_says_why_for_a_day_or_until_somebody_speaks(
     row = await journal.next_outbound(HERE)
     assert row is not None
     await journal.begin_send(row, rendered("hello?"), 0, duplicate=False)
-    await journal.bury(row, "blocked by the user", whole_chat=True)
+    await journal.bury(row, "blocked by the user", scope="chat")
     assert (await chats(home).around(HERE, 5)).gone == "blocked by the user"
     home.clock.advance(86_401)
     assert (await chats(home).around(HERE, 5)).gone == ""

@@ -40,6 +40,7 @@ TRACES = {
     "receipt": "FROM outbound_parts WHERE state = 'sent'",
     "defer": "FROM outbound WHERE not_before > 0",
     "bury": "FROM outbound WHERE state = 'dead'",
+    "move_chat": "FROM moved_chats",
     "take_inbound": "FROM sessions WHERE key = 'program' AND token = 1",
     "abort": "FROM inbound WHERE dedupe_key = 'r3' AND state = 'settled'",
 }

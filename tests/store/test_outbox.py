@@ -180,7 +180,7 @@ async def test_a_message_put_off_waits_with_its_parts_and_its_error(home: Home) 
 
 async def test_a_message_buried_is_dead_and_the_next_takes_its_turn(home: Home) -> None:
     journal = await owed(home, "a", "b")
-    assert await journal.bury(await following(journal), "refused", whole_chat=False) == 1
+    assert await journal.bury(await following(journal), "refused", scope="message") == 1
     assert (await following(journal)).message.text == "b"
     assert await home.rows("SELECT state, error FROM outbound ORDER BY id") == [
         ("dead", "refused"),
@@ -190,7 +190,7 @@ async def test_a_message_buried_is_dead_and_the_next_takes_its_turn(home: Home) 
 
 async def test_the_session_is_told_of_what_did_not_arrive(home: Home) -> None:
     journal = await owed(home, "a")
-    await journal.bury(await following(journal), "refused", whole_chat=False)
+    await journal.bury(await following(journal), "refused", scope="message")
     note = (await home.bodies(KEY))[-1]
     assert isinstance(note, NoteEntry)
     assert note.what == "undelivered"
@@ -205,7 +205,7 @@ async def test_a_chat_that_is_gone_takes_all_it_is_owed_with_it(home: Home) -> N
     await owed(home, "d", "e")
     row = await following(journal)
     await journal.begin_send(row, rendered("x"), 0, duplicate=False)
-    assert await journal.bury(row, "blocked", whole_chat=True) == 3
+    assert await journal.bury(row, "blocked", scope="chat") == 3
     assert await states(home) == ["sent", "dead", "pending", "dead", "dead"]
     assert await journal.next_outbound(CHAT) is None
     assert await journal.owed_chats("telegram") == [OTHER]
@@ -214,16 +214,16 @@ async def test_a_chat_that_is_gone_takes_all_it_is_owed_with_it(home: Home) -> N
 async def test_what_is_dead_is_not_buried_again(home: Home) -> None:
     journal = await owed(home, "a")
     row = await following(journal)
-    await journal.bury(row, "refused", whole_chat=False)
+    await journal.bury(row, "refused", scope="message")
     before = await home.everything()
-    assert await journal.bury(row, "refused", whole_chat=False) == 0
+    assert await journal.bury(row, "refused", scope="message") == 0
     assert await home.everything() == before
 
 
 async def test_a_burial_during_a_run_disturbs_neither(home: Home) -> None:
     journal = await owed(home, "a")
     claimed = await begun(journal)
-    await journal.bury(await following(journal), "refused", whole_chat=False)
+    await journal.bury(await following(journal), "refused", scope="message")
     await answered(journal, claimed, "b")
     assert (await following(journal)).message.text == "b"
 
@@ -232,7 +232,7 @@ async def test_what_a_session_that_is_gone_owes_can_be_buried(home: Home) -> Non
     journal = await owed(home, "a")
     await home.execute("DELETE FROM entries")
     await home.execute("DELETE FROM sessions")
-    assert await journal.bury(await following(journal), "refused", whole_chat=False) == 1
+    assert await journal.bury(await following(journal), "refused", scope="message") == 1
 
 
 async def test_a_dead_message_can_be_retried_with_its_whole_time_before_it(home: Home) -> None:
@@ -240,7 +240,7 @@ async def test_a_dead_message_can_be_retried_with_its_whole_time_before_it(home:
     row = await following(journal)
     await journal.begin_send(row, rendered("one", "two"), 0, duplicate=False)
     await journal.receipt(row, 0, "m1", begin=1)
-    await journal.bury(row, "too old", whole_chat=False)
+    await journal.bury(row, "too old", scope="message")
     home.clock.advance(90_000)
     assert await home.do(lambda c: outbox.retry(c, writer(home), row.id))
     row = await following(journal)
@@ -262,7 +262,7 @@ async def test_a_message_given_up_is_not_sent(home: Home) -> None:
     row = await following(journal)
     assert await home.do(lambda c: outbox.drop(c, writer(home), row.id))
     row = await following(journal)
-    await journal.bury(row, "refused", whole_chat=False)
+    await journal.bury(row, "refused", scope="message")
     assert await home.do(lambda c: outbox.drop(c, writer(home), row.id))
     assert await states(home) == ["dropped", "dropped", "pending"]
 

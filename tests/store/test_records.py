@@ -83,7 +83,7 @@ async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) 
     await records.cancel("r1", CANCELLED, "1001")
     row = await journal.next_outbound(CHAT)
     assert row is not None
-    await journal.bury(row, "blocked", whole_chat=False)
+    await journal.bury(row, "blocked", scope="message")
     assert (await records.counts()).dead == 1
     assert await records.retry(row.id) == CHAT
     assert await records.retry(row.id) is None

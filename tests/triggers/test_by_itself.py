@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.app.triggers import hooks_of, plan_of, triggers_of
-from nanobot.channels.delivery import REPEAT_LINE
+from nanobot.channels.chat_delivery import REPEAT_LINE
 from nanobot.config.settings.triggers import HookSettings, QuietSettings
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins import Plugins

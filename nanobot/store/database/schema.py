@@ -200,6 +200,31 @@ outbound_parts = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("receipt", sa.Text),
     sa.Column("file", sa.LargeBinary),
+    # When the first send began whose outcome is not known.
+    sa.Column("began_at", sa.Double),
+    sqlite_with_rowid=False,
+)
+
+# Chats that go on under another id on their platform. Here they keep `chat_id`, the id by which
+# they were first known; the newest row of one says where it is now.
+moved_chats = sa.Table(
+    "moved_chats",
+    metadata,
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("platform_id", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.UniqueConstraint("channel", "platform_id", name="moved_once"),
+)
+
+# Chats that their platform refuses (the bot was thrown out or blocked), until they speak again.
+unreachable_chats = sa.Table(
+    "unreachable_chats",
+    metadata,
+    sa.Column("channel", sa.Text, primary_key=True),
+    sa.Column("chat_id", sa.Text, primary_key=True),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
     sqlite_with_rowid=False,
 )
 

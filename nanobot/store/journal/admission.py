@@ -13,7 +13,7 @@ from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert_ignore
 from nanobot.store.database.prepared import prepared
-from nanobot.store.journal import inbox, lanes, log, outbox, runs
+from nanobot.store.journal import chats, inbox, lanes, log, outbox, runs
 from nanobot.store.unit import StoreContext
 
 _c = schema.channels
@@ -81,6 +81,8 @@ def _admit_one(
     again = Admitted(inbound_id=0, session_key=one.session_key, kind=kind, fresh=False)
     if connection.execute(_SEEN, key).first() is not None:
         return again
+    if message.origin is Origin.USER:
+        chats.reached(connection, address)
     log.ensure_session(connection, writer, one.session_key, message.text)
     if message.group:
         connection.execute(_SHARED, {"k": one.session_key})
@@ -113,20 +115,23 @@ def _admit_one(
 
 
 def _edit(connection: sa.Connection, one: Admission, original: dict[str, str]) -> bool:
-    """A new version of a message. It waits like any other only while a run answers the original;
-    one that nobody has read yet it replaces; and what was answered is not answered again."""
+    """A new version of a message. It waits like any other while a run answers the original, or
+    when a group's original was not let in (it did not mention the assistant); one that nobody has
+    read yet it replaces; and what was answered is not answered again."""
     message = one.message
     lanes.lock(connection, one.session_key)  # a claim may be reading the original
-    found = connection.execute(_ORIGINAL, original).first()
-    if found is None or found.sender_id != message.sender.id:
+    row = connection.execute(_ORIGINAL, original).first()
+    if row is None:
+        return message.group
+    if row.sender_id != message.sender.id:
         return False
-    if found.state == "pending":
-        old = msgspec.json.decode(found.body, type=InboundMessage)
-        known = {file.ref: file for file in old.attachments if file.ref}
-        files = [known.get(file.ref, file) for file in message.attachments]
+    if row.state == "pending":
+        old = msgspec.json.decode(row.body, type=InboundMessage)
+        fetched = {file.ref: file for file in old.attachments if file.ref}
+        files = [fetched.get(file.ref, file) for file in message.attachments]
         new = msgspec.structs.replace(old, text=message.text)
-        inbox.replace(connection, found.id, new, files, awaiting_files=one.awaiting_files)
-    return bool(found.state == "taken")
+        inbox.replace(connection, row.id, new, files, awaiting_files=one.awaiting_files)
+    return bool(row.state == "taken")
 
 
 def _hold(connection: sa.Connection, one: Admission, busy: Busy) -> float:

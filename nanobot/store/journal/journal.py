@@ -17,7 +17,7 @@ from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
 from nanobot.session.inbox import Admission, Admitted, Busy, Consumed, Unfetched
 from nanobot.session.journal import Effects
-from nanobot.session.outbox import OutboundRow
+from nanobot.session.outbox import BuryScope, OutboundRow
 from nanobot.session.runs import (
     Claim,
     Ending,
@@ -34,6 +34,7 @@ from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import (
     admission,
     approvals,
+    chats,
     claiming,
     direct,
     inbox,
@@ -70,6 +71,7 @@ VERBS = (
     "receipt",
     "defer",
     "bury",
+    "move_chat",
 )
 """The verbs that write, as NANOBOT_CRASH_AT takes them."""
 
@@ -298,7 +300,7 @@ class SqlJournal:
         """A part is about to be sent."""
         await self._do(
             "begin_send",
-            lambda c: outbox.begin_send(c, row, parts, idx, duplicate=duplicate),
+            lambda c: outbox.begin_send(c, self._writer, row, parts, idx, duplicate=duplicate),
         )
 
     async def receipt(
@@ -314,8 +316,16 @@ class SqlJournal:
         """Nothing was applied: later."""
         await self._do("defer", lambda c: outbox.defer(c, row, idx, not_before, error))
 
-    async def bury(self, row: OutboundRow, error: str, *, whole_chat: bool) -> int:
+    async def bury(self, row: OutboundRow, error: str, *, scope: BuryScope) -> int:
         """A final failure."""
         return await self._do(
-            "bury", lambda c: outbox.bury(c, self._writer, row, error, whole_chat=whole_chat)
+            "bury", lambda c: outbox.bury(c, self._writer, row, error, scope=scope)
         )
+
+    async def move_chat(self, channel: str, old: str, new: str) -> bool:
+        """A chat goes on under another id."""
+        return await self._do("move_chat", lambda c: chats.move(c, channel, old, new))
+
+    async def chat_moves(self, channel: str) -> list[tuple[str, str]]:
+        """Where the chats of a channel went."""
+        return await self._do("", lambda c: chats.moves(c, channel))

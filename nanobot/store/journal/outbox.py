@@ -18,11 +18,11 @@ from nanobot.messages import (
 )
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import NoteEntry, PostEntry
-from nanobot.session.outbox import OutboundRow, PartRow
+from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_or_turn
 from nanobot.store.database.prepared import prepared
-from nanobot.store.journal import log
+from nanobot.store.journal import chats, log
 from nanobot.store.unit import StoreContext
 
 _o = schema.outbound
@@ -55,6 +55,7 @@ _NEXT = (
 )
 _PARTS = (
     sa.select(_p.c.idx, _p.c.text, _p.c.payload, _p.c.key, _p.c.state, _p.c.receipt, _p.c.file)
+    .add_columns(_p.c.began_at)
     .where(_p.c.outbound_id == sa.bindparam("o"))
     .order_by(_p.c.idx)
 )
@@ -103,6 +104,15 @@ _PART_STATE = (
     .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
     .values(state=sa.bindparam("s"))
 )
+# A part in doubt may have been applied ever since its first send began.
+_PART_BEGUN = (
+    sa.update(_p)
+    .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
+    .values(
+        state="sending",
+        began_at=sa.case((_p.c.state == "sending", _p.c.began_at), else_=sa.bindparam("now")),
+    )
+)
 _PART_SENT = (
     sa.update(_p)
     .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
@@ -110,7 +120,7 @@ _PART_SENT = (
 )
 _PARTS_GONE = sa.delete(_p).where(_p.c.outbound_id == sa.bindparam("o"))
 prepared(_NEXT, _PARTS, _SENDING, _DONE, _PART_INSERT, _OWED, _KNOWN, _LATER, _DEAD, _PART_STATE)
-prepared(_PART_SENT, _PARTS_GONE, _READ)
+prepared(_PART_SENT, _PART_BEGUN, _PARTS_GONE, _READ)
 
 
 def owe(
@@ -195,8 +205,9 @@ def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
             ),
             state=state,
             receipt=receipt,
+            began_at=began_at or 0.0,
         )
-        for idx, text, payload, key, state, receipt, file in connection.execute(
+        for idx, text, payload, key, state, receipt, file, began_at in connection.execute(
             _PARTS, {"o": outbound_id}
         )
     )
@@ -221,6 +232,7 @@ def _as_row(row: sa.Row[*tuple[Any, ...]], parts: tuple[PartRow, ...]) -> Outbou
 
 def begin_send(
     connection: sa.Connection,
+    writer: StoreContext,
     row: OutboundRow,
     new_parts: Sequence[OutboundPart],
     idx: int,
@@ -231,22 +243,24 @@ def begin_send(
     moved = connection.execute(_SENDING, {"o": row.id, "dup": duplicate, "n": int(duplicate)})
     if moved.rowcount != 1:
         raise Fenced(f"message {row.id} is no longer unsent")
+    now = writer.clock.now()
     if not new_parts:
-        connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "sending"})
+        connection.execute(_PART_BEGUN, {"o": row.id, "n": idx, "now": now})
         return
     if row.attempts:
         connection.execute(_PARTS_GONE, {"o": row.id})
-    keep_parts(connection, row.id, new_parts, "sending", row.standing)
+    keep_parts(connection, row.id, new_parts, ("sending", now), row.standing)
 
 
 def keep_parts(
     connection: sa.Connection,
     outbound_id: int,
     parts: Sequence[OutboundPart],
-    first: str,
+    first: tuple[str, float],
     standing: str | None = None,
 ) -> None:
-    """Store the parts of a message, the first in that state, in the place of what stands there."""
+    """Store the parts of a message, the first in that state since then, in the place of what stands
+    there."""
     values = [
         {
             "outbound_id": outbound_id,
@@ -254,7 +268,8 @@ def keep_parts(
             "text": part.text,
             "payload": part.payload,
             "key": part.key,
-            "state": "pending" if number else first,
+            "state": "pending" if number else first[0],
+            "began_at": None if number else first[1],
             "receipt": None if number else standing,
             "file": None if part.file is None else msgspec.json.encode(part.file),
         }
@@ -278,7 +293,7 @@ def receipt(
     if row.state == "preview":
         return None
     if begin is not None:
-        connection.execute(_PART_STATE, {"o": row.id, "n": begin, "s": "sending"})
+        connection.execute(_PART_BEGUN, {"o": row.id, "n": begin, "now": writer.clock.now()})
         return None
     connection.execute(_READ, {"k": row.session_key, "at": row.created_at})
     connection.execute(_DONE, {"o": row.id, "now": writer.clock.now()})
@@ -305,24 +320,29 @@ def bury(
     row: OutboundRow,
     error: str,
     *,
-    whole_chat: bool,
+    scope: BuryScope,
 ) -> int:
     """See Journal.bury."""
     address = row.message.address
     query = sa.select(_o.c.id, _o.c.session_key, _o.c.run_id, _o.c.body).where(schema.OUTBOUND_OPEN)
-    if whole_chat:
-        query = query.where(_o.c.channel == address.channel, _o.c.chat_id == address.chat_id)
-    else:
+    if scope == "message":
         query = query.where(_o.c.id == row.id)
-    dead = connection.execute(query.order_by(_o.c.id)).all()
-    for identity, session_key, run_id, body in dead:
+    else:
+        query = query.where(_o.c.channel == address.channel, _o.c.chat_id == address.chat_id)
+    if scope == "chat":
+        chats.refused(connection, writer, address, error)
+    dead = 0
+    for identity, session_key, run_id, body in connection.execute(query.order_by(_o.c.id)).all():
+        message = _decoder.decode(body)
+        if scope == "thread" and message.address != address:
+            continue
+        dead += 1
         connection.execute(_DEAD, {"o": identity, "e": error, "now": writer.clock.now()})
-        text = _decoder.decode(body).text
-        note = NoteEntry(what="undelivered", text=f"This was not delivered ({error}): {text[:200]}")
+        text = f"This was not delivered ({error}): {message.text[:200]}"
         if log.exists(connection, session_key):
             lane = log.lane_of(connection, session_key)
-            log.append(connection, writer, lane, run_id, [note])
-    return len(dead)
+            log.append(connection, writer, lane, run_id, [NoteEntry(what="undelivered", text=text)])
+    return dead
 
 
 def listing(

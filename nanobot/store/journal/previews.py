@@ -49,7 +49,7 @@ def preview(
     }
     made = connection.scalar(insert_ignore(connection, _o, _o.c.id), values)
     if made is not None:
-        outbox.keep_parts(connection, made, [part], "preview")
+        outbox.keep_parts(connection, made, [part], ("preview", values["created_at"]))
     row = outbox.find(connection, message.key)
     if row is None or row.state != "preview":
         return None

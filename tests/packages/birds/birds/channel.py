@@ -51,7 +51,7 @@ class Nest:
             file.write(f"{part.text}\n")
         return part.key
 
-    async def find(self, address: Address, part: OutboundPart) -> str | None:
+    async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Nobody can tell."""
 
     async def typing(self, address: Address) -> None:

@@ -163,6 +163,23 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("state", sa.Text, nullable=False),
         sa.Column("receipt", sa.Text),
         sa.Column("file", sa.LargeBinary),
+        sa.Column("began_at", sa.Double),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "moved_chats",
+        sa.Column("id", big, primary_key=True, autoincrement=True),
+        sa.Column("channel", sa.Text, nullable=False),
+        sa.Column("platform_id", sa.Text, nullable=False),
+        sa.Column("chat_id", sa.Text, nullable=False),
+        sa.UniqueConstraint("channel", "platform_id", name="moved_once"),
+    )
+    op.create_table(
+        "unreachable_chats",
+        sa.Column("channel", sa.Text, primary_key=True),
+        sa.Column("chat_id", sa.Text, primary_key=True),
+        sa.Column("reason", sa.Text, nullable=False),
+        sa.Column("at", sa.Double, nullable=False),
         sqlite_with_rowid=False,
     )
     op.create_table(

@@ -1,0 +1,290 @@
+"""The delivery to one chat: its messages in order, each send recorded before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import msgspec
+from loguru import logger
+
+from nanobot.channels.ages import Ages
+from nanobot.channels.moved import MovedChats
+from nanobot.channels.sender import PartSender
+from nanobot.errors import (
+    ChatGone,
+    ChatMoved,
+    DeliveryError,
+    Fenced,
+    NobodyThere,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+    StoreError,
+    ThreadGone,
+    Uncertain,
+)
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ports import Clock, OutboundPart
+from nanobot.session.journal import Journal
+from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
+from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
+
+MAX_AGE_SECONDS = 24 * 3600.0
+"""An unsent message dies of age, never of a number of attempts: an outage is not its fault."""
+LOOKUPS = 10
+"""So often a part in doubt is looked up; then it is repeated with a line that says so."""
+REPEAT_LINE = "(This may be a repeat: I could not tell whether it had arrived.)"
+
+# What a process that ended was told to wait is by a clock that may have been set since.
+_LONGEST_INHERITED_WAIT = 60.0
+_FINAL: tuple[tuple[type[DeliveryError], BuryScope], ...] = (
+    (Refused, "message"),
+    (ThreadGone, "thread"),
+    (ChatGone, "chat"),
+    (ChatMoved, "chat"),  # to where it was before
+)
+
+T = TypeVar("T")
+
+
+class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What all chats of a channel share."""
+
+    sender: PartSender
+    journal: Journal
+    clock: Clock
+    moved: MovedChats
+    ages: Ages
+    release_preview: Callable[[str], Awaitable[None]]
+    backoff: Backoff
+    doubtful_backoff: Backoff
+
+
+class ChatDelivery:
+    """What one chat is owed, as long as it is owed anything."""
+
+    def __init__(self, address: Address, parts: DeliveryParts) -> None:
+        self.address = address
+        self._sender = parts.sender
+        self._journal = parts.journal
+        self._clock = parts.clock
+        self._parts = parts
+        self._can = parts.sender.channel.capabilities
+        self._waited_for = 0
+        self._lookups = 0
+
+    async def drain(self) -> None:
+        """Send what is owed, oldest first, until nothing is. Raises NobodyThere when it has to wait
+        for somebody to attach."""
+        row = await self._next()
+        while row is not None:
+            try:
+                row = await self._send(row)
+            except Fenced:
+                row = await self._next()
+            except StoreError as error:
+                logger.error("delivery to {} waits for the store: {}", self.address, error)
+                await self._clock.sleep(STORE_RETRY_SECONDS)
+                row = await self._next()
+
+    async def _next(self) -> OutboundRow | None:
+        return await self._journal.next_outbound(self.address)
+
+    async def _send(self, row: OutboundRow) -> OutboundRow | None:
+        """One message from where its delivery stands. Returns the next one of the chat."""
+        wait = row.not_before - self._clock.now()
+        if wait > 0 and self._waited_for != row.id:
+            await self._clock.sleep(min(wait, _LONGEST_INHERITED_WAIT))
+        if row.preview is not None:
+            await self._parts.release_preview(row.message.key)
+            following = await self._next()
+            if following is None or following.preview is None:
+                return following
+            return await self._replace_preview(following)
+        in_doubt = next((part.idx for part in row.parts if part.state == "sending"), None)
+        if in_doubt is not None:
+            return await self._reconcile(row, in_doubt)
+        parts = [part.part for part in row.parts]
+        rendered = [] if parts else await self._sender.render(row.message)
+        sent = sum(part.state == "sent" for part in row.parts)
+        await self._journal.begin_send(row, rendered, sent, duplicate=False)
+        return await self._send_parts(row, parts or rendered, sent)
+
+    async def _replace_preview(self, row: OutboundRow) -> OutboundRow | None:
+        """A preview of this message was shown: the message takes its place. Where it is unknown
+        whether the preview arrived, it is looked up, or the message says that it may be a repeat.
+        """
+        message, duplicate = row.message, False
+        if row.standing is None:
+            try:
+                row = _standing(row, await self._look_up(row, 0))
+            except Uncertain:
+                text = f"{message.text}\n\n{REPEAT_LINE}"
+                message, duplicate = msgspec.structs.replace(message, text=text), True
+            except DeliveryError as error:
+                return await self._trouble(row, 0, error)
+        parts = await self._sender.render(message)
+        await self._journal.begin_send(row, parts, 0, duplicate=duplicate)
+        return await self._send_parts(_standing(row, row.standing), parts, 0)
+
+    async def _send_parts(
+        self, row: OutboundRow, parts: list[OutboundPart], first: int
+    ) -> OutboundRow | None:
+        """Send the parts from `first` on, whose beginning is recorded already."""
+        for idx in range(first, len(parts)):
+            try:
+                receipt = await self._send_part(row, parts, idx)
+            except DeliveryError as error:
+                return await self._trouble(row, idx, error)
+            following = idx + 1 if idx + 1 < len(parts) else None
+            after = await self._receipt(row, idx, receipt, following)
+            if following is None:
+                return after
+        return await self._next()
+
+    async def _send_part(self, row: OutboundRow, parts: list[OutboundPart], idx: int) -> str:
+        """Send one part, or put it in the place of what stands there."""
+        if idx == 0 and row.standing is not None:
+            try:
+                return await self._sender.replace(row.message.address, row.standing, parts[0])
+            except Refused as refused:
+                logger.warning("{}: {} is sent anew ({})", self.address, row.message.key, refused)
+                await self._journal.begin_send(_standing(row, None), parts, 0, duplicate=False)
+        return await self._sender.send(row.message.address, parts[idx])
+
+    # What did not work
+
+    async def _trouble(
+        self, row: OutboundRow, idx: int, error: DeliveryError
+    ) -> OutboundRow | None:
+        """What becomes of a message whose part `idx` could not be sent, or looked up."""
+        if isinstance(error, NobodyThere):
+            await self._stored(lambda: self._journal.defer(row, idx, 0.0, str(error)))
+            raise error
+        if isinstance(error, ChatMoved) and await self._has_moved(error):
+            await self._stored(lambda: self._journal.defer(row, idx, 0.0, str(error)))
+            return await self._next()
+        scope = next((scope for kind, scope in _FINAL if isinstance(error, kind)), None)
+        if scope is None and self._too_old(row):
+            scope, error = "message", Refused(f"not delivered within 24 hours: {error}")
+        if scope is not None:
+            return await self._bury(row, scope, str(error))
+        if isinstance(error, OutcomeUnknown):
+            delay = self._parts.doubtful_backoff.delay(row.duplicate_sends + 1)
+            logger.warning("{}: it is unknown whether part {} arrived ({})", self, idx, error)
+        else:
+            requested = error.retry_after if isinstance(error, NotSent) else None
+            delay = self._parts.backoff.delay(row.attempts + 1) if requested is None else requested
+            logger.warning("{}: not sent ({}), again in {:.1f} s", self, error, delay)
+            again = self._clock.now() + delay
+            await self._stored(lambda: self._journal.defer(row, idx, again, str(error)))
+        # By the monotonic clock: whoever sets the other one changes nothing about it.
+        await self._clock.sleep(delay)
+        self._waited_for = row.id
+        return await self._next()
+
+    def _too_old(self, row: OutboundRow) -> bool:
+        return not self._can.waits and self._parts.ages.of(row.created_at) > MAX_AGE_SECONDS
+
+    async def _has_moved(self, error: ChatMoved) -> bool:
+        """Whether the chat is somewhere that was not known; what it is owed is sent there then."""
+        old = self._parts.moved.there(self.address).chat_id
+        return await self._stored(lambda: self._parts.moved.moved(old, error.chat_id))
+
+    async def _bury(self, row: OutboundRow, scope: BuryScope, error: str) -> OutboundRow | None:
+        dead = await self._stored(lambda: self._journal.bury(row, error, scope=scope))
+        logger.error("{}: {} message(s) undeliverable: {}", row.message.address, dead, error)
+        return await self._next()
+
+    # What is in doubt
+
+    async def _reconcile(self, row: OutboundRow, idx: int) -> OutboundRow | None:
+        """A part was about to be sent when the answer, or this process, was lost. Ask the platform
+        where it can tell; else send again, saying so."""
+        parts = [part.part for part in row.parts]
+        if idx == 0 and row.standing is not None:  # an edit may be done again
+            await self._journal.begin_send(row, (), idx, duplicate=False)
+            return await self._send_parts(_standing(row, row.standing), parts, idx)
+        try:
+            receipt = await self._look_up(row, idx)
+        except Uncertain as uncertain:
+            logger.warning("{}: part {} may be a repeat ({})", self, idx, uncertain)
+            return await self._repeat(row, parts, idx)
+        except DeliveryError as error:
+            return await self._trouble(row, idx, error)
+        if receipt is not None:
+            following = idx + 1 if idx + 1 < len(parts) else None
+            after = await self._receipt(row, idx, receipt, following)
+            return after if following is None else await self._send_parts(row, parts, following)
+        if row.duplicate_sends:  # what may have been sent with the line looks different
+            return await self._repeat(row, parts, idx)
+        await self._journal.begin_send(row, (), idx, duplicate=False)
+        return await self._send_parts(row, parts, idx)
+
+    async def _look_up(self, row: OutboundRow, idx: int) -> str | None:
+        """The message id of a part in doubt, None if it was not applied. Raises Uncertain when
+        nobody can tell, NotSent when it is to be asked again, or why the chat is refused."""
+        if not self._can.reconciles:
+            raise Uncertain("the platform cannot be asked")
+        part = row.parts[idx]
+        try:
+            receipt = await self._sender.find(row.message.address, part.part, part.began_at)
+        except Refused as error:
+            raise Uncertain(str(error)) from error
+        except (NotSent, OutcomeUnknown) as error:
+            self._lookups += 1
+            if self._lookups >= LOOKUPS:
+                self._lookups = 0
+                raise Uncertain(str(error)) from error
+            requested = error.retry_after if isinstance(error, NotSent) else None
+            if requested is None:
+                requested = self._parts.backoff.delay(self._lookups)
+            raise NotSent(f"it cannot be looked up: {error}", requested) from error
+        self._lookups = 0
+        return receipt
+
+    async def _repeat(
+        self, row: OutboundRow, parts: list[OutboundPart], idx: int
+    ) -> OutboundRow | None:
+        """Send a part that may have arrived, saying so."""
+        await self._journal.begin_send(row, (), idx, duplicate=True)
+        row = msgspec.structs.replace(row, duplicate_sends=row.duplicate_sends + 1)
+        try:
+            parts[idx] = await self._marked(row.message, parts, idx)
+        except DeliveryError as error:
+            return await self._trouble(row, idx, error)
+        return await self._send_parts(row, parts, idx)
+
+    async def _marked(
+        self, message: OutboundMessage, parts: list[OutboundPart], idx: int
+    ) -> OutboundPart:
+        """The part with a last line that says it may be a repeat; where that line does not fit in,
+        it is sent ahead on its own."""
+        if len(parts) == 1 and parts[0].file is None:
+            text = f"{message.text}\n\n{REPEAT_LINE}"
+            rendered = await self._sender.render(msgspec.structs.replace(message, text=text))
+            if len(rendered) == 1:
+                return msgspec.structs.replace(rendered[0], key=parts[idx].key)
+        line = OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r")
+        await self._sender.send(message.address, line)
+        return parts[idx]
+
+    async def _receipt(
+        self, row: OutboundRow, idx: int, receipt: str, begin: int | None
+    ) -> OutboundRow | None:
+        return await self._stored(lambda: self._journal.receipt(row, idx, receipt, begin=begin))
+
+    async def _stored(self, write: Callable[[], Awaitable[T]]) -> T:
+        """What came of a send is known to this process alone: without its row the message would
+        have to be repeated."""
+        return await until_stored(write, self._clock, f"delivery to {self.address}")
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+
+def _standing(row: OutboundRow, receipt: str | None) -> OutboundRow:
+    """The row as it is once its first part is being put in the place of that message."""
+    first = PartRow(idx=0, part=OutboundPart(text=""), state="pending", receipt=receipt)
+    return msgspec.structs.replace(row, parts=(first,))

@@ -1,0 +1,71 @@
+"""Chats that go on under another id on their platform, as a Telegram group that grows does."""
+
+from __future__ import annotations
+
+import msgspec
+from loguru import logger
+
+from nanobot.messages import Address, InboundMessage
+from nanobot.ports import Clock
+from nanobot.session.journal import Journal
+from nanobot.system import until_stored
+
+
+class MovedChats:
+    """Which id the chats of one channel have over there. Here each keeps the id by which it was
+    first known: its sessions, jobs, rules, settings and outbox rows are under that, and nothing of
+    them has to be moved. Only what goes to the platform and what comes from it is translated.
+    """
+
+    def __init__(self, channel: str, journal: Journal, clock: Clock) -> None:
+        self._channel = channel
+        self._journal = journal
+        self._clock = clock
+        self._here: dict[str, str] = {}
+        self._there: dict[str, str] = {}
+
+    async def load(self) -> None:
+        """Read what an earlier process was told; to be called before anything is translated."""
+        what = f"{self._channel}: where its chats are"
+        moves = await until_stored(
+            lambda: self._journal.chat_moves(self._channel), self._clock, what
+        )
+        for platform_id, chat_id in moves:
+            self._know(platform_id, chat_id)
+
+    async def moved(self, old: str, new: str) -> bool:
+        """On the platform a chat goes on as `new`. False: that was known. Raises StoreError."""
+        if not await self._journal.move_chat(self._channel, old, new):
+            return False
+        logger.info("{}: the chat {} goes on as {}", self._channel, old, new)
+        self._know(new, self._here.get(old, old))
+        return True
+
+    def there(self, address: Address) -> Address:
+        """Our address of a chat as the platform has it now."""
+        return _at(address, self._there.get(address.chat_id))
+
+    def address(self, address: Address) -> Address:
+        """The platform's address of a chat as it is known here."""
+        return _at(address, self._here.get(address.chat_id))
+
+    def message(self, message: InboundMessage) -> InboundMessage:
+        """A message as from the chat that is known here. Its identities get the new chat's id: the
+        platform may number the messages there from one again."""
+        chat_id = message.address.chat_id
+        if chat_id not in self._here:
+            return message
+        return msgspec.structs.replace(
+            message,
+            address=self.address(message.address),
+            dedupe_key=f"{chat_id}:{message.dedupe_key}",
+            edit_of=None if message.edit_of is None else f"{chat_id}:{message.edit_of}",
+        )
+
+    def _know(self, platform_id: str, chat_id: str) -> None:
+        self._here[platform_id] = chat_id
+        self._there[chat_id] = platform_id
+
+
+def _at(address: Address, chat_id: str | None) -> Address:
+    return address if chat_id is None else msgspec.structs.replace(address, chat_id=chat_id)

@@ -1,0 +1,57 @@
+"""What is known of chats as their platform sees them: where they are now, which it refuses."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.messages import Address
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.prepared import prepared
+from nanobot.store.unit import StoreContext
+
+_m = schema.moved_chats
+_u = schema.unreachable_chats
+
+_OF = (_u.c.channel == sa.bindparam("c"), _u.c.chat_id == sa.bindparam("chat"))
+_REACHED = sa.delete(_u).where(*_OF)
+_ANY = sa.select(_u.c.chat_id).where(*_OF)
+prepared(_REACHED, _ANY)
+
+
+def moves(connection: sa.Connection, channel: str) -> list[tuple[str, str]]:
+    """See Journal.chat_moves."""
+    query = sa.select(_m.c.platform_id, _m.c.chat_id).where(_m.c.channel == channel)
+    return [(row.platform_id, row.chat_id) for row in connection.execute(query.order_by(_m.c.id))]
+
+
+def move(connection: sa.Connection, channel: str, old: str, new: str) -> bool:
+    """See Journal.move_chat."""
+    here = sa.select(_m.c.chat_id).where(_m.c.channel == channel, _m.c.platform_id == old)
+    chat_id = connection.scalar(here) or old
+    if chat_id == new:
+        return False
+    values = {"channel": channel, "platform_id": new, "chat_id": chat_id}
+    return connection.scalar(insert_ignore(connection, _m, _m.c.id), values) is not None
+
+
+def refused(connection: sa.Connection, writer: StoreContext, address: Address, why: str) -> None:
+    """The platform refuses this chat: jobs that would speak there need not be paid for."""
+    reached(connection, address)
+    values = {"channel": address.channel, "chat_id": address.chat_id, "reason": why}
+    connection.execute(sa.insert(_u).values(**values, at=writer.clock.now()))
+
+
+def reached(connection: sa.Connection, address: Address) -> None:
+    """The chat speaks: it is no longer refused."""
+    key = {"c": address.channel, "chat": address.chat_id}
+    if connection.execute(_ANY, key).first() is not None:
+        connection.execute(_REACHED, key)
+
+
+def unreachable(connection: sa.Connection, address: Address) -> str | None:
+    """Why the platform refuses a chat; None as far as is known it does not."""
+    query = sa.select(_u.c.reason).where(
+        _u.c.channel == address.channel, _u.c.chat_id == address.chat_id
+    )
+    return connection.scalar(query)
