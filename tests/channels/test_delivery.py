@@ -25,7 +25,8 @@ from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.session.entries import NoteEntry
 from nanobot.session.outbox import OutboundRow
-from nanobot.store.journal import chats, outbox
+from nanobot.store.journal import chats
+from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock

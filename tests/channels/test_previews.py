@@ -14,8 +14,8 @@ from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused, StoreUnwr
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import Capabilities
 from nanobot.providers.base import Completion, ToolCall
-from nanobot.store.journal import outbox
 from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock

@@ -13,7 +13,7 @@ from nanobot.channels.sender import PartSender
 from nanobot.errors import BlobMissing, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot.store.journal import outbox
+from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock

@@ -8,8 +8,8 @@ from nanobot.errors import Fenced
 from nanobot.messages import Address
 from nanobot.session.entries import NoteEntry, PostEntry
 from nanobot.session.outbox import OutboundRow
-from nanobot.store.journal import outbox
 from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories import outbox
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, answered, begun, rendered, said, told

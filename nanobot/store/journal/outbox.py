@@ -10,7 +10,6 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced
 from nanobot.messages import (
-    TERMINAL,
     Address,
     Attachment,
     OutboundKind,
@@ -30,21 +29,15 @@ _p = schema.outbound_parts
 _s = schema.sessions
 _decoder = msgspec.json.Decoder(OutboundMessage)
 
-_COLUMNS = (
-    _o.c.id,
-    _o.c.session_key,
-    _o.c.run_id,
-    _o.c.body,
-    _o.c.state,
-    _o.c.attempts,
-    _o.c.not_before,
-    _o.c.maybe_duplicate,
-    _o.c.duplicate_sends,
-    _o.c.error,
-    _o.c.created_at,
+_PLAIN = (
+    *("id", "session_key", "run_id", "state", "attempts", "not_before"),
+    *("duplicate_sends", "error", "created_at"),
 )
+COLUMNS = [_o.c[name] for name in (*_PLAIN, "maybe_duplicate", "body")]
+"""What `with_parts` reads."""
+
 _NEXT = (
-    sa.select(*_COLUMNS)
+    sa.select(*COLUMNS)
     .where(
         _o.c.channel == sa.bindparam("c"),
         _o.c.chat_id == sa.bindparam("chat"),
@@ -53,35 +46,6 @@ _NEXT = (
     .order_by(_o.c.id)
     .limit(1)
 )
-_PARTS = (
-    sa.select(_p.c.idx, _p.c.text, _p.c.payload, _p.c.key, _p.c.state, _p.c.receipt, _p.c.file)
-    .add_columns(_p.c.began_at)
-    .where(_p.c.outbound_id == sa.bindparam("o"))
-    .order_by(_p.c.idx)
-)
-_SENDING = (
-    sa.update(_o)
-    .where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
-    .values(
-        state="sending",
-        attempts=_o.c.attempts + 1,
-        maybe_duplicate=sa.or_(_o.c.maybe_duplicate, sa.bindparam("dup", type_=sa.Boolean)),
-        duplicate_sends=_o.c.duplicate_sends + sa.bindparam("n"),
-    )
-)
-_DONE = (
-    sa.update(_o)
-    .where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
-    .values(state="sent", error=None, settled_at=sa.bindparam("now"))
-)
-# What arrived was read, and all that was said before it.
-_READ = (
-    sa.update(_s)
-    .where(_s.c.key == sa.bindparam("k"))
-    .where(sa.or_(_s.c.last_read_at.is_(None), _s.c.last_read_at < sa.bindparam("at")))
-    .values(last_read_at=sa.bindparam("at"))
-)
-_PART_INSERT = sa.insert(_p)
 _OWED = (
     sa.select(_o.c.chat_id, sa.func.min(_o.c.id))
     .where(_o.c.channel == sa.bindparam("c"), schema.OUTBOUND_OPEN)
@@ -89,34 +53,32 @@ _OWED = (
     .order_by(sa.func.min(_o.c.id))
 )
 _KNOWN = sa.select(_o.c.id).where(_o.c.key == sa.bindparam("key"))
-_LATER = (
-    sa.update(_o)
-    .where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
-    .values(state="pending", not_before=sa.bindparam("at"), error=sa.bindparam("e"))
+_UNSENT = sa.update(_o).where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
+_SENDING = _UNSENT.values(
+    state="sending",
+    attempts=_o.c.attempts + 1,
+    maybe_duplicate=sa.or_(_o.c.maybe_duplicate, sa.bindparam("dup", type_=sa.Boolean)),
+    duplicate_sends=_o.c.duplicate_sends + sa.bindparam("n"),
 )
-_DEAD = (
-    sa.update(_o)
-    .where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
-    .values(state="dead", error=sa.bindparam("e"), settled_at=sa.bindparam("now"))
+_DONE = _UNSENT.values(state="sent", error=None, settled_at=sa.bindparam("now"))
+_LATER = _UNSENT.values(state="pending", not_before=sa.bindparam("at"), error=sa.bindparam("e"))
+_DEAD = _UNSENT.values(state="dead", error=sa.bindparam("e"), settled_at=sa.bindparam("now"))
+# What arrived was read, and all that was said before it.
+_READ = (
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"))
+    .where(sa.or_(_s.c.last_read_at.is_(None), _s.c.last_read_at < sa.bindparam("at")))
+    .values(last_read_at=sa.bindparam("at"))
 )
-_PART_STATE = (
-    sa.update(_p)
-    .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
-    .values(state=sa.bindparam("s"))
-)
+_PARTS = sa.select(_p).where(_p.c.outbound_id == sa.bindparam("o")).order_by(_p.c.idx)
+_PART_INSERT = sa.insert(_p)
+_PART = sa.update(_p).where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
+_PART_STATE = _PART.values(state=sa.bindparam("s"))
+_PART_SENT = _PART.values(state=sa.bindparam("s"), receipt=sa.bindparam("r"))
 # A part in doubt may have been applied ever since its first send began.
-_PART_BEGUN = (
-    sa.update(_p)
-    .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
-    .values(
-        state="sending",
-        began_at=sa.case((_p.c.state == "sending", _p.c.began_at), else_=sa.bindparam("now")),
-    )
-)
-_PART_SENT = (
-    sa.update(_p)
-    .where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
-    .values(state=sa.bindparam("s"), receipt=sa.bindparam("r"))
+_PART_BEGUN = _PART.values(
+    state="sending",
+    began_at=sa.case((_p.c.state == "sending", _p.c.began_at), else_=sa.bindparam("now")),
 )
 _PARTS_GONE = sa.delete(_p).where(_p.c.outbound_id == sa.bindparam("o"))
 prepared(_NEXT, _PARTS, _SENDING, _DONE, _PART_INSERT, _OWED, _KNOWN, _LATER, _DEAD, _PART_STATE)
@@ -174,60 +136,44 @@ def next_outbound(connection: sa.Connection, channel: str, chat_id: str) -> Outb
     row = connection.execute(_NEXT, {"c": channel, "chat": chat_id}).first()
     if row is None:
         return None
-    parts: tuple[PartRow, ...] = ()
-    if row.state == "sending" or row.attempts:
-        parts = _parts(connection, row.id)
-    return _as_row(row, parts)
+    rendered = row.state == "sending" or row.attempts
+    return _as_row(row, _parts(connection, row.id) if rendered else ())
 
 
 def find(connection: sa.Connection, key: str) -> OutboundRow | None:
     """The message of that key, whatever became of it."""
-    row = connection.execute(sa.select(*_COLUMNS).where(_o.c.key == key)).first()
-    return None if row is None else _as_row(row, _parts(connection, row.id))
+    row = connection.execute(sa.select(*COLUMNS).where(_o.c.key == key)).first()
+    return None if row is None else with_parts(connection, row)
 
 
 def oldest_owed(connection: sa.Connection) -> OutboundRow | None:
     """See Journal.oldest_owed."""
-    query = sa.select(*_COLUMNS).where(schema.OUTBOUND_OPEN).order_by(_o.c.id).limit(1)
+    query = sa.select(*COLUMNS).where(schema.OUTBOUND_OPEN).order_by(_o.c.id).limit(1)
     row = connection.execute(query).first()
-    return None if row is None else _as_row(row, _parts(connection, row.id))
+    return None if row is None else with_parts(connection, row)
 
 
 def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
-    return tuple(
-        PartRow(
-            idx=idx,
-            part=OutboundPart(
-                text=text,
-                payload=bytes(payload),
-                key=key,
-                file=None if file is None else msgspec.json.decode(file, type=Attachment),
-            ),
-            state=state,
-            receipt=receipt,
-            began_at=began_at or 0.0,
-        )
-        for idx, text, payload, key, state, receipt, file, began_at in connection.execute(
-            _PARTS, {"o": outbound_id}
-        )
-    )
+    return tuple(map(_as_part, connection.execute(_PARTS, {"o": outbound_id})))
+
+
+def _as_part(row: sa.Row[*tuple[Any, ...]]) -> PartRow:
+    file = None if row.file is None else msgspec.json.decode(row.file, type=Attachment)
+    part = OutboundPart(text=row.text, payload=bytes(row.payload), key=row.key, file=file)
+    began_at = row.began_at or 0.0
+    return PartRow(idx=row.idx, part=part, state=row.state, receipt=row.receipt, began_at=began_at)
+
+
+def with_parts(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> OutboundRow:
+    """A row of COLUMNS as the port's type."""
+    return _as_row(row, _parts(connection, row.id))
 
 
 def _as_row(row: sa.Row[*tuple[Any, ...]], parts: tuple[PartRow, ...]) -> OutboundRow:
-    return OutboundRow(
-        id=row.id,
-        session_key=row.session_key,
-        run_id=row.run_id,
-        state=row.state,
-        message=_decoder.decode(row.body),
-        attempts=row.attempts,
-        not_before=row.not_before,
-        maybe_duplicate=bool(row.maybe_duplicate),
-        duplicate_sends=row.duplicate_sends,
-        created_at=row.created_at,
-        error=row.error,
-        parts=parts,
-    )
+    plain = {name: getattr(row, name) for name in _PLAIN}
+    repeated = bool(row.maybe_duplicate)  # SQLite has numbers
+    message = _decoder.decode(row.body)
+    return OutboundRow(**plain, maybe_duplicate=repeated, message=message, parts=parts)
 
 
 def begin_send(
@@ -343,44 +289,3 @@ def bury(
             lane = log.lane_of(connection, session_key)
             log.append(connection, writer, lane, run_id, [NoteEntry(what="undelivered", text=text)])
     return dead
-
-
-def listing(
-    connection: sa.Connection, state: str | None, limit: int, identity: int | None = None
-) -> list[OutboundRow]:
-    """Messages by id, or by state (None: any but those that no chat is owed), newest first."""
-    query = sa.select(*_COLUMNS).order_by(_o.c.id.desc()).limit(limit)
-    if identity is not None:
-        query = query.where(_o.c.id == identity)
-    else:
-        query = query.where(_o.c.state == state if state else _o.c.state != "direct")
-    rows = connection.execute(query).all()
-    return [_as_row(row, _parts(connection, row.id)) for row in rows]
-
-
-def retry(connection: sa.Connection, writer: StoreContext, identity: int) -> bool:
-    """A dead message becomes unsent again, with its whole time before it; False when it is not
-    dead."""
-    again = sa.update(_o).where(_o.c.id == identity, _o.c.state == "dead")
-    fresh = {"state": "pending", "not_before": 0, "settled_at": None}
-    moved = connection.execute(again.values(**fresh, created_at=writer.clock.now()))
-    if moved.rowcount:
-        stuck = sa.update(_p).where(_p.c.outbound_id == identity, _p.c.state == "sending")
-        connection.execute(stuck.values(state="pending"))
-    return moved.rowcount == 1
-
-
-def unshown(connection: sa.Connection, session_key: str) -> list[int]:
-    """What a session has to say in a terminal as soon as one is there, but questions."""
-    waits = sa.select(_o.c.id, _o.c.body).where(
-        _o.c.session_key == session_key, _o.c.channel == TERMINAL, _o.c.state == "pending"
-    )
-    rows = connection.execute(waits).all()
-    return [i for i, body in rows if _decoder.decode(body).kind is not OutboundKind.APPROVAL]
-
-
-def drop(connection: sa.Connection, writer: StoreContext, identity: int) -> bool:
-    """Give an unsent or dead message up; False when it is neither."""
-    gone = sa.update(_o).where(_o.c.id == identity, _o.c.state.in_(("held", "pending", "dead")))
-    now = writer.clock.now()
-    return connection.execute(gone.values(state="dropped", settled_at=now)).rowcount == 1

@@ -23,7 +23,7 @@ from nanobot.session.views import (
 )
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
-from nanobot.store.journal import outbox, runs
+from nanobot.store.journal import runs
 from nanobot.store.repositories import (
     approvals as approving,
 )
@@ -32,6 +32,7 @@ from nanobot.store.repositories import (
 )
 from nanobot.store.repositories import (
     erasing,
+    outbox,
 )
 from nanobot.store.repositories import (
     views as reads,

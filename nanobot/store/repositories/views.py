@@ -24,7 +24,8 @@ from nanobot.session.views import (
     ToolCallView,
 )
 from nanobot.store.database import schema
-from nanobot.store.journal import log, outbox, runs
+from nanobot.store.journal import log, runs
+from nanobot.store.repositories import outbox
 from nanobot.triggers.heartbeat import NAME as HEARTBEAT
 
 _s = schema.sessions

@@ -1,0 +1,59 @@
+"""The outbox as people see it, and what they may do with it."""
+
+from __future__ import annotations
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import TERMINAL, OutboundKind, OutboundMessage
+from nanobot.session.outbox import OutboundRow
+from nanobot.store.database import schema
+from nanobot.store.journal import outbox
+from nanobot.store.unit import StoreContext
+
+_o = schema.outbound
+_p = schema.outbound_parts
+
+
+def listing(
+    connection: sa.Connection, state: str | None, limit: int, identity: int | None = None
+) -> list[OutboundRow]:
+    """Messages by id, or by state (None: any but those that no chat is owed), newest first."""
+    query = sa.select(*outbox.COLUMNS).order_by(_o.c.id.desc()).limit(limit)
+    if identity is not None:
+        query = query.where(_o.c.id == identity)
+    else:
+        query = query.where(_o.c.state == state if state else _o.c.state != "direct")
+    rows = connection.execute(query).all()
+    return [outbox.with_parts(connection, row) for row in rows]
+
+
+def retry(connection: sa.Connection, writer: StoreContext, identity: int) -> bool:
+    """A dead message becomes unsent again, with its whole time before it; False when it is not
+    dead."""
+    again = sa.update(_o).where(_o.c.id == identity, _o.c.state == "dead")
+    fresh = {"state": "pending", "not_before": 0, "settled_at": None}
+    moved = connection.execute(again.values(**fresh, created_at=writer.clock.now()))
+    if moved.rowcount:
+        stuck = sa.update(_p).where(_p.c.outbound_id == identity, _p.c.state == "sending")
+        connection.execute(stuck.values(state="pending"))
+    return moved.rowcount == 1
+
+
+def unshown(connection: sa.Connection, session_key: str) -> list[int]:
+    """What a session has to say in a terminal as soon as one is there, but questions."""
+    waits = sa.select(_o.c.id, _o.c.body).where(
+        _o.c.session_key == session_key, _o.c.channel == TERMINAL, _o.c.state == "pending"
+    )
+    messages = [
+        (number, msgspec.json.decode(body, type=OutboundMessage))
+        for number, body in connection.execute(waits)
+    ]
+    return [number for number, message in messages if message.kind is not OutboundKind.APPROVAL]
+
+
+def drop(connection: sa.Connection, writer: StoreContext, identity: int) -> bool:
+    """Give an unsent or dead message up; False when it is neither."""
+    gone = sa.update(_o).where(_o.c.id == identity, _o.c.state.in_(("held", "pending", "dead")))
+    now = writer.clock.now()
+    return connection.execute(gone.values(state="dropped", settled_at=now)).rowcount == 1
