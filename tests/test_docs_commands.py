@@ -53,7 +53,10 @@ def commands(group: Any, *path: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, command in group.commands.items():
         below = getattr(command, "commands", None)
-        found |= commands(command, *path, name) if below else {" ".join((*path, name)): command}
+        if below:
+            found |= commands(command, *path, name)
+        elif not command.hidden:  # another name of one that is documented
+            found[" ".join((*path, name))] = command
     return found
 
 

@@ -27,7 +27,7 @@ from nanobot.config.loader import Config
 from nanobot.memory.index import Memory
 from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.operation import Facts
+from nanobot.operations.engine import Facts
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock, Ids
 from nanobot.providers.registry import ProviderRegistry

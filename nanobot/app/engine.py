@@ -16,7 +16,7 @@ from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
 from nanobot.config.loader import Config
 from nanobot.memory.port import MemoryPort
-from nanobot.operations.operation import Facts
+from nanobot.operations.engine import Facts
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import ReplyEntry

@@ -109,5 +109,5 @@ async def _alone(
     from nanobot.app.gateway import Gateway  # noqa: PLC0415 - the whole of nanobot
 
     gateway = Gateway(config, environ, channels=False)
-    async with gateway.at_rest(f"nanobot {operation.command or operation.name}") as operations:
+    async with gateway.at_rest(f"nanobot {operation.command}") as operations:
         return msgspec.json.encode(await operations.call(operation.name, given))

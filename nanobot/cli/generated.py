@@ -13,7 +13,8 @@ import typer
 
 from nanobot.cli.exit_codes import errors
 from nanobot.errors import UsageError
-from nanobot.operations.operation import Operation, Parameter
+from nanobot.operations.operation import Operation
+from nanobot.operations.parameters import Parameter
 
 _GROUPS = {
     "sessions": "Conversations: what was said, and the log behind it.",
@@ -39,7 +40,7 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
     returned by name."""
     groups: dict[str, typer.Typer] = {}
     for operation in operations:
-        *path, name = (operation.command or operation.name).split()
+        *path, name = operation.command.split()
         where = app
         if path:
             (group,) = path
@@ -49,6 +50,8 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
             where = groups[group]
         sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
         where.command(name, help=sentence)(_command(operation))
+        if operation.alias:
+            where.command(operation.alias.split()[-1], hidden=True)(_command(operation))
     return groups
 
 
@@ -62,7 +65,7 @@ def _command(operation: Operation) -> Callable[..., None]:
             named = {one.name: _given(one, given[_slot(one)]) for one in operation.parameters}
             if "path" in named:  # whoever performs it may stand in another folder
                 named["path"] = str(Path(named["path"]).expanduser().absolute())
-            operation.converted(named, strict=True)
+            operation.converted(named)
             perform(context.obj, operation, named, json=as_json)
 
     hints: dict[str, Any] = {"context": typer.Context}
@@ -103,7 +106,7 @@ def _given(one: Parameter, value: Any) -> Any:
 
 def _declared(one: Parameter) -> Any:
     description = one.description
-    if one.here:
+    if one.session:
         description = "The session (cli:direct unless given)."
     if one.positional:
         return typer.Argument(metavar=one.name.upper(), help=description, show_default=False)

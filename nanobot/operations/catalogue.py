@@ -1,36 +1,41 @@
-"""The one list of operations."""
+"""The one list of operations: all that stand in these modules, in this order."""
 
 from __future__ import annotations
 
-from nanobot.operations.approvals import APPROVING
-from nanobot.operations.context import CONTEXT
-from nanobot.operations.conversation import TALKING
-from nanobot.operations.cron import JOBS
-from nanobot.operations.mcp import MCP
-from nanobot.operations.memory import MEMORY
+from nanobot.operations import (
+    approvals,
+    context,
+    conversation,
+    cron,
+    mcp,
+    memory,
+    pairing,
+    runs,
+    sessions,
+    skills,
+    status,
+    tasks,
+    usage,
+    webhooks,
+)
 from nanobot.operations.operation import Operation
-from nanobot.operations.pairing import PAIRING
-from nanobot.operations.runs import STORED
-from nanobot.operations.sessions import SESSIONS
-from nanobot.operations.skills import SKILLS
-from nanobot.operations.status import STANDING
-from nanobot.operations.tasks import TASKS
-from nanobot.operations.usage import SPENDING
-from nanobot.operations.webhooks import HOOKS
 
-OPERATIONS: tuple[Operation, ...] = (
-    *TALKING,
-    *STANDING,
-    *APPROVING,
-    *SESSIONS,
-    *STORED,
-    *TASKS,
-    *PAIRING,
-    *SKILLS,
-    *CONTEXT,
-    *SPENDING,
-    *MCP,
-    *MEMORY,
-    *JOBS,
-    *HOOKS,
+_MODULES = (
+    conversation,
+    status,
+    approvals,
+    sessions,
+    runs,
+    tasks,
+    pairing,
+    skills,
+    context,
+    usage,
+    mcp,
+    memory,
+    cron,
+    webhooks,
+)
+OPERATIONS: tuple[Operation, ...] = tuple(
+    one for module in _MODULES for one in vars(module).values() if isinstance(one, Operation)
 )

@@ -5,18 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.agent.context_view import ContextView, context_text, counts_only
-from nanobot.operations.operation import (
-    Arguments,
-    Caller,
-    HereFirst,
-    Nothing,
-    Operation,
-    OperationContext,
-)
-
-
-class _Show(Arguments, frozen=True, kw_only=True):
-    session: HereFirst = ""
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import PositionalSession
 
 
 class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,29 +15,20 @@ class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
 
 
-async def _show(operations: OperationContext, caller: Caller, asked: _Show) -> ContextView:
-    found = await operations.engine.glimpse.at(asked.session)
-    return found if caller.address is None else counts_only(found)
+@operation("context show", text=context_text)
+async def show_context(
+    context: OperationContext, caller: Caller, session: PositionalSession = ""
+) -> ContextView:
+    """Shows what the model would be sent now, and how many tokens that takes."""
+    view = await context.engine.glimpse.at(session)
+    return view if caller.address is None else counts_only(view)
 
 
-async def _reload(operations: OperationContext, _: Caller, __: Nothing) -> Reloaded:
-    return Reloaded(sessions=await operations.engine.records.forget_prompts())
+def _reloaded(result: Reloaded, _: float) -> str:
+    return f"Read again with the next message in {result.sessions} conversations."
 
 
-CONTEXT: tuple[Operation, ...] = (
-    Operation(
-        name="context show",
-        help="shows what the model would be sent now, and how many tokens that takes",
-        run=_show,
-        arguments=_Show,
-        returns=ContextView,
-        text=context_text,
-    ),
-    Operation(
-        name="reload",
-        help="reads the workspace's files and skills again, for every conversation",
-        run=_reload,
-        returns=Reloaded,
-        text=lambda done, _: f"Read again with the next message in {done.sessions} conversations.",
-    ),
-)
+@operation("reload", text=_reloaded)
+async def reload(context: OperationContext, _: Caller) -> Reloaded:
+    """Reads the workspace's files and skills again, for every conversation."""
+    return Reloaded(sessions=await context.engine.records.forget_prompts())

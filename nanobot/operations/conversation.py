@@ -18,7 +18,8 @@ from nanobot.messages import (
     Role,
     Sender,
 )
-from nanobot.operations.operation import Arguments, Caller, First, Here, Operation, OperationContext
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Positional, SessionArgument
 from nanobot.operations.tasks import cancel_children
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.runs import Ending
@@ -33,44 +34,44 @@ class CommandHelp(msgspec.Struct, frozen=True):
     help: str
 
 
-class _Help(Arguments, frozen=True, kw_only=True):
-    topic: Annotated[First, Meta(description="A command to be told all about; empty: all.")] = ""
-
-
-async def _help(operations: OperationContext, caller: Caller, asked: _Help) -> list[CommandHelp]:
-    topic = asked.topic.removeprefix("/").lower()
-    found = [CommandHelp(o.usage, o.help) for o in operations.listed if o.may(caller.role)]
-    about = [one for one in found if not topic or one.usage.split()[0] == f"/{topic}"]
-    if not about:
-        raise UsageError(f"there is no command /{topic}; /help lists them")
-    return about
-
-
 def _help_text(listed: list[CommandHelp], _: float) -> str:
     """One line for each family of commands; all their words when there is but one."""
     families: dict[str, list[CommandHelp]] = {}
-    for one in listed:
-        families.setdefault(one.usage.split()[0], []).append(one)
+    for command in listed:
+        families.setdefault(command.usage.split()[0], []).append(command)
     if len(families) == 1:
-        return "\n".join(f"- `{one.usage}` {one.help}" for one in listed)
+        return "\n".join(f"- `{command.usage}` {command.help}" for command in listed)
     lines = []
     for name, family in families.items():
         if len(family) == 1:
             lines.append(f"- `{family[0].usage}` {family[0].help}")
         else:
-            words = [one.usage.split()[1] for one in family if _has_word(one)]
+            words = [command.usage.split()[1] for command in family if _has_word(command)]
             lines.append(f"- `{name}` {', '.join(words)} (`/help {name[1:]}` says more)")
     return "Write to me as you would to a person. Besides that:\n\n" + "\n".join(lines)
 
 
-def _has_word(one: CommandHelp) -> bool:
+def _has_word(command: CommandHelp) -> bool:
     """Whether a command is of two words: `/runs list`."""
-    words = one.usage.split()
+    words = command.usage.split()
     return len(words) > 1 and words[1].isalpha() and words[1].islower()
 
 
-class _InSession(Arguments, frozen=True, kw_only=True):
-    session: Here = ""
+@operation("help", role=Role.GUEST, text=_help_text)
+async def show_help(
+    context: OperationContext,
+    caller: Caller,
+    topic: Annotated[
+        Positional, Meta(description="A command to be told all about; empty: all.")
+    ] = "",
+) -> list[CommandHelp]:
+    """Shows this list."""
+    topic = topic.removeprefix("/").lower()
+    commands = [CommandHelp(o.usage, o.help) for o in context.listed if o.may(caller.role)]
+    about = [one for one in commands if not topic or one.usage.split()[0] == f"/{topic}"]
+    if not about:
+        raise UsageError(f"there is no command /{topic}; /help lists them")
+    return about
 
 
 class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,26 +83,8 @@ class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool
 
 
-class _Send(Arguments, frozen=True, kw_only=True):
-    text: Annotated[First, Meta(description="What to say.")]
-    session: Here = ""
-    key: Annotated[str, Meta(description="Taken only once with the same key.")] = ""
-
-
-async def _send(operations: OperationContext, caller: Caller, asked: _Send) -> SentMessage:
-    text = without_controls(asked.text)
-    if not text.strip() or len(text) > MAX_TEXT:
-        raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
-    key = asked.key or caller.key or os.urandom(12).hex()
-    admission = _said(operations, caller, asked.session, text, key)
-    taken = await _admitted(operations, admission)
-    return SentMessage(
-        session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=taken.fresh
-    )
-
-
-def _said(
-    operations: OperationContext, caller: Caller, session: str, text: str, key: str
+def _message(
+    context: OperationContext, caller: Caller, session: str, text: str, key: str
 ) -> Admission:
     """A message of the caller's. Asked by a call, its answer goes to the terminal's chat."""
     chat = session.removeprefix(f"{TERMINAL}:")
@@ -111,35 +94,45 @@ def _said(
         dedupe_key=key,
         sender=Sender(caller.by, "you"),
         text=text,
-        sent_at=operations.engine.now(),
+        sent_at=context.engine.now(),
     )
     return Admission(message=message, session_key=session, role=caller.role)
 
 
-async def _admitted(operations: OperationContext, admission: Admission) -> Admitted:
-    bus = operations.engine.bus
-    (taken,) = await bus.admit(admission.message.address.channel, [admission])
-    if taken.refused:
+async def _admit(context: OperationContext, admission: Admission) -> Admitted:
+    bus = context.engine.bus
+    (admitted,) = await bus.admit(admission.message.address.channel, [admission])
+    if admitted.refused:
         raise NanobotError("too much is waiting in that session already; it was not taken")
-    return taken
+    return admitted
 
 
-class _Compact(_InSession, frozen=True, kw_only=True):
-    undo: Annotated[bool, Meta(description="Show again what the last summary covers.")] = False
-
-
-async def _compact(operations: OperationContext, caller: Caller, asked: _Compact) -> SentMessage:
+async def _command(
+    context: OperationContext, caller: Caller, session: str, text: str
+) -> SentMessage:
     key = os.urandom(12).hex()
-    text = "/compact undo" if asked.undo else "/compact"
-    taken = await _admitted(operations, _said(operations, caller, asked.session, text, key))
-    return SentMessage(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=True)
+    admitted = await _admit(context, _message(context, caller, session, text, key))
+    return SentMessage(session_key=session, inbound_id=admitted.inbound_id, key=key, fresh=True)
 
 
-async def _new(operations: OperationContext, caller: Caller, asked: _InSession) -> SentMessage:
-    key = os.urandom(12).hex()
-    admission = _said(operations, caller, asked.session, "/new", key)
-    taken = await _admitted(operations, admission)
-    return SentMessage(session_key=asked.session, inbound_id=taken.inbound_id, key=key, fresh=True)
+@operation("new", role=Role.GUEST, command="sessions new", in_lane=True)
+async def start_anew(
+    context: OperationContext, caller: Caller, session: SessionArgument = ""
+) -> SentMessage:
+    """Starts a new conversation."""
+    return await _command(context, caller, session, "/new")
+
+
+@operation("compact", command="sessions compact", in_lane=True)
+async def compact(
+    context: OperationContext,
+    caller: Caller,
+    *,
+    session: SessionArgument = "",
+    undo: Annotated[bool, Meta(description="Show again what the last summary covers.")] = False,
+) -> SentMessage:
+    """Sums up what was said so far, to go on with less (`/compact undo` takes it back)."""
+    return await _command(context, caller, session, "/compact undo" if undo else "/compact")
 
 
 class StopResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,88 +142,62 @@ class StopResult(msgspec.Struct, frozen=True, kw_only=True):
     run: str | None
 
 
-class _Stop(_InSession, frozen=True, kw_only=True):
+@operation("stop", role=Role.GUEST, command="sessions stop")
+async def stop(
+    context: OperationContext,
+    caller: Caller,
+    session: SessionArgument = "",
     what: Annotated[
         Literal["", "all"],
         Meta(description="all: the background runs too.", extra={"positional": True}),
-    ] = ""
-
-
-async def _stop(operations: OperationContext, caller: Caller, asked: _Stop) -> StopResult:
-    """By a call; in a chat the message itself is the order (Operations.admission)."""
-    engine = operations.engine
-    row = await engine.journal.session(asked.session)
+    ] = "",
+) -> StopResult:
+    """Stops what I am doing for you and drops what you have waiting."""
+    # By a call; in a chat the message itself is the order (Dispatcher.admission).
+    engine = context.engine
+    row = await engine.journal.session(session)
     if row is None:
-        raise UsageError(f"there is no session {asked.session}")
-    live, partial = row.run, engine.partial(asked.session)
-    word = () if live is None else (told(live.id, live.address, "Stopped."),)
+        raise UsageError(f"there is no session {session}")
+    live, partial = row.run, engine.partial(session)
+    notices = () if live is None else (stopped_notice(live.id, live.address, "Stopped."),)
     ending = Ending(
         state=RunState.ABORTED,
         bodies=() if partial is None else (partial,),
-        outbound=word,
+        outbound=notices,
         error="stopped",
     )
-    order = _said(operations, caller, asked.session, "/stop", os.urandom(12).hex())
-    everything = asked.what == "all"
+    order = _message(context, caller, session, "/stop", os.urandom(12).hex())
+    everything = what == "all"
     if everything:
-        await cancel_children(operations, asked.session, None, caller.by)
+        await cancel_children(context, session, None, caller.by)
     order = msgspec.structs.replace(order, stop=ending, everyone=True, children=everything)
-    taken = await _admitted(operations, order)
+    admitted = await _admit(context, order)
     if live is not None:
         engine.bus.owed(live.address)
-    stopped = taken.stopped
-    return StopResult(session_key=asked.session, run=None if stopped is None else stopped.id)
+    stopped = admitted.stopped
+    return StopResult(session_key=session, run=None if stopped is None else stopped.id)
 
 
-def told(run_id: str, address: Address, text: str) -> OutboundMessage:
-    """A word to the chat of a run that somebody ended."""
+def stopped_notice(run_id: str, address: Address, text: str) -> OutboundMessage:
+    """A notice to the chat of a run that somebody ended."""
     key = f"{run_id}:stopped"
     return OutboundMessage(address=address, text=text, kind=OutboundKind.NOTICE, key=key)
 
 
-TALKING: tuple[Operation, ...] = (
-    Operation(
-        name="help",
-        help="shows this list",
-        run=_help,
-        arguments=_Help,
-        returns=list[CommandHelp],
-        text=_help_text,
-        role=Role.GUEST,
-    ),
-    Operation(
-        name="new",
-        help="starts a new conversation",
-        run=_new,
-        arguments=_InSession,
-        returns=SentMessage,
-        role=Role.GUEST,
-        command="sessions new",
-        in_lane=True,
-    ),
-    Operation(
-        name="compact",
-        help="sums up what was said so far, to go on with less (`/compact undo` takes it back)",
-        run=_compact,
-        arguments=_Compact,
-        returns=SentMessage,
-        command="sessions compact",
-        in_lane=True,
-    ),
-    Operation(
-        name="stop",
-        help="stops what I am doing for you and drops what you have waiting",
-        run=_stop,
-        arguments=_Stop,
-        returns=StopResult,
-        role=Role.GUEST,
-        command="sessions stop",
-    ),
-    Operation(
-        name="send",
-        help="puts a message into a session and does not wait for the answer",
-        run=_send,
-        arguments=_Send,
-        returns=SentMessage,
-    ),
-)
+@operation("send")
+async def send(
+    context: OperationContext,
+    caller: Caller,
+    text: Annotated[Positional, Meta(description="What to say.")],
+    session: SessionArgument = "",
+    key: Annotated[str, Meta(description="Taken only once with the same key.")] = "",
+) -> SentMessage:
+    """Puts a message into a session and does not wait for the answer."""
+    text = without_controls(text)
+    if not text.strip() or len(text) > MAX_TEXT:
+        raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
+    key = key or caller.key or os.urandom(12).hex()
+    admitted = await _admit(context, _message(context, caller, session, text, key))
+    return SentMessage(
+        session_key=session, inbound_id=admitted.inbound_id, key=key, fresh=admitted.fresh
+    )

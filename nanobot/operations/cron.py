@@ -1,33 +1,21 @@
-"""Operations on what is done by the clock."""
+"""Operations on scheduled jobs."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from nanobot.messages import TERMINAL, Address
-from nanobot.operations.operation import (
-    Arguments,
-    Caller,
-    First,
-    Limit,
-    Operation,
-    OperationContext,
-)
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Arguments, Limit, Positional
 from nanobot.triggers.cron.editing import MOST_PREVIEWED, JobRequest, Requester, in_text
 from nanobot.triggers.cron.jobs import Job, JobView, OccurrenceView, viewed
 from nanobot.triggers.cron.schedule import zone_of
 
-
-class _List(Arguments, frozen=True, kw_only=True):
-    state: Annotated[
-        Literal["", "active", "paused", "done", "removed", "system"],
-        Meta(description="Only in this state: active, paused, done, removed, system."),
-    ] = ""
-    limit: Limit = 50
+_WhichJob: TypeAlias = Annotated[Positional, Meta(description="Its number, or its name.")]
 
 
 class _JobArguments(Arguments, frozen=True, kw_only=True):
@@ -71,35 +59,6 @@ class _JobArguments(Arguments, frozen=True, kw_only=True):
     expires: Annotated[str, Meta(description="Its end, as a time or +30d.")] = ""
 
 
-class _Add(_JobArguments, frozen=True, kw_only=True):
-    text: Annotated[
-        First, Meta(description="The schedule, and then what is to be done or said.")
-    ] = ""
-
-
-class _Edit(_JobArguments, frozen=True, kw_only=True):
-    job: Annotated[First, Meta(description="Its number, or its name.")]
-    text: Annotated[First, Meta(description="What is to be done or said instead.")] = ""
-
-
-class _JobArgument(Arguments, frozen=True, kw_only=True):
-    text: Annotated[First, Meta(description="Its number, or its name.")]
-
-
-class _History(Arguments, frozen=True, kw_only=True):
-    job: Annotated[First, Meta(description="Its number, or its name; nothing: all of them.")] = ""
-    limit: Limit = 20
-
-
-class _Preview(Arguments, frozen=True, kw_only=True):
-    text: Annotated[First, Meta(description="The schedule.")]
-    zone: Annotated[str, Meta(description="Its time zone, as in Europe/Berlin.")] = ""
-    begin: Annotated[str, Meta(description="From that time on, as in 2026-12-24T18:00.")] = (
-        msgspec.field(name="from", default="")
-    )
-    count: Annotated[int, Meta(ge=1, le=MOST_PREVIEWED, description="How many times.")] = 5
-
-
 class DueView(msgspec.Struct, frozen=True, kw_only=True):
     """A time to come: unix seconds, and as the clocks of its zone show it."""
 
@@ -107,7 +66,7 @@ class DueView(msgspec.Struct, frozen=True, kw_only=True):
     time: str
 
 
-def _asker(caller: Caller) -> Requester:
+def _requester(caller: Caller) -> Requester:
     return Requester(
         role=caller.role,
         sender_id=caller.by,
@@ -117,83 +76,30 @@ def _asker(caller: Caller) -> Requester:
     )
 
 
-def _wish(asked: _JobArguments, schedule: str, text: str) -> JobRequest:
+def _request(given: _JobArguments, schedule: str, text: str) -> JobRequest:
     return JobRequest(
         schedule=schedule or None,
         text=text or None,
-        zone=asked.zone or None,
-        name=asked.name or None,
-        to=asked.to or None,
-        send=asked.send == "yes" if asked.send else None,
-        session=asked.session or None,
-        model=asked.model or None,
-        tools=asked.tools or None,
-        max_iterations=asked.max_iterations or None,
-        misfire=asked.misfire or None,
-        window=asked.window or None,
-        overlap=asked.overlap or None,
-        jitter=asked.jitter if asked.jitter >= 0 else None,
-        retries=asked.retries if asked.retries >= 0 else None,
-        expires=asked.expires or None,
+        zone=given.zone or None,
+        name=given.name or None,
+        to=given.to or None,
+        send=given.send == "yes" if given.send else None,
+        session=given.session or None,
+        model=given.model or None,
+        tools=given.tools or None,
+        max_iterations=given.max_iterations or None,
+        misfire=given.misfire or None,
+        window=given.window or None,
+        overlap=given.overlap or None,
+        jitter=given.jitter if given.jitter >= 0 else None,
+        retries=given.retries if given.retries >= 0 else None,
+        expires=given.expires or None,
     )
 
 
-async def _list(operations: OperationContext, caller: Caller, asked: _List) -> list[JobView]:
-    found = await operations.engine.book.listed(
-        _asker(caller), state=asked.state, limit=asked.limit
-    )
-    return [viewed(job) for job in found]
-
-
-async def _add(operations: OperationContext, caller: Caller, asked: _Add) -> JobView:
-    schedule, text = asked.schedule, asked.text
-    if not schedule:
-        schedule, text = in_text(text)
-    wish = _wish(asked, schedule, text)
-    return viewed(await operations.engine.book.add(_asker(caller), wish))
-
-
-async def _edit(operations: OperationContext, caller: Caller, asked: _Edit) -> JobView:
-    wish = _wish(asked, asked.schedule, asked.text)
-    return viewed(await operations.engine.book.edit(_asker(caller), asked.job, wish))
-
-
-async def _run(operations: OperationContext, caller: Caller, asked: _JobArgument) -> JobView:
-    return viewed(await operations.engine.book.trigger(_asker(caller), asked.text))
-
-
-async def _pause(operations: OperationContext, caller: Caller, asked: _JobArgument) -> JobView:
-    return viewed(await operations.engine.book.pause(_asker(caller), asked.text))
-
-
-async def _resume(operations: OperationContext, caller: Caller, asked: _JobArgument) -> JobView:
-    return viewed(await operations.engine.book.resume(_asker(caller), asked.text))
-
-
-async def _remove(operations: OperationContext, caller: Caller, asked: _JobArgument) -> JobView:
-    return viewed(await operations.engine.book.remove(_asker(caller), asked.text))
-
-
-async def _history(
-    operations: OperationContext, _: Caller, asked: _History
-) -> list[OccurrenceView]:
-    return await operations.engine.book.history(asked.job, asked.limit)
-
-
-async def _preview(operations: OperationContext, _: Caller, asked: _Preview) -> list[DueView]:
-    book = operations.engine.book
-    zone = zone_of(asked.zone or book.zone)
-    found = book.preview(asked.text, zone.key, asked.begin, asked.count)
-    shown = (datetime.fromtimestamp(time, zone) for time in found)
-    return [
-        DueView(unix=time.timestamp(), time=time.strftime("%a %Y-%m-%d %H:%M:%S %Z"))
-        for time in shown
-    ]
-
-
-def told(one: JobView | Job) -> str:
+def told(job: JobView | Job) -> str:
     """A job in a sentence, for whoever changed it."""
-    job = viewed(one) if isinstance(one, Job) else one
+    job = viewed(job) if isinstance(job, Job) else job
     text = f"Job #{job.id} ({job.name}) is {job.state}: {job.schedule}"
     if job.next_at is None:
         return f"{text}."
@@ -202,78 +108,114 @@ def told(one: JobView | Job) -> str:
     return f"{text}; next {then} ({job.zone})."
 
 
-def _told(one: JobView, _: float) -> str:
-    return told(one)
+def _told(job: JobView, _: float) -> str:
+    return told(job)
 
 
-JOBS: tuple[Operation, ...] = (
-    Operation(
-        name="cron list",
-        help="lists what is done by the clock",
-        run=_list,
-        arguments=_List,
-        returns=list[JobView],
-    ),
-    Operation(
-        name="cron add",
-        help="does something by the clock: the schedule, then what",
-        run=_add,
-        arguments=_Add,
-        returns=JobView,
-        text=_told,
-    ),
-    Operation(
-        name="cron edit",
-        help="changes a job",
-        run=_edit,
-        arguments=_Edit,
-        returns=JobView,
-        text=_told,
-    ),
-    Operation(
-        name="cron run",
-        help="does a job now, besides its schedule",
-        run=_run,
-        arguments=_JobArgument,
-        returns=JobView,
-        text=lambda job, _: f"Job #{job.id} ({job.name}) is being done now.",
-    ),
-    Operation(
-        name="cron pause",
-        help="does nothing of a job until it is resumed",
-        run=_pause,
-        arguments=_JobArgument,
-        returns=JobView,
-        text=_told,
-    ),
-    Operation(
-        name="cron resume",
-        help="goes on with a job",
-        run=_resume,
-        arguments=_JobArgument,
-        returns=JobView,
-        text=_told,
-    ),
-    Operation(
-        name="cron remove",
-        help="forgets a job",
-        run=_remove,
-        arguments=_JobArgument,
-        returns=JobView,
-        text=_told,
-    ),
-    Operation(
-        name="cron history",
-        help="shows what became of a job's times",
-        run=_history,
-        arguments=_History,
-        returns=list[OccurrenceView],
-    ),
-    Operation(
-        name="cron preview",
-        help="shows when a schedule would be due",
-        run=_preview,
-        arguments=_Preview,
-        returns=list[DueView],
-    ),
-)
+@operation("cron list")
+async def list_jobs(
+    context: OperationContext,
+    caller: Caller,
+    state: Annotated[
+        Literal["", "active", "paused", "done", "removed", "system"],
+        Meta(description="Only in this state: active, paused, done, removed, system."),
+    ] = "",
+    limit: Limit = 50,
+) -> list[JobView]:
+    """Lists the scheduled jobs."""
+    jobs = await context.engine.book.listed(_requester(caller), state=state, limit=limit)
+    return [viewed(job) for job in jobs]
+
+
+@operation("cron add", text=_told)
+async def add_job(
+    context: OperationContext,
+    caller: Caller,
+    given: _JobArguments,
+    text: Annotated[
+        Positional, Meta(description="The schedule, and then what is to be done or said.")
+    ] = "",
+) -> JobView:
+    """Schedules a job: the schedule, then what is to be done."""
+    schedule = given.schedule
+    if not schedule:
+        schedule, text = in_text(text)
+    request = _request(given, schedule, text)
+    return viewed(await context.engine.book.add(_requester(caller), request))
+
+
+@operation("cron edit", text=_told)
+async def edit_job(
+    context: OperationContext,
+    caller: Caller,
+    given: _JobArguments,
+    job: _WhichJob,
+    text: Annotated[Positional, Meta(description="What is to be done or said instead.")] = "",
+) -> JobView:
+    """Changes a job."""
+    request = _request(given, given.schedule, text)
+    return viewed(await context.engine.book.edit(_requester(caller), job, request))
+
+
+def _running(job: JobView, _: float) -> str:
+    return f"Job #{job.id} ({job.name}) is being done now."
+
+
+@operation("cron run", text=_running)
+async def run_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
+    """Does a job now, besides its schedule."""
+    return viewed(await context.engine.book.trigger(_requester(caller), text))
+
+
+@operation("cron pause", text=_told)
+async def pause_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
+    """Does nothing of a job until it is resumed."""
+    return viewed(await context.engine.book.pause(_requester(caller), text))
+
+
+@operation("cron resume", text=_told)
+async def resume_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
+    """Goes on with a job."""
+    return viewed(await context.engine.book.resume(_requester(caller), text))
+
+
+@operation("cron remove", text=_told)
+async def remove_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
+    """Forgets a job."""
+    return viewed(await context.engine.book.remove(_requester(caller), text))
+
+
+@operation("cron history")
+async def list_occurrences(
+    context: OperationContext,
+    _: Caller,
+    job: Annotated[
+        Positional, Meta(description="Its number, or its name; nothing: all of them.")
+    ] = "",
+    limit: Limit = 20,
+) -> list[OccurrenceView]:
+    """Shows what became of a job's times."""
+    return await context.engine.book.history(job, limit)
+
+
+@operation("cron preview")
+async def preview_schedule(
+    context: OperationContext,
+    _: Caller,
+    text: Annotated[Positional, Meta(description="The schedule.")],
+    zone: Annotated[str, Meta(description="Its time zone, as in Europe/Berlin.")] = "",
+    begin: Annotated[
+        str,
+        Meta(description="From that time on, as in 2026-12-24T18:00.", extra={"name": "from"}),
+    ] = "",
+    count: Annotated[int, Meta(ge=1, le=MOST_PREVIEWED, description="How many times.")] = 5,
+) -> list[DueView]:
+    """Shows when a schedule would be due."""
+    book = context.engine.book
+    info = zone_of(zone or book.zone)
+    due = book.preview(text, info.key, begin, count)
+    times = (datetime.fromtimestamp(time, info) for time in due)
+    return [
+        DueView(unix=time.timestamp(), time=time.strftime("%a %Y-%m-%d %H:%M:%S %Z"))
+        for time in times
+    ]

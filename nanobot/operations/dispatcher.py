@@ -1,4 +1,4 @@
-"""The desk: where operations are asked for, by a message in a chat or by a call, and performed."""
+"""Where operations are asked for, by a message in a chat or by a call, and performed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import msgspec
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import TERMINAL_SESSION, InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.operation import Arguments, Caller, Engine, Operation
+from nanobot.operations.engine import Engine
+from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.tasks import cancel_children
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending
@@ -38,6 +39,7 @@ class Dispatcher:
         self.engine = engine
         self.listed = tuple(listed)
         self._by_name = {operation.name: operation for operation in listed}
+        self._by_alias = self._by_name | {one.alias: one for one in listed if one.alias}
 
     # From a chat
 
@@ -52,14 +54,13 @@ class Dispatcher:
         argument = "".join(rest).strip()
         name = head[1:].split("@", 1)[0].lower()
         word, *more = argument.split(maxsplit=1) or [""]
-        longer = self._by_name.get(f"{name} {word.lower()}")
+        longer = self._by_alias.get(f"{name} {word.lower()}")
         if longer is not None:
             return longer, "".join(more)
         if name == "start":  # what stands behind it is a link's, not a topic
             return self._by_name["help"], ""
-        found = self._by_name.get(name)
-        found = found or self._by_name.get(f"{name} list")
-        return None if found is None else (found, argument)
+        operation = self._by_name.get(name) or self._by_name.get(f"{name} list")
+        return None if operation is None else (operation, argument)
 
     async def admission(self, operation: Operation, asked: Invocation) -> Admission:
         """The message with its answer, to be committed as one."""
@@ -84,7 +85,7 @@ class Dispatcher:
             private=not message.group,
         )
         try:
-            arguments = operation.converted(operation.parsed(asked.argument), strict=False)
+            arguments = operation.parsed(asked.argument)
         except UsageError as error:
             return self._answered(asked, f"{error}.\nWrite: `{operation.usage}`")
         try:
@@ -135,11 +136,11 @@ class Dispatcher:
 
     def named(self, name: str) -> Operation:
         """The operation of that name. Raises UsageError."""
-        found = self._by_name.get(name)
-        if found is None:
+        operation = self._by_alias.get(name)
+        if operation is None:
             known = ", ".join(self._by_name)
             raise UsageError(f"there is no operation {name[:80]!r}; there are: {known}")
-        return found
+        return operation
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Perform an operation for whoever holds the control socket: an owner.
@@ -148,19 +149,19 @@ class Dispatcher:
         """
         caller = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by="local")
         operation = self.named(name)
-        return await self._perform(operation, caller, operation.converted(arguments, strict=True))
+        return await self._perform(operation, caller, operation.converted(arguments))
 
-    async def _perform(self, operation: Operation, caller: Caller, arguments: Arguments) -> Any:
-        for one in operation.parameters:
-            if not one.here:
+    async def _perform(
+        self, operation: Operation, caller: Caller, arguments: dict[str, Any]
+    ) -> Any:
+        for parameter in operation.parameters:
+            if not parameter.session:
                 continue
-            named = getattr(arguments, one.name)
-            if not named:
-                own = {one.name: caller.session_key}
-                arguments = msgspec.structs.replace(arguments, **own)
-            elif caller.role is not Role.OWNER and named != caller.session_key:
+            session = arguments[parameter.name] or caller.session_key
+            if caller.role is not Role.OWNER and session != caller.session_key:
                 raise UsageError("Only owners look into other conversations.")
-        return await operation.run(self, caller, arguments)
+            arguments = arguments | {parameter.name: session}
+        return await operation.perform(self, caller, arguments)
 
 
 def notice(message: InboundMessage, text: str) -> OutboundMessage:

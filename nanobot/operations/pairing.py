@@ -8,80 +8,53 @@ from msgspec import Meta
 
 from nanobot.bus.pairing import PairingView
 from nanobot.messages import Role
-from nanobot.operations.operation import (
-    Arguments,
-    Caller,
-    First,
-    Limit,
-    Operation,
-    OperationContext,
-)
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Limit, Positional
 
 
-class _List(Arguments, frozen=True, kw_only=True):
+@operation("pair list")
+async def list_pairings(
+    context: OperationContext,
+    _: Caller,
     state: Annotated[
         Literal["", "asked", "expired", "approved", "revoked"],
         Meta(description="Only in this state: asked, expired, approved, revoked."),
-    ] = ""
-    limit: Limit = 50
+    ] = "",
+    limit: Limit = 50,
+) -> list[PairingView]:
+    """Lists who asks to be let in, and who was."""
+    return await context.engine.pairing.listed(state=state, limit=limit)
 
 
-class _Approve(Arguments, frozen=True, kw_only=True):
-    code: Annotated[First, Meta(description="The code they were given.")]
+def _text(pairing: PairingView, _: float) -> str:
+    person = f"{pairing.name} ({pairing.who})" if pairing.name else pairing.who
+    if pairing.state == "approved":
+        return f"{person} is in as {pairing.role} and is being told so."
+    return f"{person} is not let in any more."
+
+
+@operation("pair approve", text=_text)
+async def approve_pairing(
+    context: OperationContext,
+    caller: Caller,
+    code: Annotated[Positional, Meta(description="The code they were given.")],
     role: Annotated[
         Literal["member", "owner", "guest"],
         Meta(description="As what: member, owner (who may do everything) or guest (no tools)."),
-    ] = "member"
-
-
-class _Revoke(Arguments, frozen=True, kw_only=True):
-    who: Annotated[First, Meta(description="Their id, or CHANNEL:ID.")]
-
-
-async def _pairings(operations: OperationContext, _: Caller, asked: _List) -> list[PairingView]:
-    return await operations.engine.pairing.listed(state=asked.state, limit=asked.limit)
-
-
-async def _approve(operations: OperationContext, caller: Caller, asked: _Approve) -> PairingView:
-    engine = operations.engine
-    found, chat = await engine.pairing.approve(asked.code, Role(asked.role), caller.by)
+    ] = "member",
+) -> PairingView:
+    """Lets in whoever was given that code."""
+    engine = context.engine
+    pairing, chat = await engine.pairing.approve(code, Role(role), caller.by)
     engine.bus.owed(chat)
-    return found
+    return pairing
 
 
-async def _revoke(operations: OperationContext, caller: Caller, asked: _Revoke) -> PairingView:
-    return await operations.engine.pairing.revoke(asked.who, caller.by)
-
-
-def _text(one: PairingView, _: float) -> str:
-    called = f"{one.name} ({one.who})" if one.name else one.who
-    if one.state == "approved":
-        return f"{called} is in as {one.role} and is being told so."
-    return f"{called} is not let in any more."
-
-
-PAIRING: tuple[Operation, ...] = (
-    Operation(
-        name="pair list",
-        help="lists who asks to be let in, and who was",
-        run=_pairings,
-        arguments=_List,
-        returns=list[PairingView],
-    ),
-    Operation(
-        name="pair approve",
-        help="lets in whoever was given that code",
-        run=_approve,
-        arguments=_Approve,
-        returns=PairingView,
-        text=_text,
-    ),
-    Operation(
-        name="pair revoke",
-        help="no longer lets somebody in",
-        run=_revoke,
-        arguments=_Revoke,
-        returns=PairingView,
-        text=_text,
-    ),
-)
+@operation("pair revoke", text=_text)
+async def revoke_pairing(
+    context: OperationContext,
+    caller: Caller,
+    who: Annotated[Positional, Meta(description="Their id, or CHANNEL:ID.")],
+) -> PairingView:
+    """No longer lets somebody in."""
+    return await context.engine.pairing.revoke(who, caller.by)

@@ -1,34 +1,27 @@
-"""Operations on runs, messages owed, tool calls and chains as they are stored."""
+"""Operations on runs, messages to chats, tool calls and chains as they are stored."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Role
-from nanobot.operations.conversation import told
-from nanobot.operations.operation import (
-    Arguments,
-    Caller,
-    First,
-    Limit,
-    Nothing,
-    Operation,
-    OperationContext,
-)
+from nanobot.operations.conversation import stopped_notice
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.sessions import page_text
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
 from nanobot.session.views import AuditView, OutboxView, RunPage, RunView, ToolCallView
 
-_OfSession = Annotated[str, Meta(description="Only of this session.")]
-
+_OfSession: TypeAlias = Annotated[str, Meta(description="Only of this session.")]
+_RunId: TypeAlias = Annotated[Positional, Meta(description="The run.")]
+_MessageNumber: TypeAlias = Annotated[int, Meta(ge=1, description="The message.")]
 
 # Runs
-
 
 _BY_WORD = {
     as_people_see(state): str(state)
@@ -36,8 +29,18 @@ _BY_WORD = {
 }
 
 
-class _ListRuns(Arguments, frozen=True, kw_only=True):
-    session: _OfSession = ""
+async def _run_of(context: OperationContext, run_id: str) -> RunView:
+    run = await context.engine.records.run(run_id)
+    if run is None:
+        raise NanobotError(f"There is no run {run_id}; `runs list` shows those there are.")
+    return run
+
+
+@operation("runs list")
+async def list_runs(
+    context: OperationContext,
+    _: Caller,
+    session: _OfSession = "",
     state: Annotated[
         Literal[
             "",
@@ -55,63 +58,64 @@ class _ListRuns(Arguments, frozen=True, kw_only=True):
             "cancelled",
         ],
         Meta(description="Only in this state: live, waiting, succeeded, failed, cancelled ..."),
-    ] = ""
+    ] = "",
     kind: Annotated[
         Literal["", "chat", "task"], Meta(description="Only of this kind: chat, task.")
-    ] = ""
-    limit: Limit = 20
-
-
-class _Run(Arguments, frozen=True, kw_only=True):
-    id: Annotated[First, Meta(description="The run.")]
-
-
-async def _runs(operations: OperationContext, _: Caller, asked: _ListRuns) -> list[RunView]:
-    records, state = operations.engine.records, _BY_WORD.get(asked.state, asked.state)
-    return await records.runs(
-        session=asked.session, state=state, limit=asked.limit, kind=asked.kind
+    ] = "",
+    limit: Limit = 20,
+) -> list[RunView]:
+    """Lists runs, the newest first."""
+    return await context.engine.records.runs(
+        session=session, state=_BY_WORD.get(state, state), limit=limit, kind=kind
     )
 
 
-async def _run_of(operations: OperationContext, run_id: str) -> RunView:
-    found = await operations.engine.records.run(run_id)
-    if found is None:
-        raise NanobotError(f"There is no run {run_id}; `runs list` shows those there are.")
-    return found
+@operation("runs show", text=page_text)
+async def show_run(context: OperationContext, _: Caller, id: _RunId) -> RunPage:
+    """Shows a run step by step."""
+    run = await _run_of(context, id)
+    return RunPage(run=run, entries=await context.engine.records.run_entries(id))
 
 
-async def _show_run(operations: OperationContext, _: Caller, asked: _Run) -> RunPage:
-    found = await _run_of(operations, asked.id)
-    return RunPage(run=found, entries=await operations.engine.records.run_entries(asked.id))
-
-
-async def _cancel(operations: OperationContext, caller: Caller, asked: _Run) -> RunView:
-    engine = operations.engine
-    found = await _run_of(operations, asked.id)
-    row = await engine.journal.session(found.session_key)
+@operation("runs cancel")
+async def cancel_run(context: OperationContext, caller: Caller, id: _RunId) -> RunView:
+    """Ends a run, and nothing else."""
+    engine = context.engine
+    run = await _run_of(context, id)
+    row = await engine.journal.session(run.session_key)
     live = None if row is None else row.run
-    if live is None or live.id != asked.id:
-        raise NanobotError(f"Run {asked.id} has ended already.")
-    word = told(live.id, live.address, "This was cancelled.")
+    if live is None or live.id != id:
+        raise NanobotError(f"Run {id} has ended already.")
+    notice = stopped_notice(live.id, live.address, "This was cancelled.")
     partial = engine.partial(live.session_key)
     ending = Ending(
         state=RunState.ABORTED,
         bodies=() if partial is None else (partial,),
-        outbound=(word,) if live.kind is RunKind.CHAT else (),
+        outbound=(notice,) if live.kind is RunKind.CHAT else (),
         error="cancelled",
     )
-    ended = await engine.records.cancel(asked.id, ending, caller.by)
+    ended = await engine.records.cancel(id, ending, caller.by)
     if ended is None:
-        raise NanobotError(f"Run {asked.id} has ended already.")
+        raise NanobotError(f"Run {id} has ended already.")
     engine.bus.stopped(ended)
     engine.bus.wake(ended.session_key, ended.kind)
-    return await _run_of(operations, asked.id)
+    return await _run_of(context, id)
 
 
 # The outbox
 
 
-class _ListOutbox(Arguments, frozen=True, kw_only=True):
+async def _message_of(context: OperationContext, number: int) -> OutboxView:
+    message = await context.engine.records.owed(number)
+    if message is None:
+        raise NanobotError(f"There is no message {number}; `outbox list` shows those there are.")
+    return message
+
+
+@operation("outbox list")
+async def list_outbox(
+    context: OperationContext,
+    _: Caller,
     state: Annotated[
         Literal[
             "",
@@ -129,41 +133,33 @@ class _ListOutbox(Arguments, frozen=True, kw_only=True):
             description="Only in this state: preview, held, digested, pending, sending, sent, "
             "direct, dead, dropped."
         ),
-    ] = ""
-    limit: Limit = 20
+    ] = "",
+    limit: Limit = 20,
+) -> list[OutboxView]:
+    """Lists messages to chats and how their delivery stands."""
+    return await context.engine.records.outbox(state=state, limit=limit)
 
 
-class _Owed(Arguments, frozen=True, kw_only=True):
-    id: Annotated[int, Meta(ge=1, description="The message.")]
-
-
-async def _outbox(operations: OperationContext, _: Caller, asked: _ListOutbox) -> list[OutboxView]:
-    return await operations.engine.records.outbox(state=asked.state, limit=asked.limit)
-
-
-async def _owed(operations: OperationContext, number: int) -> OutboxView:
-    found = await operations.engine.records.owed(number)
-    if found is None:
-        raise NanobotError(f"There is no message {number}; `outbox list` shows those there are.")
-    return found
-
-
-async def _retry(operations: OperationContext, _: Caller, asked: _Owed) -> OutboxView:
-    engine = operations.engine
-    address = await engine.records.retry(asked.id)
-    found = await _owed(operations, asked.id)
+@operation("outbox retry")
+async def retry_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
+    """Sends a dead message again."""
+    engine = context.engine
+    address = await engine.records.retry(id)
+    message = await _message_of(context, id)
     if address is None:
-        raise NanobotError(f"Message {asked.id} is {found.state}: only dead ones are sent again.")
+        raise NanobotError(f"Message {id} is {message.state}: only dead ones are sent again.")
     engine.bus.owed(address)
-    return found
+    return message
 
 
-async def _drop(operations: OperationContext, _: Caller, asked: _Owed) -> OutboxView:
-    dropped = await operations.engine.records.drop(asked.id)
-    found = await _owed(operations, asked.id)
+@operation("outbox drop")
+async def drop_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
+    """Gives an unsent message up."""
+    dropped = await context.engine.records.drop(id)
+    message = await _message_of(context, id)
     if not dropped:
-        raise NanobotError(f"Message {asked.id} is {found.state}: it cannot be dropped now.")
-    return found
+        raise NanobotError(f"Message {id} is {message.state}: it cannot be dropped now.")
+    return message
 
 
 # Tools and chains
@@ -181,7 +177,9 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any]
 
 
-async def _tools(operations: OperationContext, _: Caller, __: Nothing) -> list[ToolView]:
+@operation("tools list")
+async def list_tools(context: OperationContext, _: Caller) -> list[ToolView]:
+    """Lists what the model may do."""
     return [
         ToolView(
             name=spec.name,
@@ -191,98 +189,33 @@ async def _tools(operations: OperationContext, _: Caller, __: Nothing) -> list[T
             description=spec.description,
             parameters=spec.parameters,
         )
-        for tool, spec, source in operations.engine.tools.listed()
+        for tool, spec, source in context.engine.tools.listed()
     ]
 
 
-class _History(Arguments, frozen=True, kw_only=True):
-    session: _OfSession = ""
-    tool: Annotated[str, Meta(description="Only of this tool.")] = ""
-    limit: Limit = 20
+@operation("tools history")
+async def list_tool_calls(
+    context: OperationContext,
+    _: Caller,
+    session: _OfSession = "",
+    tool: Annotated[str, Meta(description="Only of this tool.")] = "",
+    limit: Limit = 20,
+) -> list[ToolCallView]:
+    """Lists the tool calls that were made."""
+    return await context.engine.records.tool_calls(session=session, name=tool, limit=limit)
 
 
-async def _history(operations: OperationContext, _: Caller, asked: _History) -> list[ToolCallView]:
-    calls = operations.engine.records.tool_calls
-    return await calls(session=asked.session, name=asked.tool, limit=asked.limit)
+def _audit_text(logs: list[AuditView], _: float) -> str:
+    lines = [f"{log.session_key}: {log.entries} entries\n  {log.head}" for log in logs]
+    return "\n".join([*lines, f"{len(logs)} log(s), and every chain holds."])
 
 
-class _Audit(Arguments, frozen=True, kw_only=True):
-    session: _OfSession = ""
-    head: Annotated[str, Meta(description="A head noted earlier: some log must contain it.")] = ""
-
-
-async def _audit(operations: OperationContext, _: Caller, asked: _Audit) -> list[AuditView]:
-    return await operations.engine.records.audit(asked.session, asked.head)
-
-
-def _audit_text(walked: list[AuditView], _: float) -> str:
-    lines = [f"{one.session_key}: {one.entries} entries\n  {one.head}" for one in walked]
-    return "\n".join([*lines, f"{len(walked)} log(s), and every chain holds."])
-
-
-STORED: tuple[Operation, ...] = (
-    Operation(
-        name="runs list",
-        help="lists runs, the newest first",
-        run=_runs,
-        arguments=_ListRuns,
-        returns=list[RunView],
-    ),
-    Operation(
-        name="runs show",
-        help="shows a run step by step",
-        run=_show_run,
-        arguments=_Run,
-        returns=RunPage,
-        text=page_text,
-    ),
-    Operation(
-        name="runs cancel",
-        help="ends a run, and nothing else",
-        run=_cancel,
-        arguments=_Run,
-        returns=RunView,
-    ),
-    Operation(
-        name="outbox list",
-        help="lists messages to chats and how their delivery stands",
-        run=_outbox,
-        arguments=_ListOutbox,
-        returns=list[OutboxView],
-    ),
-    Operation(
-        name="outbox retry",
-        help="sends a dead message again",
-        run=_retry,
-        arguments=_Owed,
-        returns=OutboxView,
-    ),
-    Operation(
-        name="outbox drop",
-        help="gives an unsent message up",
-        run=_drop,
-        arguments=_Owed,
-        returns=OutboxView,
-    ),
-    Operation(
-        name="tools list",
-        help="lists what the model may do",
-        run=_tools,
-        returns=list[ToolView],
-    ),
-    Operation(
-        name="tools history",
-        help="lists the tool calls that were made",
-        run=_history,
-        arguments=_History,
-        returns=list[ToolCallView],
-    ),
-    Operation(
-        name="audit verify",
-        help="checks that no log was changed or cut",
-        run=_audit,
-        arguments=_Audit,
-        returns=list[AuditView],
-        text=_audit_text,
-    ),
-)
+@operation("audit verify", text=_audit_text)
+async def verify_logs(
+    context: OperationContext,
+    _: Caller,
+    session: _OfSession = "",
+    head: Annotated[str, Meta(description="A head noted earlier: some log must contain it.")] = "",
+) -> list[AuditView]:
+    """Checks that no log was changed or cut."""
+    return await context.engine.records.audit(session, head)

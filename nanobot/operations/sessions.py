@@ -8,41 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import NanobotError
-from nanobot.operations.operation import (
-    Arguments,
-    Caller,
-    First,
-    HereFirst,
-    Limit,
-    Operation,
-    OperationContext,
-)
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Limit, Positional, PositionalSession
 from nanobot.operations.rendering import as_text, cell
 from nanobot.session.views import EntryView, RunPage, SessionPage, SessionView
 
 _QUOTED = 2_000
-
-
-class _ListSessions(Arguments, frozen=True, kw_only=True):
-    unread: Annotated[bool, Meta(description="Only those with something unread.")] = False
-    limit: Limit = 20
-
-
-class _Session(Arguments, frozen=True, kw_only=True):
-    session: HereFirst = ""
-
-
-class _ShowSession(_Session, frozen=True, kw_only=True):
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many of its last entries.")] = 20
-
-
-class _DeleteSession(Arguments, frozen=True, kw_only=True):
-    session: Annotated[First, Meta(description="The session.")]
-
-
-class _ExportSession(_Session, frozen=True, kw_only=True):
-    after: Annotated[int, Meta(ge=0, description="Begin behind this entry.")] = 0
-    limit: Annotated[int, Meta(ge=1, le=100_000, description="How many entries at most.")] = 100_000
 
 
 class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,45 +23,11 @@ class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):
     entries: int
 
 
-async def _sessions(
-    operations: OperationContext, _: Caller, asked: _ListSessions
-) -> list[SessionView]:
-    return await operations.engine.records.sessions(limit=asked.limit, unread=asked.unread)
-
-
-async def _session_of(operations: OperationContext, key: str) -> SessionView:
-    found = await operations.engine.records.session(key)
-    if found is None:
+async def _session_of(context: OperationContext, key: str) -> SessionView:
+    session = await context.engine.records.session(key)
+    if session is None:
         raise NanobotError(f"There is no session {key}; `sessions list` shows those there are.")
-    return found
-
-
-async def _show_session(
-    operations: OperationContext, _: Caller, asked: _ShowSession
-) -> SessionPage:
-    found = await _session_of(operations, asked.session)
-    after = max(found.entries - asked.limit, 0)
-    entries = await operations.engine.records.entries(asked.session, after=after, limit=asked.limit)
-    return SessionPage(session=found, entries=entries)
-
-
-async def _export(operations: OperationContext, _: Caller, asked: _ExportSession) -> SessionPage:
-    found = await _session_of(operations, asked.session)
-    read = operations.engine.records.entries
-    return SessionPage(
-        session=found, entries=await read(asked.session, after=asked.after, limit=asked.limit)
-    )
-
-
-async def _read(operations: OperationContext, _: Caller, asked: _Session) -> SessionView:
-    await operations.engine.records.mark_read(asked.session)
-    return await _session_of(operations, asked.session)
-
-
-async def _delete(operations: OperationContext, _: Caller, asked: _DeleteSession) -> DeletedSession:
-    await _session_of(operations, asked.session)
-    count = await operations.engine.records.delete(asked.session)
-    return DeletedSession(key=asked.session, entries=count)
+    return session
 
 
 def page_text(page: SessionPage | RunPage, now: float) -> str:
@@ -117,43 +54,64 @@ def _words(entry: EntryView) -> str:
     return named if len(named) <= _QUOTED else f"{named[:_QUOTED]}…"
 
 
-SESSIONS: tuple[Operation, ...] = (
-    Operation(
-        name="sessions list",
-        help="lists the conversations that changed last",
-        run=_sessions,
-        arguments=_ListSessions,
-        returns=list[SessionView],
-    ),
-    Operation(
-        name="sessions show",
-        help="shows a conversation with the end of its log",
-        run=_show_session,
-        arguments=_ShowSession,
-        returns=SessionPage,
-        text=page_text,
-    ),
-    Operation(
-        name="sessions read",
-        help="marks a conversation as read",
-        run=_read,
-        arguments=_Session,
-        returns=SessionView,
-    ),
-    Operation(
-        name="sessions delete",
-        help="removes a conversation for good",
-        run=_delete,
-        arguments=_DeleteSession,
-        returns=DeletedSession,
-        confirm="This removes the conversation with its whole log. Go on?",
-    ),
-    Operation(
-        name="sessions export",
-        help="gives a conversation with its log as it is stored",
-        run=_export,
-        arguments=_ExportSession,
-        returns=SessionPage,
-        text=page_text,
-    ),
-)
+@operation("sessions list")
+async def list_sessions(
+    context: OperationContext,
+    _: Caller,
+    *,
+    unread: Annotated[bool, Meta(description="Only those with something unread.")] = False,
+    limit: Limit = 20,
+) -> list[SessionView]:
+    """Lists the conversations that changed last."""
+    return await context.engine.records.sessions(limit=limit, unread=unread)
+
+
+@operation("sessions show", text=page_text)
+async def show_session(
+    context: OperationContext,
+    _: Caller,
+    session: PositionalSession = "",
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many of its last entries.")] = 20,
+) -> SessionPage:
+    """Shows a conversation with the end of its log."""
+    row = await _session_of(context, session)
+    after = max(row.entries - limit, 0)
+    entries = await context.engine.records.entries(session, after=after, limit=limit)
+    return SessionPage(session=row, entries=entries)
+
+
+@operation("sessions mark-read", alias="sessions read")
+async def mark_read(
+    context: OperationContext, _: Caller, session: PositionalSession = ""
+) -> SessionView:
+    """Marks a conversation as read."""
+    await context.engine.records.mark_read(session)
+    return await _session_of(context, session)
+
+
+@operation("sessions delete", confirm="This removes the conversation with its whole log. Go on?")
+async def delete_session(
+    context: OperationContext,
+    _: Caller,
+    session: Annotated[Positional, Meta(description="The session.")],
+) -> DeletedSession:
+    """Removes a conversation for good."""
+    await _session_of(context, session)
+    count = await context.engine.records.delete(session)
+    return DeletedSession(key=session, entries=count)
+
+
+@operation("sessions export", text=page_text)
+async def export_session(
+    context: OperationContext,
+    _: Caller,
+    session: PositionalSession = "",
+    after: Annotated[int, Meta(ge=0, description="Begin behind this entry.")] = 0,
+    limit: Annotated[
+        int, Meta(ge=1, le=100_000, description="How many entries at most.")
+    ] = 100_000,
+) -> SessionPage:
+    """Gives a conversation with its log as it is stored."""
+    row = await _session_of(context, session)
+    entries = await context.engine.records.entries(session, after=after, limit=limit)
+    return SessionPage(session=row, entries=entries)

@@ -1,4 +1,4 @@
-"""Operations on how things stand, and on which model answers."""
+"""Operations on the state of the gateway, and on which model answers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from msgspec import Meta
 
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Role
-from nanobot.operations.operation import Arguments, Caller, First, Here, Operation, OperationContext
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Positional, SessionArgument
 from nanobot.session.states import RunState, as_people_see
 
 
-class _InSession(Arguments, frozen=True, kw_only=True):
-    session: Here = ""
-
-
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """How things stand. `serving` False: no nanobot runs in this home; `run` is the session's.
+    """The state of it all. `serving` False: no nanobot runs in this home; `run` is the session's.
     `watches` are for owners alone."""
 
     version: str
@@ -38,37 +35,6 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     running: int
     owed: int
     dead: int
-
-
-async def _status(operations: OperationContext, caller: Caller, asked: _InSession) -> Status:
-    engine = operations.engine
-    row = await engine.journal.session(asked.session)
-    facts, counts = engine.facts(), await engine.records.counts()
-    try:
-        model = (await engine.describe_model(row.model if row else None)).label
-    except NanobotError as error:
-        model = f"none: {error}"
-    live = row.run if row else None
-    shown = facts.serving and caller.role is Role.OWNER and caller.private
-    return Status(
-        version=facts.version,
-        home=facts.home,
-        serving=facts.serving,
-        pid=facts.pid,
-        uptime=engine.uptime() if facts.serving else 0.0,
-        channels=dict(facts.channels),
-        web=facts.web,
-        watches=dict(facts.watches) if shown else {},
-        model=model,
-        session_key=asked.session,
-        entries=row.entries if row else 0,
-        run=live.id if live else None,
-        run_state=live.state if live else None,
-        waiting=row.waiting if row else 0,
-        running=len(engine.running()),
-        owed=counts.owed,
-        dead=counts.dead,
-    )
 
 
 def _status_text(status: Status, _: float) -> str:
@@ -98,31 +64,47 @@ def _status_text(status: Status, _: float) -> str:
     return "\n".join(lines)
 
 
+@operation("status", role=Role.MEMBER, text=_status_text)
+async def show_status(
+    context: OperationContext, caller: Caller, session: SessionArgument = ""
+) -> Status:
+    """Shows the model, the session and what runs."""
+    engine = context.engine
+    row = await engine.journal.session(session)
+    facts, counts = engine.facts(), await engine.records.counts()
+    try:
+        model = (await engine.describe_model(row.model if row else None)).label
+    except NanobotError as error:
+        model = f"none: {error}"
+    live = row.run if row else None
+    shown = facts.serving and caller.role is Role.OWNER and caller.private
+    return Status(
+        version=facts.version,
+        home=facts.home,
+        serving=facts.serving,
+        pid=facts.pid,
+        uptime=engine.uptime() if facts.serving else 0.0,
+        channels=dict(facts.channels),
+        web=facts.web,
+        watches=dict(facts.watches) if shown else {},
+        model=model,
+        session_key=session,
+        entries=row.entries if row else 0,
+        run=live.id if live else None,
+        run_state=live.state if live else None,
+        waiting=row.waiting if row else 0,
+        running=len(engine.running()),
+        owed=counts.owed,
+        dead=counts.dead,
+    )
+
+
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The model that answers in a session; `changed` by this call."""
 
     session_key: str
     model: str
     changed: bool
-
-
-class _ChangeModel(Arguments, frozen=True, kw_only=True):
-    name: Annotated[First, Meta(description="PROVIDER/MODEL, or default; nothing: show it.")] = ""
-    session: Here = ""
-
-
-async def _model(operations: OperationContext, caller: Caller, asked: _ChangeModel) -> ModelStatus:
-    engine = operations.engine
-    row = await engine.journal.session(asked.session)
-    if not asked.name:
-        profile = await engine.describe_model(row.model if row else None)
-        return ModelStatus(session_key=asked.session, model=profile.label, changed=False)
-    if caller.role is not Role.OWNER:
-        raise UsageError("Only owners change the model.")
-    label = None if asked.name == "default" else asked.name
-    profile = await engine.describe_model(label)
-    await engine.journal.set_model(asked.session, label)
-    return ModelStatus(session_key=asked.session, model=profile.label, changed=True)
 
 
 def _model_text(model: ModelStatus, _: float) -> str:
@@ -134,24 +116,24 @@ def _model_text(model: ModelStatus, _: float) -> str:
     )
 
 
-STANDING: tuple[Operation, ...] = (
-    Operation(
-        name="status",
-        help="shows the model, the session and what runs",
-        run=_status,
-        arguments=_InSession,
-        returns=Status,
-        text=_status_text,
-        role=Role.MEMBER,
-    ),
-    Operation(
-        name="model",
-        help="shows or changes the model",
-        run=_model,
-        arguments=_ChangeModel,
-        returns=ModelStatus,
-        text=_model_text,
-        role=Role.MEMBER,
-        command="sessions model",
-    ),
-)
+@operation("model", role=Role.MEMBER, text=_model_text, command="sessions model")
+async def change_model(
+    context: OperationContext,
+    caller: Caller,
+    name: Annotated[
+        Positional, Meta(description="PROVIDER/MODEL, or default; nothing: show it.")
+    ] = "",
+    session: SessionArgument = "",
+) -> ModelStatus:
+    """Shows or changes the model."""
+    engine = context.engine
+    row = await engine.journal.session(session)
+    if not name:
+        profile = await engine.describe_model(row.model if row else None)
+        return ModelStatus(session_key=session, model=profile.label, changed=False)
+    if caller.role is not Role.OWNER:
+        raise UsageError("Only owners change the model.")
+    label = None if name == "default" else name
+    profile = await engine.describe_model(label)
+    await engine.journal.set_model(session, label)
+    return ModelStatus(session_key=session, model=profile.label, changed=True)

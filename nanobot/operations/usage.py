@@ -10,18 +10,10 @@ from msgspec import Meta
 from nanobot.agent.budgets import Account, Level, LimitStatus, money, shown
 from nanobot.errors import NanobotError
 from nanobot.messages import Role
-from nanobot.operations.operation import Arguments, Caller, Operation, OperationContext
+from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.session.usage import UsageRow
 
 _SHOWN = 50
-
-
-class _Usage(Arguments, frozen=True, kw_only=True):
-    by: Annotated[
-        Literal["day", "person", "chat", "model", "job"],
-        Meta(description="Each day, person, chat, model or job."),
-    ] = "day"
-    days: Annotated[int, Meta(ge=1, le=3660, description="How many days, with this one.")] = 1
 
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,38 +27,9 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     limits: list[LimitStatus]
 
 
-async def _usage(operations: OperationContext, caller: Caller, asked: _Usage) -> UsageReport:
-    engine = operations.engine
-    budgets, now = engine.budgets, engine.now()
-    period, since = budgets.period(now), budgets.since(now, asked.days)
-    address = caller.address
-    person = "" if address is None else f"{address.channel}:{caller.by}"
-    chat = "" if address is None else f"{address.channel}:{address.chat_id}"
-    who: dict[Level, str] = {} if caller.role is Role.OWNER else {"person": person}
-    model = await _model(operations, caller) if budgets.daily else ""
-    account = Account(person=person, chat=chat, job="", model=model)
-    used = await engine.spending.standing(period.day, account)
-    limits = [
-        LimitStatus(
-            level=limit.level,
-            name=limit.name,
-            measure=limit.measure,
-            limit=limit.amount,
-            used=limit.used(used[limit.level]),
-            left=max(limit.amount - limit.used(used[limit.level]), 0.0),
-        )
-        for limit in budgets.limits(account)
-    ]
-    by = "day" if who else asked.by
-    rows = await engine.spending.rows(by, since, who)
-    return UsageReport(
-        since=since, until=period.until, who=who.get("person", ""), rows=rows, limits=limits
-    )
-
-
-async def _model(operations: OperationContext, caller: Caller) -> str:
+async def _model(context: OperationContext, caller: Caller) -> str:
     """Whom the caller talks to, as far as that can be told."""
-    engine = operations.engine
+    engine = context.engine
     row = await engine.journal.session(caller.session_key)
     try:
         return (await engine.describe_model(row.model if row else None)).label
@@ -97,29 +60,54 @@ def _text(report: UsageReport, _: float) -> str:
     ]
     if report.limits:
         lines += ["", f"Until {report.until} there is left:"]
-        lines += [f"- {_left(one)}" for one in report.limits]
+        lines += [f"- {_left(status)}" for status in report.limits]
     if any(row.unpriced for row in report.rows):
         lines += ["", 'Prices are set with providers.NAME.prices."MODEL".']
     return "\n".join(lines)
 
 
-def _left(one: LimitStatus) -> str:
+def _left(status: LimitStatus) -> str:
     whose = {"all": "for all together", "person": "for you", "chat": "for this chat"}
-    named = whose.get(one.level, f"for {one.name}")
-    left, limit = f"{one.left:,.0f}", shown(one.measure, one.limit)
-    if one.measure == "cost":
-        left = money(one.left)
+    named = whose.get(status.level, f"for {status.name}")
+    left, limit = f"{status.left:,.0f}", shown(status.measure, status.limit)
+    if status.measure == "cost":
+        left = money(status.left)
     return f"{left} of {limit} {named}"
 
 
-SPENDING: tuple[Operation, ...] = (
-    Operation(
-        name="usage",
-        help="shows what was used, and what is left",
-        run=_usage,
-        arguments=_Usage,
-        returns=UsageReport,
-        text=_text,
-        role=Role.MEMBER,
-    ),
-)
+@operation("usage", role=Role.MEMBER, text=_text)
+async def show_usage(
+    context: OperationContext,
+    caller: Caller,
+    by: Annotated[
+        Literal["day", "person", "chat", "model", "job"],
+        Meta(description="Each day, person, chat, model or job."),
+    ] = "day",
+    days: Annotated[int, Meta(ge=1, le=3660, description="How many days, with this status.")] = 1,
+) -> UsageReport:
+    """Shows what was used, and what is left."""
+    engine = context.engine
+    budgets, now = engine.budgets, engine.now()
+    period, since = budgets.period(now), budgets.since(now, days)
+    address = caller.address
+    person = "" if address is None else f"{address.channel}:{caller.by}"
+    chat = "" if address is None else f"{address.channel}:{address.chat_id}"
+    who: dict[Level, str] = {} if caller.role is Role.OWNER else {"person": person}
+    model = await _model(context, caller) if budgets.daily else ""
+    account = Account(person=person, chat=chat, job="", model=model)
+    used = await engine.spending.standing(period.day, account)
+    limits = [
+        LimitStatus(
+            level=limit.level,
+            name=limit.name,
+            measure=limit.measure,
+            limit=limit.amount,
+            used=limit.used(used[limit.level]),
+            left=max(limit.amount - limit.used(used[limit.level]), 0.0),
+        )
+        for limit in budgets.limits(account)
+    ]
+    rows = await engine.spending.rows("day" if who else by, since, who)
+    return UsageReport(
+        since=since, until=period.until, who=who.get("person", ""), rows=rows, limits=limits
+    )

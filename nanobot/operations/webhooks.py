@@ -7,51 +7,31 @@ from typing import Annotated
 from msgspec import Meta
 
 from nanobot.errors import NanobotError
-from nanobot.operations.operation import (
-    Arguments,
-    Caller,
-    First,
-    Nothing,
-    Operation,
-    OperationContext,
-)
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Positional
 from nanobot.triggers.webhooks.views import WebhookTest, WebhookView
 
 
-class _Test(Arguments, frozen=True, kw_only=True):
-    name: Annotated[First, Meta(description="The hook's name in the configuration.")]
-    text: Annotated[First, Meta(description="The JSON to deliver; nothing: an example.")] = ""
-    event: Annotated[str, Meta(description="The kind of event, as in issues.opened.")] = ""
+@operation("hooks list")
+async def list_webhooks(context: OperationContext, _: Caller) -> list[WebhookView]:
+    """Lists the webhooks, and where their senders deliver."""
+    return context.engine.door.views()
 
 
-async def _list(operations: OperationContext, _: Caller, __: Nothing) -> list[WebhookView]:
-    return operations.engine.door.views()
+def _delivered(test: WebhookTest, _: float) -> str:
+    return f"{test.url} answered {test.status}: {test.answer}"
 
 
-async def _test(operations: OperationContext, _: Caller, asked: _Test) -> WebhookTest:
-    tried = await operations.engine.door.deliver(asked.name, asked.text, asked.event)
-    if tried.status >= 300:
-        raise NanobotError(f"{tried.url} answered {tried.status}: {tried.answer[:500]}")
-    return tried
-
-
-def _told(tried: WebhookTest, _: float) -> str:
-    return f"{tried.url} answered {tried.status}: {tried.answer}"
-
-
-HOOKS: tuple[Operation, ...] = (
-    Operation(
-        name="hooks list",
-        help="lists the webhooks, and where their senders deliver",
-        run=_list,
-        returns=list[WebhookView],
-    ),
-    Operation(
-        name="hooks test",
-        help="delivers a signed example to a webhook, which acts upon it",
-        run=_test,
-        arguments=_Test,
-        returns=WebhookTest,
-        text=_told,
-    ),
-)
+@operation("hooks test", text=_delivered)
+async def deliver_example(
+    context: OperationContext,
+    _: Caller,
+    name: Annotated[Positional, Meta(description="The hook's name in the configuration.")],
+    text: Annotated[Positional, Meta(description="The JSON to deliver; nothing: an example.")] = "",
+    event: Annotated[str, Meta(description="The kind of event, as in issues.opened.")] = "",
+) -> WebhookTest:
+    """Delivers a signed example to a webhook, which acts upon it."""
+    test = await context.engine.door.deliver(name, text, event)
+    if test.status >= 300:
+        raise NanobotError(f"{test.url} answered {test.status}: {test.answer[:500]}")
+    return test

@@ -35,7 +35,7 @@ from nanobot.memory.index import Memory
 from nanobot.memory.lasting import LastingFacts
 from nanobot.messages import SessionPolicy
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.operation import Facts
+from nanobot.operations.engine import Facts
 from nanobot.ports import Clock, Fetching, Ids
 from nanobot.providers.vision import VisionModels
 from nanobot.session.entries import Entry

@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.app.gateway import Gateway
 from nanobot.config import loader as config
-from nanobot.operations.operation import Engine
+from nanobot.operations.engine import Engine
 
 
 @pytest.fixture

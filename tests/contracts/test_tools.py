@@ -12,7 +12,7 @@ import pytest
 
 from nanobot.errors import ToolError
 from nanobot.messages import Address, OutboundMessage
-from nanobot.operations.operation import Engine
+from nanobot.operations.engine import Engine
 from nanobot.testing import promises
 from nanobot.testing import tools as tool_checks
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from nanobot.errors import ChatGone, NanobotError, StoreCorrupt, UsageError
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.operation import Arguments
 from nanobot.operations.runs import ToolView
 from nanobot.session.entries import CancelEntry
 from nanobot.session.views import (
@@ -70,7 +69,7 @@ async def test_sessions_are_listed_by_their_last_change_with_what_is_unread() ->
             ("late", "", True),
         }
         assert [one.key for one in await call(bot, "sessions list", unread=True)] == ["late"]
-        read = await call(bot, "sessions read", session="late")
+        read = await call(bot, "sessions mark-read", session="late")
         assert not read.has_unread
         assert await call(bot, "sessions list", unread=True) == []
         assert len(await call(bot, "sessions list", limit=1)) == 1
@@ -342,11 +341,3 @@ async def test_status_tells_of_a_model_that_cannot_answer() -> None:
         status = await call(bot, "status", session="fake:1")
         assert status.model == "none: there is no model nowhere/x"
         assert status.channels == {"fake": "up"}
-
-
-def test_arguments_nobody_knows_are_refused() -> None:
-    class Given(Arguments, frozen=True, kw_only=True):
-        pass
-
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.convert({"x": 1}, Given)

@@ -108,7 +108,7 @@ class ServedTools:
         for name, one in self._operations.items():
             sentence = f"{one.help[0].upper()}{one.help[1:]}."
             looks = one.name in _LOOKING
-            listed.append(_tool(name, sentence, parameters_of(one.arguments), looks=looks))
+            listed.append(_tool(name, sentence, one.schema, looks=looks))
         return types.ListToolsResult(tools=listed)
 
     async def call(
@@ -146,7 +146,7 @@ class ServedTools:
         operation: Operation | None = self._operations.get(name)
         if operation is None:
             raise UsageError(f"there is no tool {name[:80]!r}")
-        operation.converted(given, strict=True)
+        operation.converted(given)
         raw = await performed(self._config, self._environ, operation, given)
         return msgspec.json.format(raw, indent=2).decode()
 

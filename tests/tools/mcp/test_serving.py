@@ -103,7 +103,7 @@ async def test_what_is_wrong_is_an_answer_that_says_so(home: Home) -> None:
         assert "There is no run none" in text
         assert not ok
         text, ok = await call(made, "runs_list", state="odd")
-        assert "'odd' is none of" in text
+        assert "`state` must be one of live, queued" in text
         assert not ok
         text, ok = await call(made, "sessions_delete", key="mcp:work")
         assert "there is no tool" in text

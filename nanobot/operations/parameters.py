@@ -1,0 +1,186 @@
+"""What an operation is given, one parameter after the other, as every face needs it: read from the
+signature of its handler, out of what was typed, and into what the handler takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from inspect import Parameter as Declared
+from inspect import signature
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.errors import UsageError
+
+SessionArgument: TypeAlias = Annotated[
+    str, Meta(description="The session; in a chat, the chat's own.", extra={"session": True})
+]
+"""The type of an argument that names a session; empty: where it is asked. Only owners may name
+another one."""
+Positional: TypeAlias = Annotated[str, Meta(extra={"positional": True})]
+"""The type of an argument that is given without its name. One named `text` takes all that follows.
+Arguments without a default are given so too."""
+PositionalSession: TypeAlias = Annotated[SessionArgument, Meta(extra={"positional": True})]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="How many at most.")]
+
+_YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+_SHOWN = 80
+_REQUIRED = Declared.empty
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Several parameters in one: a handler that takes a struct of this kind takes its fields."""
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
+    """One argument. `hint` is its type, `kind` int, float, bool or str. `slot` is the handler's
+    name for it, and `within` that of the struct it is a field of."""
+
+    name: str
+    slot: str
+    within: str
+    hint: Any
+    kind: type
+    description: str
+    positional: bool
+    session: bool
+    required: bool
+    default: Any
+
+    @property
+    def rest(self) -> bool:
+        """Whether it takes all the text that follows."""
+        return self.positional and self.name == "text"
+
+    @property
+    def usage(self) -> str:
+        """How it is written in a chat."""
+        shown = self.name.upper()
+        if self.positional:
+            return shown if self.required else f"[{shown}]"
+        return f"[{self.name}=yes]" if self.kind is bool else f"[{self.name}={shown}]"
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, for people."""
+        base = get_args(self.hint)[0] if get_origin(self.hint) is Annotated else self.hint
+        if get_origin(base) is Literal:
+            return "one of " + ", ".join(choice for choice in get_args(base) if choice)
+        if self.kind is bool:
+            return "yes or no"
+        if self.kind is str:
+            return "text"
+        number = "a whole number" if self.kind is int else "a number"
+        rule = msgspec.json.schema(self.hint)
+        least, most = rule.get("minimum"), rule.get("maximum")
+        above = "" if least is None else f" from {least:,}"
+        return number + above + ("" if most is None else f" to {most:,}")
+
+    def converted(self, value: Any, *, strict: bool) -> Any:
+        """The value as the handler takes it; without `strict` out of text, too. Raises UsageError
+        that says what was expected."""
+        try:
+            return msgspec.convert(value, self.hint, strict=strict)
+        except msgspec.ValidationError:
+            shown = f"{value!r}"[:_SHOWN]
+            raise UsageError(f"`{self.name}` must be {self.allowed}, not {shown}") from None
+
+
+def is_struct(hint: Any) -> bool:
+    """Whether a parameter of that type is several arguments in one."""
+    return isinstance(hint, type) and issubclass(hint, Arguments)
+
+
+def parameters_of(handler: Callable[..., Any], hints: Mapping[str, Any]) -> tuple[Parameter, ...]:
+    """The parameters behind a handler's first two, its context and its caller."""
+    rows: list[Parameter] = []
+    for slot, given in list(signature(handler).parameters.items())[2:]:
+        hint = hints[slot]
+        if not is_struct(hint):
+            rows.append(_parameter(slot, hint, given.default))
+            continue
+        for field in msgspec.structs.fields(hint):
+            default = _REQUIRED if field.required else field.default
+            rows.append(_parameter(field.name, field.type, default, within=slot))
+    return tuple(rows)
+
+
+def _parameter(slot: str, hint: Any, default: Any, within: str = "") -> Parameter:
+    extra: dict[str, Any] = {}
+    description = ""
+    for meta in getattr(hint, "__metadata__", ()):
+        if isinstance(meta, Meta):
+            extra |= meta.extra or {}
+            description = meta.description or description
+    kind = getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
+    required = default is _REQUIRED
+    return Parameter(
+        name=extra.get("name", slot),
+        slot=slot,
+        within=within,
+        hint=hint,
+        kind=kind if kind in {int, float, bool} else str,
+        description=description,
+        positional=required or "positional" in extra,
+        session="session" in extra,
+        required=required,
+        default=None if required else default,
+    )
+
+
+def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
+    """The arguments in what stands behind a command: `name=value` by name, others in order. Raises
+    UsageError for what is too much."""
+    named = {one.name: one.kind for one in parameters if not one.rest}
+    waiting = [one for one in parameters if one.positional]
+    values: dict[str, str] = {}
+    while text:
+        word, *after = text.split(maxsplit=1)
+        name, equals, value = word.partition("=")
+        if equals and name in named:
+            values[name] = _YES_NO.get(value.lower(), value) if named[name] is bool else value
+        elif waiting and waiting[0].rest:
+            values[waiting[0].name] = text
+            break
+        elif waiting:
+            values[waiting.pop(0).name] = word
+        elif not all(one.session for one in parameters):
+            raise UsageError(f"{word!r} is too much")
+        text = "".join(after)
+    return values
+
+
+def converted(
+    parameters: Collection[Parameter], values: Mapping[str, Any], *, strict: bool
+) -> dict[str, Any]:
+    """The typed arguments by name, defaults included. Raises UsageError that names what is
+    unknown, missing or wrong, and what could be."""
+    names = [one.name for one in parameters]
+    for name in values:
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise UsageError(f"there is no argument `{name[:_SHOWN]}`; there are: {known}")
+    arguments = {}
+    for one in parameters:
+        if one.name in values:
+            arguments[one.name] = one.converted(values[one.name], strict=strict)
+        elif one.required:
+            raise UsageError(f"`{one.name}` is missing")
+        else:
+            arguments[one.name] = one.default
+    return arguments
+
+
+def schema_of(parameters: Collection[Parameter]) -> dict[str, Any]:
+    """The JSON Schema of an object with these arguments."""
+    properties = {}
+    for one in parameters:
+        rule = msgspec.json.schema(one.hint)
+        properties[one.name] = rule if one.required else rule | {"default": one.default}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [one.name for one in parameters if one.required],
+        "additionalProperties": False,
+    }
