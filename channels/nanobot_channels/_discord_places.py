@@ -94,7 +94,12 @@ class Places:
 
     def direct(self, channel_id: str) -> Place:
         """A chat of the bot and one person."""
-        return self._known.get(channel_id) or Place()
+        return self._known.setdefault(channel_id, Place())
+
+    def is_direct(self, address: Address) -> bool:
+        """Whether it is known that the bot and one person are alone there."""
+        place = self._known.get(address.chat_id)
+        return address.thread_id is None and place is not None and not place.group
 
     async def of(self, channel_id: str, guild: str = "") -> Place:
         """Where a channel is. Raises what the HTTP API's failures raise, but an answer that it may

@@ -10,7 +10,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import ChannelDown, DeliveryError
-from nanobot.messages import InboundMessage
+from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Clock, Intake
 from nanobot_channels._discord_gateway import Gateway
 from nanobot_channels._discord_history import History
@@ -117,6 +117,10 @@ class Receiver:
                 # What was received and not admitted would not be sent again: begin anew, and look
                 # it up.
                 self._gateway.session = None
+
+    def is_direct(self, address: Address) -> bool:
+        """Whether it is known that the bot and one person are alone there."""
+        return self._places.is_direct(address)
 
     def _take(self, event: str, data: Any) -> None:
         if len(self._events) >= MOST_WAITING:

@@ -159,10 +159,11 @@ class EmailChannel:
             return Thread(subject_of(part.text), ())
         known = self._correspondence.get(answered)
         if known is None and _SAFE_ID.fullmatch(answered):
-            known = await self._looked_up(answered)
+            found, known = await self._looked_up(answered)
+            answered = answered if payload_of(part).reply_to else found
             self._correspondence.keep(answered, known)
         known = known or Thread("", ())
-        ids = [*known.references, answered]
+        ids = [*(one for one in known.references if one != answered), answered]
         if not known.references and address.thread_id and address.thread_id != answered:
             ids.insert(0, address.thread_id)
         ids = [one for one in dict.fromkeys(ids) if _real(one)]
@@ -172,11 +173,11 @@ class EmailChannel:
             subject = f"Re: {subject}"
         return Thread(subject, tuple(kept))
 
-    async def _looked_up(self, message_id: str) -> Thread:
+    async def _looked_up(self, message_id: str) -> tuple[str, Thread]:
         try:
             async with Mailbox.opened(self._server) as box:
                 await box.open(self._settings.folder, to_read=True)
-                return await looked_up(box, message_id) or Thread("", ())
+                return await looked_up(box, message_id) or (message_id, Thread("", ()))
         except (BadCredentials, ChannelDown) as error:
             raise NotSent(f"the mail to answer cannot be looked up: {error}") from error
 

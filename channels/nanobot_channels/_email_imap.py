@@ -196,6 +196,11 @@ class Mailbox:
         found = await self.search("HEADER", "Message-ID", _quoted(f"<{message_id}>"))
         return found[-1] if found else None
 
+    async def referring_to(self, message_id: str) -> int | None:
+        """The UID of the last mail that names this Message-ID among its References."""
+        uids = await self.search("HEADER", "References", _quoted(f"<{message_id}>"))
+        return uids[-1] if uids else None
+
     async def arrived(self, uid: int) -> float | None:
         """When a mail came to this folder, in unix seconds; None if it is not there any more."""
         answer = await self._fetch(uid, "(UID INTERNALDATE)")

@@ -25,6 +25,8 @@ _ANSWER = re.compile(r"^\s*((re|aw|sv|antw|r|ref|res|odp)\s*(\[\d+\])?\s*:\s*)+"
 _DECISION = re.compile(r"/(approve|deny)\b[^\n]*", re.IGNORECASE)
 _ROBOTS = frozenset({"mailer-daemon", "postmaster", "no-reply", "noreply", "donotreply"})
 _OF_PROGRAMS = ("List-Id", "List-Unsubscribe", "List-Post", "X-Autoreply", "X-Autorespond")
+# [MS-OXCMAIL] 2.2.3.2.14: "All", or which kinds of answers; the others are receipts.
+_SUPPRESSES = frozenset({"all", "oof", "autoreply"})
 _SEALS = frozenset(
     {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
 )
@@ -107,7 +109,7 @@ class Reader:
         doubt = authenticated(headers, sender, self._trusted)
         if doubt:
             return Ignored(f"it says that it is from {sender.address}, but {doubt}", warn=True)
-        message_id = _message_id(headers) or f"sha256-{mail.digest}"
+        message_id = message_id_of(headers) or f"sha256-{mail.digest}"
         thread = thread_of(headers)
         text, quote = self._said(mail, sender.address)
         message = InboundMessage(
@@ -186,6 +188,9 @@ def _automatic(headers: Message, sender: str, own: str) -> str:
         return "that is this account itself"
     if header(headers, "Auto-Submitted").partition(";")[0].strip().lower() not in {"", "no"}:
         return "it was sent automatically"
+    suppressed = header(headers, "X-Auto-Response-Suppress").lower().replace(",", " ").split()
+    if _SUPPRESSES & set(suppressed):
+        return "it wants no automatic answer"
     if header(headers, "Precedence").lower() in {"bulk", "list", "junk", "auto_reply"}:
         return "it was sent to many"
     named = next((name for name in _OF_PROGRAMS if header(headers, name)), "")
@@ -211,7 +216,8 @@ def _thread_id(thread: Thread, message_id: str) -> str:
     return root if _THREAD.fullmatch(root) else f"sha256-{_digest(root)}"
 
 
-def _message_id(headers: Message) -> str:
+def message_id_of(headers: Message) -> str:
+    """The Message-ID without its angle brackets; "" if there is none."""
     found = _ID.findall(" ".join(raw_headers(headers, "Message-ID")))
     return str(found[0]) if found else ""
 

@@ -14,7 +14,15 @@ from nanobot.ports import Intake
 from nanobot_channels._email_headers import ODD, headers_of
 from nanobot_channels._email_imap import PIECE, Folder, Mailbox, Server
 from nanobot_channels._email_mime import Mail, Skim
-from nanobot_channels._email_reading import Bounce, Ignored, Read, Reader, Thread, thread_of
+from nanobot_channels._email_reading import (
+    Bounce,
+    Ignored,
+    Read,
+    Reader,
+    Thread,
+    message_id_of,
+    thread_of,
+)
 
 _CURSOR = re.compile(r"(\d+):(\d+):(\d+)")
 _REMEMBERED = 1_000
@@ -81,11 +89,17 @@ async def skimmed(box: Mailbox, uid: int) -> Mail | None:
             return skim.mail()
 
 
-async def looked_up(box: Mailbox, message_id: str) -> Thread | None:
-    """The thread of a mail that is in the folder."""
+async def looked_up(box: Mailbox, message_id: str) -> tuple[str, Thread] | None:
+    """The mail with that id or, if it never came here, the last that refers to it: its own id, and
+    its thread."""
     uid = await box.with_id(message_id)
+    if uid is None:
+        uid = await box.referring_to(message_id)
     head = await box.piece(uid, 0, what="HEADER") if uid is not None else None
-    return thread_of(headers_of(head)) if head else None
+    if not head:
+        return None
+    headers = headers_of(head)
+    return message_id_of(headers) or message_id, thread_of(headers)
 
 
 class Receiving:

@@ -93,13 +93,13 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
     return parts
 
 
-def content(address: Address, part: OutboundPart, *, plain: bool) -> Json:
-    """A part as the content of m.room.message."""
+def content(address: Address, part: OutboundPart, *, plain: bool, direct: bool = False) -> Json:
+    """A part as the content of m.room.message. In a `direct` chat nobody asks what it answers."""
     payload = _payload(part)
     made = _words(part, payload, plain=plain)
     if part.key:
         made[MARK] = mark_of(part)
-    relates = relation(address, payload.reply_to)
+    relates = relation(address, "" if direct else payload.reply_to)
     return made | ({"m.relates_to": relates} if relates else {})
 
 

@@ -75,6 +75,10 @@ class Receiving:
         except msgspec.ValidationError as error:
             raise ChannelDown(f"Matrix, sync: the answer is none: {error}") from error
 
+    def is_direct(self, room_id: str) -> bool:
+        """Whether the bot is known to be alone with one person there."""
+        return self._rooms.is_known_direct(room_id)
+
     async def _load(self) -> None:
         await self._rooms.load()
         for place in await self._intake.chats():

@@ -70,6 +70,11 @@ class Rooms:
         """Whether the bot is meant without being named."""
         return len(room.members) <= 2 or room_id in self._direct
 
+    def is_known_direct(self, room_id: str) -> bool:
+        """As `is_direct`, of a room that was asked about before."""
+        room = self._rooms.get(room_id)
+        return room is not None and self.is_direct(room_id, room)
+
     async def room(self, room_id: str) -> Room:
         """Who is in a room. One that is out of reach counts as full of strangers.
 

@@ -60,21 +60,23 @@ class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
 def render(message: OutboundMessage) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Telegram's limits, in order.
 
-    Only the first part is a reply; the last one carries the choices as buttons, those that make no
-    button are written out. The plain fallback has link targets written out where they fit.
+    In groups, where others may have written meanwhile, the first part is a reply. The last one
+    carries the choices as buttons; those that make no button are written out. The plain fallback
+    has link targets written out where they fit.
     Attachments are not in it: each is a part of its own, which the host makes.
     """
     pressable, others = _sorted(message.choices)
     written = [": ".join(filter(None, (one.label, one.say))) for one in others]
     rich = from_markdown("\n\n".join([message.text, *written]))
     pieces = split(rich, TEXT_LIMIT, measure=utf16_units, max_spans=ENTITY_LIMIT) or [Rich(_EMPTY)]
+    in_group = message.address.chat_id.startswith("-")
     parts = []
     for number, piece in enumerate(pieces):
         plain = _with_targets(piece)
         payload = Payload(
             text=None if plain == piece.text else piece.text,
             entities=list(_entities(piece)),
-            reply_to=message.reply_to if number == 0 else None,
+            reply_to=message.reply_to if number == 0 and in_group else None,
             buttons=_rows(pressable) if number == len(pieces) - 1 else [],
         )
         key = f"{message.key}.{number}"

@@ -145,7 +145,7 @@ class DiscordChannel:
         Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
         usable answer came.
         """
-        payload = body(part, plain=plain) | _once(part)
+        payload = body(part, plain=plain) | self._once(address, part)
         params = MultipartParameters(payload=payload, multipart=None, files=None)
         return _id_of(await _sending(self._http.send_message(_target(address), params=params)))
 
@@ -159,7 +159,7 @@ class DiscordChannel:
                 f"{name} has {size:.1f} MB, and Discord takes at most 10 MB from a bot. "
                 "Make it smaller, or divide it."
             )
-        about = _once(part)
+        about = self._once(address, part)
         with handle_message_parameters(
             content_of(part) if part.text else None,
             file=discord.File(io.BytesIO(content), filename=name),
@@ -254,6 +254,17 @@ class DiscordChannel:
         """Close every connection."""
         await self._http.shutdown()
 
+    def _once(self, address: Address, part: OutboundPart) -> dict[str, Any]:
+        """What makes Discord take a part only once, and what the part answers: in a chat of two
+        nobody asks."""
+        fields: dict[str, Any] = {}
+        nonce, question = nonce_of(part), reference(part)
+        if nonce:
+            fields |= {"nonce": nonce, "enforce_nonce": True}
+        if question and not self._receiver.is_direct(address):
+            fields["message_reference"] = question
+        return fields
+
     async def _who(self) -> _Self:
         """Raises Refusal or DeliveryError."""
         if self._self is None:
@@ -278,17 +289,6 @@ def _snowflake(text: str) -> int:
     if not is_snowflake(text):
         raise ChatGone(f"{text!r} is not an id of Discord's")
     return int(text)
-
-
-def _once(part: OutboundPart) -> dict[str, Any]:
-    """What makes Discord take a part only once, and what the part answers."""
-    found: dict[str, Any] = {}
-    nonce, replied = nonce_of(part), reference(part)
-    if nonce:
-        found |= {"nonce": nonce, "enforce_nonce": True}
-    if replied:
-        found["message_reference"] = replied
-    return found
 
 
 async def _sending(call: Awaitable[_T]) -> _T:

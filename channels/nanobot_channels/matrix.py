@@ -104,7 +104,8 @@ class MatrixChannel:
 
         Raises NotSent, Refused, ChatGone, or OutcomeUnknown.
         """
-        content = _matrix_parts.content(address, part, plain=plain)
+        direct = self._receiving is not None and self._receiving.is_direct(address.chat_id)
+        content = _matrix_parts.content(address, part, plain=plain, direct=direct)
         return await self._send(address, content, _matrix_parts.mark_of(part))
 
     async def edit(

@@ -167,6 +167,7 @@ class ActiveRun:
             text=text,
             kind=kind,
             key=self.run.reply_key,
+            reply_to=self.run.question_id,
             direct=self.terms.direct,
         )
 

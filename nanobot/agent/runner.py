@@ -69,6 +69,7 @@ class Runner:
             state="running",
             address=msgspec.to_builtins(turn.address),
             reply_key="" if turn.terms.direct else turn.run.reply_key,
+            reply_to=turn.run.question_id,
             inbound_ids=[message.inbound_id for message in turn.asked()],
         )
         if turn.run.attempts > MAX_UNCLEAN_ENDS:

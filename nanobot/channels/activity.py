@@ -18,11 +18,13 @@ _TOOL_LINE = 80
 
 class RunInProgress(msgspec.Struct, kw_only=True):
     """A run at work, since when by the monotonic clock. `reply_key` is the key that its answer will
-    have, empty when its caller takes the answer; `tool` the call it is making, for people."""
+    have, empty when its caller takes the answer; `reply_to` the message that it answers; `tool` the
+    call it is making, for people."""
 
     run_id: str
     address: Address
     reply_key: str
+    reply_to: str | None = None
     since: float
     tool: str = ""
 
@@ -87,6 +89,7 @@ class Activity:
                 run_id=event.run_id,
                 address=address,
                 reply_key=event.payload["reply_key"],
+                reply_to=event.payload.get("reply_to"),
                 since=self._clock.monotonic(),
             )
             self._some.set()

@@ -174,4 +174,4 @@ class Previews:
 
 
 def _message(run: RunInProgress, text: str) -> OutboundMessage:
-    return OutboundMessage(address=run.address, text=text, key=run.reply_key)
+    return OutboundMessage(address=run.address, text=text, key=run.reply_key, reply_to=run.reply_to)

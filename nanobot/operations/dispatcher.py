@@ -171,6 +171,7 @@ def notice(message: InboundMessage, text: str) -> OutboundMessage:
         text=text,
         kind=OutboundKind.NOTICE,
         key=f"notice:{_identity(message)}",
+        reply_to=message.message_id,
     )
 
 

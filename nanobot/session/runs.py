@@ -51,6 +51,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """The key of what the run answers, and of the preview that becomes it."""
         return f"{self.id}:0"
 
+    @property
+    def question_id(self) -> str | None:
+        """The platform's id of the person's message that it answers."""
+        return self.reply_to if self.origin is Origin.USER else None
+
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A run to drive: its lane, its log from `window_from` on (its own entries alone, if it brings

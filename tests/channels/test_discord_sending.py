@@ -60,11 +60,11 @@ def outbound(text: str, address: Address = DM, **fields: Any) -> OutboundMessage
 async def test_a_part_is_sent_formatted_as_a_reply_that_pings_nobody(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
-    asked = discord.written(CHAT, "hi")
-    message = outbound("**bold** @everyone 1 * 2", reply_to=asked["id"])
+    asked = discord.written(CHANNEL, "hi")
+    message = outbound("**bold** @everyone 1 * 2", GENERAL, reply_to=asked["id"])
     (part,) = channel.render(message)
-    number = await channel.send(DM, part)
-    sent = await discord.reply_in(CHAT)
+    number = await channel.send(GENERAL, part)
+    sent = await discord.reply_in(CHANNEL)
     assert sent["id"] == number
     assert sent["content"] == r"**bold** @everyone 1 \* 2"
     body = discord.calls_of(POST)[0].json
@@ -72,8 +72,20 @@ async def test_a_part_is_sent_formatted_as_a_reply_that_pings_nobody(
     assert body["message_reference"] == {"message_id": asked["id"], "fail_if_not_exists": False}
     assert body["flags"] == 4
     assert body["enforce_nonce"] is True
-    await channel.send(DM, msgspec.structs.replace(part, key="run:1"), plain=True)
-    assert discord.mine(CHAT)[-1]["content"] == r"bold @everyone 1 \* 2"
+    await channel.send(GENERAL, msgspec.structs.replace(part, key="run:1"), plain=True)
+    assert discord.mine(CHANNEL)[-1]["content"] == r"bold @everyone 1 \* 2"
+
+
+async def test_with_one_person_alone_nothing_is_a_reply(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    intake = FakeIntake()
+    async with receiving(channel, intake):
+        asked = await discord.say(CHAT, "hi")
+        await intake.received(1)
+        (part,) = channel.render(outbound("hello", reply_to=asked["id"]))
+        await channel.send(DM, part)
+    assert "message_reference" not in discord.calls_of(POST)[0].json
 
 
 async def test_a_thread_is_written_to_where_it_is(

@@ -102,6 +102,8 @@ async def test_a_mail_without_an_id_is_known_by_its_bytes(
         letter("away", headers="Auto-Submitted: auto-replied"),
         letter("news", headers="List-Id: <news.example.com>"),
         letter("news", headers="Precedence: bulk"),
+        letter("ticket", headers="X-Auto-Response-Suppress: All"),
+        letter("ticket", headers="X-Auto-Response-Suppress: DR, OOF,AutoReply"),
         letter("back", sender="MAILER-DAEMON@example.com"),
         letter("me", sender="bot@example.org"),
         letter("back", headers="Return-Path: <>"),

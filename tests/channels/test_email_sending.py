@@ -91,6 +91,16 @@ async def test_an_answer_to_a_mail_that_is_gone_still_has_its_thread(mail: MailS
     assert str(mail.sent[0]["References"]) == "<root@x> <q@x>"
 
 
+async def test_a_thread_that_began_elsewhere_is_continued_from_its_last_mail(
+    mail: MailServer,
+) -> None:
+    mail.deliver(letter("q", subject="Lunch", message_id="<q@x>", headers="References: <root@x>"))
+    await channel_of(mail).send(Address("email", OWNER, "root@x"), part_of("a reminder"))
+    (sent,) = mail.sent
+    assert (sent["Subject"], sent["In-Reply-To"]) == ("Re: Lunch", "<q@x>")
+    assert str(sent["References"]).split() == ["<root@x>", "<q@x>"]
+
+
 async def test_while_the_mailbox_is_away_an_answer_waits(mail: MailServer) -> None:
     mail.faults["LOGIN"] = "drop"
     with pytest.raises(NotSent):

@@ -19,7 +19,8 @@ from nanobot.errors import (
 from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart, Reaction
 from nanobot_channels.matrix import MatrixChannel, open_channel
-from tests.channels.matrixing import account, answer, channel
+from tests.channels.matrixing import account, answer, channel, group, receiving
+from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.matrix_rooms import ME
 from tests.doubles.matrix_server import MatrixServer
 
@@ -96,6 +97,23 @@ async def test_a_thread_is_answered_in_the_thread() -> None:
         "m.in_reply_to": {"event_id": "$asked"},
     }
     assert plain["is_falling_back"]
+
+
+async def test_an_answer_in_a_group_replies_and_one_to_a_person_alone_does_not() -> None:
+    async with MatrixServer() as server:
+        made, intake = channel(server), FakeIntake()
+        chats = (group(server), server.dm)
+        async with receiving(made, intake):
+            for chat in chats:
+                server.say(chat, "nano: hi")
+            asked = {one.address: one.message_id for one in await intake.received(2)}
+            for address, question in asked.items():
+                (part,) = made.render(answer("hello", address.chat_id, reply_to=question))
+                await made.send(address, part)
+        contents = [content for chat in chats for content in server.mine(chat)]
+    in_group, alone = (content.get("m.relates_to") for content in contents)
+    assert in_group == {"m.in_reply_to": {"event_id": asked[Address("matrix", chats[0])]}}
+    assert alone is None
 
 
 async def test_a_preview_becomes_the_answer() -> None:

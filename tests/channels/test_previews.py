@@ -12,7 +12,7 @@ from nanobot.channels.host import Hosting
 from nanobot.channels.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
 from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused, StoreUnwritable
 from nanobot.messages import Address, OutboundKind, OutboundMessage
-from nanobot.ports import Capabilities
+from nanobot.ports import Capabilities, OutboundPart
 from nanobot.providers.base import Completion, ToolCall
 from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.store.repositories import outbox
@@ -72,6 +72,25 @@ async def test_a_preview_becomes_the_answer() -> None:
         assert seen(bot) == ["I think so."]
         assert len(platform.attempts) == 1
         assert states(bot) == ["sent"]
+
+
+async def test_an_answer_and_its_preview_reply_to_their_question() -> None:
+    class Platform(FakePlatform):
+        replies: tuple[str | None, ...] = ()
+
+        def render(self, message: OutboundMessage) -> list[OutboundPart]:
+            self.replies += (message.reply_to,)
+            return super().render(message)
+
+    held, platform = Held("I think"), Platform()
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        question = await platform.push("hello")
+        await held.reached.wait()
+        await pass_seconds(bot, 2)
+        held.answer("I think so.")
+        await bot.settle()
+        assert set(platform.replies) == {question.message_id}
+        assert len(platform.replies) > 1
 
 
 async def test_what_comes_within_a_second_costs_no_preview() -> None:

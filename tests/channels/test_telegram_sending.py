@@ -252,8 +252,8 @@ def test_settings_that_cannot_work_name_the_key_and_the_remedy(
 # Rendering.
 
 
-def render(text: str, **fields: Any) -> list[OutboundPart]:
-    message = OutboundMessage(address=CHAT, text=text, key="run.0", **fields)
+def render(text: str, address: Address = CHAT, **fields: Any) -> list[OutboundPart]:
+    message = OutboundMessage(address=address, text=text, key="run.0", **fields)
     return render_message(message)
 
 
@@ -312,9 +312,8 @@ def test_long_text_is_divided_by_utf16_units_and_keys_are_unique() -> None:
 
 
 def test_the_first_part_replies_and_the_last_one_has_the_buttons() -> None:
-    parts = render(
-        "word " * 1500, reply_to="7", choices=(Choice("yes", "/approve 1"), Choice("no", "/deny 1"))
-    )
+    choices = (Choice("yes", "/approve 1"), Choice("no", "/deny 1"))
+    parts = render("word " * 1500, Address("telegram", "-5"), reply_to="7", choices=choices)
     first, last = (msgspec.json.decode(part.payload) for part in parts)
     assert first == {"reply_to": "7"}
     assert last == {
@@ -325,6 +324,11 @@ def test_the_first_part_replies_and_the_last_one_has_the_buttons() -> None:
             ]
         ]
     }
+
+
+def test_with_one_person_alone_nothing_is_a_reply() -> None:
+    (part,) = render("yes", reply_to="7")
+    assert payload_of(part).reply_to is None
 
 
 def test_two_short_choices_share_a_row_and_what_makes_no_button_is_written_out() -> None:

@@ -211,8 +211,8 @@ class _Session:
         if match := re.fullmatch(r"UID (\d+):\*", criteria):
             last = max((one.uid for one in self._mails()), default=0)
             return stored.uid >= int(match[1]) or stored.uid == last
-        if match := re.fullmatch(r'HEADER Message-ID "(.*)"', criteria):
-            return match[1].lower() in str(stored.headers["Message-ID"] or "").lower()
+        if match := re.fullmatch(r'HEADER (Message-ID|References) "(.*)"', criteria):
+            return match[2].lower() in str(stored.headers[match[1]] or "").lower()
         if match := re.fullmatch(r"SINCE (\d+)-(\w{3})-(\d{4})", criteria):
             day = time.gmtime(stored.at)
             wanted = (int(match[3]), _MONTHS.index(match[2]) + 1, int(match[1]))
