@@ -51,8 +51,11 @@ class NotificationLimiter(Protocol):
         """This was just put into the outbox, and nobody asked for it."""
         ...
 
-    def release(self, connection: sa.Connection) -> list[Address]:
-        """Send what was held back, as far as it may be sent now; returns where to."""
+    def release(
+        self, connection: sa.Connection, after: Address | None
+    ) -> tuple[list[Address], Address | None]:
+        """Send some of what was held back, as far as it may be sent now, from the first chat on or
+        after one; returns where to, and where to go on (None: that was all)."""
         ...
 
 

@@ -11,16 +11,26 @@ import sqlalchemy as sa
 
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
-from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunOptions
+from nanobot.messages import (
+    Address,
+    InboundMessage,
+    OutboundKind,
+    OutboundMessage,
+    Role,
+    RunOptions,
+    Sender,
+)
 from nanobot.session.entries import UserEntry
+from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.repositories.jobs import move_chat
-from nanobot.triggers.cron.jobs import KEPT_SECONDS, Job, OccurrenceView, Plan, following
+from nanobot.triggers.cron.editing import JobRequest, Requester
+from nanobot.triggers.cron.jobs import KEPT_SECONDS, Fired, Job, OccurrenceView, Plan, following
 from nanobot.triggers.cron.schedule import parse
 from nanobot.triggers.cron.service import CronService
-from tests.store.home import Home, in_file
+from tests.store.home import Home, in_file, in_memory
 
 CHAT = Address("fake", "1")
 HOUR = 3_600.0
@@ -48,6 +58,11 @@ def plan(home: Home, schedule: str = "every hour", **more: object) -> Plan:
 
 async def add(home: Home, made: Plan, key: str = "") -> Job:
     return await home.jobs().add(made, following(made, home.clock.now()), key, 100)
+
+
+async def look(home: Home, owner: str = "us") -> Fired:
+    """What a process does that settles what has ended, and does what is due."""
+    return await CronService(home.jobs(owner), Bus(home.journal()), home.clock).fire()
 
 
 async def statuses(home: Home, job: Job) -> list[str]:
@@ -87,23 +102,23 @@ STOPPED = Ending(state=RunState.ABORTED, error="stopped")
 
 async def test_a_due_time_is_its_row_its_message_and_the_next_time_at_once(home: Home) -> None:
     job = await add(home, plan(home))
-    assert (await home.jobs().fire()).next_due == job.next_at
+    assert (await look(home)).next_due == job.next_at
     home.clock.advance(HOUR)
-    fired = await home.jobs().fire()
+    fired = await look(home)
     assert fired.wakes == (f"cron:{job.id}",)
     assert fired.next_due == (job.next_at or 0) + HOUR
     assert await statuses(home, job) == ["running"]
     assert await run(home, job, FAILED) == ["Look at it."]
-    await home.jobs().fire()
+    await look(home)
     one = await latest(home, job)
     assert (one.status, one.error, one.scheduled_at) == ("failed", "limit_seconds", job.next_at)
-    assert (await home.jobs().fire()).wakes == ()
+    assert (await look(home)).wakes == ()
 
 
 async def test_a_text_is_sent_as_it_is_and_stands_in_the_chats_history(home: Home) -> None:
     job = await add(home, plan(home, send=True, text="Stretch!"))
     home.clock.advance(HOUR)
-    fired = await home.jobs().fire()
+    fired = await look(home)
     assert (fired.wakes, fired.owes) == ((), (CHAT,))
     owed = await home.journal().next_outbound(CHAT)
     assert owed is not None
@@ -126,11 +141,11 @@ async def test_what_a_run_of_its_own_said_is_posted_unless_it_is_nothing(
 ) -> None:
     job = await add(home, plan(home))
     home.clock.advance(HOUR)
-    await home.jobs().fire()
+    await look(home)
     assert await home.journal().next_outbound(CHAT) is None
     await run(home, job, answer(said))
     for _ in range(2):
-        await home.jobs().fire()
+        await look(home)
     row = await home.journal().next_outbound(CHAT)
     assert (None if row is None else row.message.text) == owed
 
@@ -148,17 +163,17 @@ async def test_times_that_were_missed_are_treated_as_the_job_says(
 ) -> None:
     job = await add(home, plan(home, send=True, misfire=misfire, window=window))
     home.clock.advance(5.5 * HOUR)
-    await home.jobs().fire()
+    await look(home)
     assert await statuses(home, job) == expected
     home.clock.advance(0.5 * HOUR)
-    await home.jobs().fire()
+    await look(home)
     assert await statuses(home, job) == [*expected, "done"]
 
 
 async def test_what_was_to_be_done_once_is_done_late_and_says_so(home: Home) -> None:
     job = await add(home, plan(home, "+20m", send=True, misfire="skip", text="Tea"))
     home.clock.advance(30 * 86_400)
-    await home.jobs().fire()
+    await look(home)
     row = await home.journal().next_outbound(CHAT)
     assert row is not None
     due = datetime.fromtimestamp(job.next_at or 0, UTC)
@@ -181,13 +196,13 @@ async def test_a_time_that_comes_too_early_is_treated_as_the_job_says(
 ) -> None:
     job = await add(home, plan(home, overlap=overlap))
     home.clock.advance(HOUR)
-    await home.jobs().fire()
+    await look(home)
     claim = await home.journal().claim(f"cron:{job.id}", "run-a", "UTC")
     assert claim is not None
     stopped: list[Run] = []
     for _ in range(2):
         home.clock.advance(HOUR)
-        stopped += (await home.jobs().fire()).stopped
+        stopped += (await look(home)).stopped
     assert await statuses(home, job) == expected
     assert [one.id for one in stopped] == (["run-a"] if overlap == "replace" else [])
 
@@ -196,22 +211,22 @@ async def test_no_more_than_ten_times_wait_for_each_other(home: Home) -> None:
     job = await add(home, plan(home, overlap="queue"))
     for _ in range(12):
         home.clock.advance(HOUR)
-        await home.jobs().fire()
+        await look(home)
     assert await statuses(home, job) == ["running"] * 10 + ["skipped"] * 2
 
 
 async def test_a_failed_run_is_repeated_later_each_time(home: Home) -> None:
     job = await add(home, plan(home, "every day", retries=2))
     home.clock.advance(24 * HOUR)
-    await home.jobs().fire()
+    await look(home)
     for wait in (60.0, 120.0):
         await run(home, job, FAILED)
-        assert (await home.jobs().fire()).next_due == home.clock.now() + wait
+        assert (await look(home)).next_due == home.clock.now() + wait
         assert await statuses(home, job) == ["waiting"]
         home.clock.advance(wait)
-        assert (await home.jobs().fire()).wakes == (f"cron:{job.id}",)
+        assert (await look(home)).wakes == (f"cron:{job.id}",)
     await run(home, job, FAILED)
-    await home.jobs().fire()
+    await look(home)
     one = await latest(home, job)
     assert (one.status, one.attempt) == ("failed", 3)
 
@@ -220,19 +235,19 @@ async def test_a_failed_run_is_repeated_later_each_time(home: Home) -> None:
 async def test_what_somebody_stops_is_cancelled(home: Home, taken: bool) -> None:
     job = await add(home, plan(home))
     home.clock.advance(HOUR)
-    await home.jobs().fire()
+    await look(home)
     if taken:
         await run(home, job, STOPPED)
     else:
         await home.execute("UPDATE inbound SET state = 'settled'")
-    await home.jobs().fire()
+    await look(home)
     assert await statuses(home, job) == ["cancelled"]
 
 
 async def test_a_removed_job_leaves_nothing_waiting_and_its_name_is_free(home: Home) -> None:
     job = await add(home, plan(home))
     home.clock.advance(HOUR)
-    await home.jobs().fire()
+    await look(home)
     removed = msgspec.structs.replace(job, state="removed", next_at=None)
     await home.jobs().changed(removed)
     assert await statuses(home, job) == ["cancelled"]
@@ -257,21 +272,21 @@ async def test_a_job_ends_with_its_life(home: Home) -> None:
     job = await add(home, plan(home, send=True, expires_at=home.clock.now() + 2.5 * HOUR))
     for _ in range(4):
         home.clock.advance(HOUR)
-        await home.jobs().fire()
+        await look(home)
     assert await statuses(home, job) == ["done", "done"]
     assert (await home.jobs().found("look")).state == "done"
 
 
 async def test_jitter_delays_and_is_the_same_after_a_restart(home: Home) -> None:
     job = await add(home, plan(home, send=True, jitter=600.0))
-    due = (await home.jobs().fire()).next_due
+    due = (await look(home)).next_due
     assert due is not None
     assert job.next_at is not None
     assert 0 < due - job.next_at < 600
     home.clock.advance(due - home.clock.now() - 1)
-    assert (await home.jobs().fire()).next_due == due
+    assert (await look(home)).next_due == due
     home.clock.advance(2)
-    await home.jobs().fire()
+    await look(home)
     assert (await latest(home, job)).scheduled_at == job.next_at
 
 
@@ -281,7 +296,7 @@ async def test_two_processes_never_do_a_time_twice(home: Home) -> None:
         home.clock.advance(HOUR)
         async with asyncio.TaskGroup() as tasks:
             for owner in ("us", "them", "others"):
-                tasks.create_task(home.jobs(owner).fire())
+                tasks.create_task(look(home, owner))
     assert await statuses(home, job) == ["done"] * 5
     count = await home.database.transact(
         lambda c: c.scalar(sa.select(sa.func.count()).select_from(schema.outbound))
@@ -292,11 +307,11 @@ async def test_two_processes_never_do_a_time_twice(home: Home) -> None:
 async def test_a_job_is_done_on_request_once_a_call(home: Home) -> None:
     job = await add(home, plan(home, send=True))
     jobs = home.jobs()
-    assert await jobs.trigger(job.id, at=None, key="call-1", text="") == "taken"
-    assert await jobs.trigger(job.id, at=None, key="call-1", text="") == "known"
-    assert await jobs.trigger(job.id, at=None, key="call-2", text="") == "taken"
-    assert await jobs.trigger(job.id, at=1.0, key="", text="Other") == "taken"
-    assert await jobs.trigger(job.id, at=1.0, key="", text="Other") == "known"
+    assert (await jobs.trigger(job.id, at=None, key="call-1", text=""))[0] == "taken"
+    assert (await jobs.trigger(job.id, at=None, key="call-1", text=""))[0] == "known"
+    assert (await jobs.trigger(job.id, at=None, key="call-2", text=""))[0] == "taken"
+    assert (await jobs.trigger(job.id, at=1.0, key="", text="Other"))[0] == "taken"
+    assert (await jobs.trigger(job.id, at=1.0, key="", text="Other"))[0] == "known"
     assert await statuses(home, job) == ["done"] * 3
 
 
@@ -324,7 +339,7 @@ async def test_what_is_published_in_the_same_moment_is_each_done(home: Home) -> 
     for number in range(60):
         home.clock.advance(0.001 * (number % 3 == 0))
         assert await publisher.publish(f"Build {number}.", key=str(number)) == "taken"
-    await home.jobs().fire()
+    await look(home)
     job = await home.jobs().found("hook:ci")
     assert await statuses(home, job) == ["running"] * 60
 
@@ -337,7 +352,7 @@ async def test_past_its_limit_a_trigger_hears_that_nothing_was_kept(home: Home) 
     job = await home.jobs().found("hook:ci")
     await home.journal().finish(*(await claimed(home, "hook:ci")), FAILED)
     assert await publisher.publish("Once more.", key="3") == "taken"
-    await home.jobs().fire()
+    await look(home)
     assert await statuses(home, job) == ["failed", "running", "running"]
 
 
@@ -346,24 +361,24 @@ async def test_what_a_trigger_makes_is_woken_by_the_next_firing_and_what_ended_i
 ) -> None:
     job, jobs = await add(home, plan(home, overlap="queue")), home.jobs()
     session = f"cron:{job.id}"
-    assert await jobs.trigger(job.id, at=None, key="1", text="Build 1 failed.") == "taken"
-    assert (await jobs.fire()).wakes == (session,)
+    assert (await jobs.trigger(job.id, at=None, key="1", text="Build 1 failed."))[0] == "taken"
+    assert (await look(home)).wakes == (session,)
     lane, run = await claimed(home, session)
     said = OutboundMessage(address=CHAT, text="The net.", key=f"{run.id}:0", direct=True)
     await home.journal().finish(
         lane, run, Ending(state=RunState.FAILED, outbound=(said,), error="x")
     )
-    assert await jobs.trigger(job.id, at=None, key="2", text="Build 2 failed.") == "taken"
-    fired = await jobs.fire()
+    assert (await jobs.trigger(job.id, at=None, key="2", text="Build 2 failed."))[0] == "taken"
+    fired = await look(home)
     assert (fired.wakes, fired.owes) == ((session,), (CHAT,))
 
 
 async def test_what_is_not_to_be_posted_stays_in_the_log(home: Home) -> None:
     job = await add(home, plan(home, post=False))
     home.clock.advance(HOUR)
-    await home.jobs().fire()
+    await look(home)
     assert await run(home, job, answer("A limit was hit.")) == ["Look at it."]
-    await home.jobs().fire()
+    await look(home)
     assert await home.journal().next_outbound(CHAT) is None
 
 
@@ -378,31 +393,32 @@ async def test_a_clock_that_was_ahead_does_not_keep_jobs_waiting(home: Home) -> 
     home.clock.advance(ahead)
     job = await add(home, plan(home, send=True))
     home.clock.advance(HOUR)
-    await home.jobs().fire()
+    await look(home)
     home.clock.advance(-ahead)
-    await home.jobs().realign()
-    fired = await home.jobs().fire()
+    await home.jobs().realign(0)
+    fired = await look(home)
     assert fired.next_due is not None
     assert 0 < fired.next_due - home.clock.now() <= HOUR
     home.clock.advance(HOUR)
-    await home.jobs().fire()
+    await look(home)
     assert await statuses(home, job) == ["done", "done"]
 
 
 async def test_realigning_loses_no_time_that_was_missed(home: Home) -> None:
     job = await add(home, plan(home, send=True, misfire="run_all"))
     home.clock.advance(3.5 * HOUR)
-    await home.jobs().realign()
-    await home.jobs().fire()
+    await home.jobs().realign(0)
+    await look(home)
     assert await statuses(home, job) == ["done"] * 3
 
 
 async def test_what_became_of_times_is_forgotten_after_ninety_days(home: Home) -> None:
     job = await add(home, plan(home, "+20m", send=True))
     home.clock.advance(HOUR)
-    await home.jobs().fire()
+    await look(home)
     home.clock.advance(KEPT_SECONDS + HOUR)
-    await home.jobs().realign()
+    while await home.jobs().prune():
+        pass
     with pytest.raises(UsageError, match="no job"):
         await home.jobs().found(str(job.id))
 
@@ -434,9 +450,9 @@ async def test_a_deleted_session_takes_what_was_to_be_done_there_along_and_not_t
 ) -> None:
     job = await add(home, plan(home, text="Look at the secret.", retries=2))
     home.clock.advance(HOUR)
-    await home.jobs().fire()
+    await look(home)
     await run(home, job, FAILED)
-    await home.jobs().fire()
+    await look(home)
     assert await statuses(home, job) == ["waiting"]
     await home.execute(
         "INSERT INTO background_commands "
@@ -447,7 +463,7 @@ async def test_a_deleted_session_takes_what_was_to_be_done_there_along_and_not_t
     await home.records().delete(f"cron:{job.id}")
     assert await statuses(home, job) == ["cancelled"]
     home.clock.advance(HOUR / 2)
-    assert (await home.jobs().fire()).wakes == ()
+    assert (await look(home)).wakes == ()
     left = await home.everything()
     del left["jobs"]  # what is asked for goes on until the job is removed
     assert "secret" not in repr(left)
@@ -470,7 +486,7 @@ async def test_a_chat_with_a_new_id_takes_its_jobs_along_and_what_was_counted_th
     hook = plan(home, name="hook:ci", address=old, session_key="fake:-7", session="chat")
     await jobs.system(hook)
     home.clock.advance(HOUR)
-    await jobs.fire()
+    await look(home)
     await home.execute("INSERT INTO notifications VALUES ('n', 'fake', '-7', '', 1.0)")
     # As the verb that moves a chat does, with all that it moves.
     await home.execute("UPDATE inbound SET session_key = 'fake:-1007:5' WHERE chat_id = '-7'")
@@ -488,3 +504,167 @@ async def test_a_chat_with_a_new_id_takes_its_jobs_along_and_what_was_counted_th
     # The configuration still says the old id.
     again = await jobs.system(msgspec.structs.replace(hook, text="other"))
     assert (again.plan.address, again.plan.session_key) == (new, "fake:-1007")
+
+
+async def damage(home: Home, job: Job, how: str) -> None:
+    """Something that an update of the system, or a disk, may do to what is kept of a job."""
+    bodies = {
+        "its zone is gone": msgspec.structs.replace(job.plan, zone="Europe/Atlantis"),
+        "its schedule is none": msgspec.structs.replace(job.plan, schedule="0 9 * *"),
+        "its name is half a letter": b'{"name":"\xff"}',
+        "its body is cut off": b'{"name":"look","sche',
+    }
+    value = bodies[how]
+    body = value if isinstance(value, bytes) else msgspec.json.encode(value)
+    await home.execute("UPDATE jobs SET body = :b WHERE id = :i", b=body, i=job.id)
+
+
+DAMAGES = (
+    "its zone is gone",
+    "its schedule is none",
+    "its name is half a letter",
+    "its body is cut off",
+)
+
+
+async def hears(home: Home, chat: Address, sender: str, role: Role = Role.OWNER) -> None:
+    """Somebody speaks in a chat of their own."""
+    message = InboundMessage(
+        address=chat,
+        message_id="m",
+        dedupe_key=f"m{sender}",
+        sender=Sender(sender),
+        text="hello",
+        sent_at=home.clock.now(),
+    )
+    admission = Admission(message=message, session_key=str(chat), role=role)
+    await home.journal().admit(chat.channel, [admission], None, 50)
+
+
+async def told(home: Home, chat: Address = CHAT) -> list[str]:
+    """What a chat is owed."""
+    rows = await home.rows(
+        "SELECT body FROM outbound WHERE chat_id = :c ORDER BY id", c=chat.chat_id
+    )
+    return [msgspec.json.decode(body, type=OutboundMessage).text for (body,) in rows]
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+async def test_a_job_that_cannot_be_read_is_paused_its_owner_is_told_once_and_others_go_on(
+    home: Home, how: str
+) -> None:
+    await hears(home, CHAT, "1001")
+    broken = await add(home, plan(home, "30 * * * *", name="broken"))
+    sound = await add(home, plan(home, name="sound", send=True, text="Stretch!"))
+    await damage(home, broken, how)
+    for _ in range(3):
+        home.clock.advance(HOUR)
+        await look(home)
+    assert await statuses(home, sound) == ["done"] * 3
+    (failed,) = await home.jobs().history(job_id=broken.id, limit=9)
+    assert failed.status == "failed"
+    job = await home.jobs().found("broken")
+    assert (job.state, job.next_at, job.reason) == ("paused", None, failed.error)
+    assert job.reason
+    shown = {one.id: one.state for one in await home.jobs().listed(state="", by="", limit=9)}
+    assert shown == {broken.id: "paused", sound.id: "active"}
+    texts = [text for text in await told(home) if text != "Stretch!"]
+    assert len(texts) == 1
+    assert texts[0].startswith(f"The job #{broken.id} (broken) was paused: {job.reason[:20]}")
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+async def test_a_job_that_cannot_be_read_keeps_no_start_from_going_on(home: Home, how: str) -> None:
+    broken = await add(home, plan(home, "30 * * * *", name="broken"))
+    late = await add(home, plan(home, name="late", send=True))
+    await damage(home, broken, how)
+    await home.execute("UPDATE jobs SET next_at = 1e12, next_due = 1e12 WHERE id = :i", i=late.id)
+    assert await home.jobs().realign(0) is None
+    assert (await home.jobs().found("broken")).state == "paused"
+    home.clock.advance(HOUR)
+    await look(home)
+    assert await statuses(home, late) == ["done"]
+
+
+async def test_a_run_whose_job_cannot_be_read_any_more_ends_and_others_are_settled(
+    home: Home,
+) -> None:
+    broken = await add(home, plan(home, name="broken"))
+    sound = await add(home, plan(home, name="sound"))
+    home.clock.advance(HOUR)
+    await look(home)
+    for job in (broken, sound):
+        await run(home, job, answer("A limit was hit."))
+    await damage(home, broken, "its body is cut off")
+    await look(home)
+    assert await statuses(home, broken) == ["failed"]
+    assert "cannot be read" in ((await latest(home, broken)).error or "")
+    assert await statuses(home, sound) == ["failed"]
+    assert [text for text in await told(home) if "paused" not in text] == ["A limit was hit."] * 3
+
+
+async def test_a_zone_that_is_gone_can_be_changed_and_the_job_resumed(home: Home) -> None:
+    service = CronService(home.jobs(), Bus(home.journal()), home.clock)
+    editor = service.book("UTC")
+    person = Requester(role=Role.OWNER, sender_id="1001", address=CHAT, session_key="fake:1")
+    job = await add(home, plan(home, "30 * * * *"))
+    await damage(home, job, "its zone is gone")
+    home.clock.advance(HOUR)
+    await service.fire()
+    with pytest.raises(UsageError, match="no zone"):
+        await editor.resume(person, "look")
+    await editor.edit(person, "look", JobRequest(zone="Europe/Athens"))
+    resumed = await editor.resume(person, "look")
+    assert (resumed.state, resumed.reason) == ("active", "")
+    cut = await add(home, plan(home, name="cut"))
+    await damage(home, cut, "its body is cut off")
+    home.clock.advance(HOUR)
+    await service.fire()
+    for change in (editor.resume(person, "cut"), editor.edit(person, "cut", JobRequest(text="x"))):
+        with pytest.raises(UsageError, match="cannot be read: remove it"):
+            await change
+    assert (await editor.remove(person, "cut")).state == "removed"
+
+
+async def test_many_jobs_of_one_owner_are_told_of_in_one_message(home: Home) -> None:
+    await hears(home, CHAT, "1001")
+    for number in range(15):
+        job = await add(home, plan(home, "30 * * * *", name=f"job {number}"))
+        await damage(home, job, "its zone is gone")
+    home.clock.advance(HOUR)
+    await look(home)
+    (text,) = await told(home)
+    assert text.startswith("The jobs #")
+    assert "and 5 more were paused" in text
+
+
+@in_memory
+async def test_of_many_jobs_only_some_are_done_before_others_may_use_the_store(home: Home) -> None:
+    now = home.clock.now()
+    for number in range(450):
+        await home.jobs().add(plan(home, name=f"job {number}"), now + HOUR, "", 1_000)
+    home.clock.advance(HOUR)
+    begun = []
+    while True:
+        before = await home.column("SELECT count(*) FROM occurrences")
+        fired = await home.jobs().fire()
+        begun.append((await home.column("SELECT count(*) FROM occurrences"))[0] - before[0])
+        if not fired.more:
+            break
+    assert sum(begun) == 450
+    assert max(begun) <= 50
+    for job_id in range(1, 451):
+        claim = await home.journal().claim(f"cron:{job_id}", f"run-{job_id}", "UTC")
+        assert claim is not None
+        await home.journal().finish(claim.lane, claim.run, FAILED)
+    # One that ended is settled without a look at the others.
+    await home.jobs().settle(["cron:7"])
+    assert await home.column("SELECT job_id FROM occurrences WHERE status != 'running'") == [7]
+    position, pieces = None, 0
+    while True:
+        _, position = await home.jobs().sweep(position)
+        pieces += 1
+        if position is None:
+            break
+    assert pieces >= 3
+    assert await home.column("SELECT DISTINCT status FROM occurrences") == ["failed"]

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nanobot.bus.core import Bus
 from nanobot.config.settings.triggers import QuietLimitSettings, QuietSettings
 from nanobot.errors import StoreError
 from nanobot.messages import (
@@ -34,6 +35,7 @@ from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.jobs import Plan
+from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.quiet import DIGEST, QuietHours
 from tests.store.home import Home, in_memory
 
@@ -51,6 +53,7 @@ class Told:
         writer.quiet = SqlNotificationLimiter(writer, QuietHours(settings))
         self.journal = SqlJournal(home.database, writer)
         self.jobs = SqlJobStore(home.database, writer)
+        self.cron = CronService(self.jobs, Bus(self.journal), home.clock)
         self.texts: list[str] = []
         self.posted = 0
 
@@ -66,7 +69,7 @@ class Told:
 
     async def look(self) -> list[str]:
         """What is due is done and sent; returns what arrived now."""
-        await self.jobs.fire()
+        await self.cron.fire()
         now = []
         for address in await self.journal.owed_chats("fake"):
             while (row := await self.journal.next_outbound(address)) is not None:
@@ -268,7 +271,7 @@ async def test_a_digest_brings_all_files_and_what_is_from_outside_marks_it(home:
         await told.post(" ", attachments=(file,))
     await told.look()
     home.clock.advance(HOUR + 1)
-    await told.jobs.fire()
+    await told.cron.fire()
     row = await told.journal.next_outbound(CHAT)
     assert row is not None
     assert [file.name for file in row.message.attachments] == ["a.pdf", "b.pdf"]
@@ -307,7 +310,7 @@ async def test_erasing_a_message_erases_the_digest_that_quotes_it(home: Home) ->
         await told.post(text)
     await told.look()
     home.clock.advance(HOUR + 1)
-    await told.jobs.fire()
+    await told.cron.fire()
     await home.records().erase("fake:1", 2, "local")
     assert await told.look() == []
     everything = str(await home.everything())
@@ -342,7 +345,7 @@ async def test_whatever_ends_the_process_each_post_is_told_once(
         for life in range(6):
             await _life(home, rng, limits, life)
         last = _process(home, QuietSettings(max_per_hour=0, max_per_day=0))
-        await last.jobs.fire()
+        await last.jobs.release(None)
         rows = home.do(lambda c: c.execute(sa.select(schema.outbound)).all())
         posts = [entry.body for entry in home.entries("fake:1")]
         said = [body.key for body in posts if isinstance(body, PostEntry)]
@@ -382,7 +385,7 @@ async def _life(home: MemoryHome, rng: random.Random, limits: QuietSettings, lif
         post = OutboundMessage(address=CHAT, text=key, key=key, kind=OutboundKind.POST)
         try:
             await process.journal.post("fake:1", post)
-            await process.jobs.fire()
+            await process.jobs.release(None)
         except StoreError:
             return
         home.clock.advance(rng.choice([1.0, 300.0, HOUR, 5 * HOUR]))

@@ -15,13 +15,17 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import job_firing as firing
-from nanobot.store.repositories import trigger_state
+from nanobot.store.repositories import job_pausing, trigger_state
+from nanobot.store.repositories import job_settling as settling
+from nanobot.store.repositories.job_effects import Effects, Slice
+from nanobot.store.repositories.job_rows import as_job, plan_of, shown_job
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.cron.jobs import (
     KEPT_SECONDS,
     Fired,
     Job,
     OccurrenceView,
+    OpenTime,
     Plan,
     Taken,
     due_at,
@@ -34,6 +38,8 @@ _j = schema.jobs
 _o = schema.occurrences
 _i = schema.inbound
 _n = schema.notifications
+
+_AT_ONCE = 200
 
 
 class SqlJobStore:
@@ -61,23 +67,37 @@ class SqlJobStore:
 
     async def listed(self, *, state: str, by: str, limit: int) -> list[Job]:
         """Jobs, those due next first."""
-        query = sa.select(_j).order_by(_j.c.next_due.is_(None), _j.c.next_due, _j.c.id).limit(limit)
-        query = query.where(_j.c.state == state if state else _j.c.state != "removed")
-        if by:
-            query = query.where(_j.c.owner == by)
-        return await self._database.transact(
-            lambda c: [firing.as_job(row) for row in c.execute(query)]
-        )
+        return await self._database.transact(lambda c: _listed(c, state, by, limit))
 
     async def changed(self, job: Job) -> None:
         """Keep a job as it is now."""
         await self._database.transact(lambda c: _changed(c, self._writer, job), "cron_change")
 
     async def fire(self) -> Fired:
-        """Note what ended, and do what is due."""
+        """Do what is due."""
         return await self._database.transact(lambda c: firing.fire(c, self._writer), "cron_fire")
 
-    async def trigger(self, job_id: int, *, at: float | None, key: str, text: str) -> Taken:
+    async def settle(self, sessions: Sequence[str]) -> Fired:
+        """Note how runs ended."""
+        return await self._database.transact(
+            lambda c: settling.settle(c, self._writer, sessions), "cron_settle"
+        )
+
+    async def sweep(self, after: OpenTime | None) -> tuple[Fired, OpenTime | None]:
+        """Look at times that are not done."""
+        return await self._database.transact(
+            lambda c: settling.sweep(c, self._writer, after), "cron_sweep"
+        )
+
+    async def release(self, after: Address | None) -> tuple[Fired, Address | None]:
+        """Send what was held back."""
+        return await self._database.transact(
+            lambda c: _release(c, self._writer, after), "cron_release"
+        )
+
+    async def trigger(
+        self, job_id: int, *, at: float | None, key: str, text: str
+    ) -> tuple[Taken, Fired]:
         """Do a job now."""
         return await self._database.transact(
             lambda c: firing.trigger(c, self._writer, job_id, at, key, text), "cron_trigger"
@@ -87,9 +107,15 @@ class SqlJobStore:
         """What became of the times of a job."""
         return await self._database.transact(lambda c: _history(c, job_id, limit))
 
-    async def realign(self) -> None:
+    async def realign(self, after: int) -> int | None:
         """After a start, or a clock set back."""
-        await self._database.transact(lambda c: _realign(c, self._writer), "cron_realign")
+        return await self._database.transact(
+            lambda c: _realign(c, self._writer, after), "cron_realign"
+        )
+
+    async def prune(self) -> bool:
+        """Forget what is old."""
+        return await self._database.transact(lambda c: _prune(c, self._writer), "cron_prune")
 
     async def depth(self, run_id: str) -> int:
         """The depth of the job that a run belongs to."""
@@ -97,10 +123,40 @@ class SqlJobStore:
             sa.select(_j.c.body)
             .join(_o, _o.c.job_id == _j.c.id)
             .join(_i, _i.c.id == _o.c.inbound_id)
-            .where(_i.c.run_id == run_id, schema.OCCURRENCE_OPEN)
+            .where(
+                _i.c.run_id == run_id,
+                _o.c.session_key == _i.c.session_key,
+                schema.OCCURRENCE_OPEN,
+            )
         )
         body = await self._database.transact(lambda c: c.scalar(query))
-        return 0 if body is None else firing.plan_of(body).depth
+        return 0 if body is None else plan_of(body).depth
+
+
+def _listed(connection: sa.Connection, state: str, by: str, limit: int) -> list[Job]:
+    query = sa.select(_j).limit(limit)
+    if by:
+        query = query.where(_j.c.owner == by)
+    # What is due comes by its index; a sort of all jobs would read every one of them.
+    active = query.where(schema.JOB_ACTIVE).order_by(_j.c.next_due, _j.c.id)
+    others = query.order_by(_j.c.next_due, _j.c.id)
+    if state:
+        others = others.where(_j.c.state == state)
+    else:
+        others = others.where(_j.c.state.not_in(("active", "removed")))
+    queries = [active] if state == "active" else [others] if state else [active, others]
+    rows = [row for part in queries for row in connection.execute(part)]
+    return [shown_job(row) for row in rows[:limit]]
+
+
+def _release(
+    connection: sa.Connection, writer: StoreContext, after: Address | None
+) -> tuple[Fired, Address | None]:
+    if writer.quiet is None:
+        return Fired(), None
+    alone(connection, "cron")
+    owes, position = writer.quiet.release(connection, after)
+    return Fired(owes=tuple(owes)), position
 
 
 def _values(writer: StoreContext, job_id: int, plan: Plan, next_at: float | None) -> dict[str, Any]:
@@ -129,7 +185,7 @@ def _add(
     if key:
         known = connection.execute(sa.select(_j).where(_j.c.call_key == key)).first()
         if known is not None:
-            return firing.as_job(known)
+            return shown_job(known)
     _name_is_free(connection, plan.name, 0)
     mine = sa.select(sa.func.count()).where(
         _j.c.owner == plan.by, _j.c.state.in_(("active", "paused"))
@@ -183,17 +239,20 @@ def _found(connection: sa.Connection, which: str) -> Job:
         rows = connection.execute(query.order_by(_j.c.state == "removed", _j.c.id.desc())).all()
     if not rows or (rows[0].state == "removed" and not by_id):
         raise UsageError(f"there is no job {which[:60]!r}; `cron list` shows which there are.")
-    return firing.as_job(rows[0])
+    return shown_job(rows[0])
 
 
 def _changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
     alone(connection, "cron")
     if job.state in {"active", "paused"}:
         _name_is_free(connection, job.plan.name, job.id)
-    values = _values(writer, job.id, job.plan, job.next_at) | {"state": job.state}
+    values = _values(writer, job.id, job.plan, job.next_at)
+    values |= {"state": job.state, "reason": job.reason or None}
+    if not job.readable:
+        del values["body"]
     connection.execute(sa.update(_j).where(_j.c.id == job.id).values(**values))
     if job.state == "removed":
-        firing.called_off(connection, writer, job)
+        Effects(connection, writer).drop_waiting(job, "removed")
 
 
 def move_chat(connection: sa.Connection, old: Address, new: Address, now: float) -> None:
@@ -204,7 +263,7 @@ def move_chat(connection: sa.Connection, old: Address, new: Address, now: float)
     for row in connection.execute(sa.select(_j.c.id, _j.c.body).where(here)).all():
         values: dict[str, Any] = dict(place)
         with suppress(msgspec.MsgspecError):  # what cannot be read is for firing to pause
-            values["body"] = msgspec.json.encode(moved(firing.plan_of(row.body), old, new))
+            values["body"] = msgspec.json.encode(moved(plan_of(row.body), old, new))
         connection.execute(sa.update(_j).where(_j.c.id == row.id).values(**values))
     key = f"{old.channel}:{old.chat_id}"
     there = sa.or_(_o.c.session_key == key, _o.c.session_key.startswith(f"{key}:", autoescape=True))
@@ -222,11 +281,12 @@ def _history(connection: sa.Connection, job_id: int | None, limit: int) -> list[
         sa.select(_o, _j.c.name, _i.c.run_id)
         .join(_j, _j.c.id == _o.c.job_id)
         .join(_i, _i.c.id == _o.c.inbound_id, isouter=True)
-        .order_by(_o.c.fired_at.desc(), _o.c.scheduled_at.desc())
         .limit(limit)
     )
-    if job_id is not None:
-        query = query.where(_o.c.job_id == job_id)
+    if job_id is None:
+        query = query.order_by(_o.c.fired_at.desc())
+    else:
+        query = query.where(_o.c.job_id == job_id).order_by(_o.c.scheduled_at.desc())
     return [
         OccurrenceView(
             job_id=row.job_id,
@@ -243,19 +303,40 @@ def _history(connection: sa.Connection, job_id: int | None, limit: int) -> list[
     ]
 
 
-def _realign(connection: sa.Connection, writer: StoreContext) -> None:
+def _realign(connection: sa.Connection, writer: StoreContext, after: int) -> int | None:
     alone(connection, "cron")
-    now = writer.clock.now()
-    for row in connection.execute(sa.select(_j).where(schema.JOB_ACTIVE)).all():
-        job = firing.as_job(row)
-        if job.next_at is None or job.plan.once:
-            continue
-        earlier = following(job.plan, now)
-        if earlier is not None and earlier < job.next_at:
-            due = due_at(job.id, earlier, job.plan.jitter)
-            moved = sa.update(_j).where(_j.c.id == job.id)
-            connection.execute(moved.values(next_at=earlier, next_due=due))
-    old = now - KEPT_SECONDS
-    connection.execute(sa.delete(_o).where(_o.c.ended_at < old))
-    gone = sa.delete(_j).where(_j.c.state.in_(("done", "removed")), _j.c.changed_at < old)
-    connection.execute(gone.where(~sa.exists().where(_o.c.job_id == _j.c.id)))
+    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    query = sa.select(_j).where(schema.JOB_ACTIVE, _j.c.id > after)
+    rows = connection.execute(query.order_by(_j.c.id).limit(_AT_ONCE)).all()
+    for row in rows:
+        if not slice_.step():
+            return after
+        after = row.id
+        with effects.contained(f"job {row.id}") as (own, caught):
+            _bring_forward(own, row)
+        if caught.error is not None:
+            job_pausing.pause(effects, row.id, row.next_at, caught.error)
+    return after if len(rows) == _AT_ONCE else None
+
+
+def _bring_forward(effects: Effects, row: Any) -> None:
+    job = as_job(row)
+    if job.next_at is None or job.plan.once:
+        return
+    earlier = following(job.plan, effects.now)
+    if earlier is not None and earlier < job.next_at:
+        due = due_at(job.id, earlier, job.plan.jitter)
+        change = sa.update(_j).where(_j.c.id == job.id)
+        effects.connection.execute(change.values(next_at=earlier, next_due=due))
+
+
+def _prune(connection: sa.Connection, writer: StoreContext) -> bool:
+    alone(connection, "cron")
+    old = writer.clock.now() - KEPT_SECONDS
+    ended = sa.select(_o.c.job_id, _o.c.scheduled_at).where(_o.c.ended_at < old).limit(_AT_ONCE)
+    key = sa.tuple_(_o.c.job_id, _o.c.scheduled_at)
+    forgotten = connection.execute(sa.delete(_o).where(key.in_(ended))).rowcount
+    gone = sa.select(_j.c.id).where(_j.c.state.in_(("done", "removed")), _j.c.changed_at < old)
+    gone = gone.where(~sa.exists().where(_o.c.job_id == _j.c.id)).limit(_AT_ONCE)
+    jobs = connection.execute(sa.delete(_j).where(_j.c.id.in_(gone))).rowcount
+    return max(forgotten, jobs) == _AT_ONCE

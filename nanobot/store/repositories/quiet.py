@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, OutboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import outbox
+from nanobot.store.repositories.job_effects import Slice
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.quiet import DAY, DIGEST, HeldBack, NotificationLimit, QuietHours, digest
 
@@ -24,13 +25,16 @@ _i = schema.inbound
 _o = schema.outbound
 _u = schema.notifications
 
+_AT_ONCE = 200
+"""Messages of a chat that become one digest; of more there are several."""
+
 _HOLD = sa.update(_o).where(_o.c.key == sa.bindparam("k")).values(state="held")
 _SPOKE = (
     sa.select(_i.c.sender_id, _i.c.body)
     .where(
+        schema.INBOUND_SPOKEN,
         _i.c.channel == sa.bindparam("c"),
         _i.c.chat_id == sa.bindparam("chat"),
-        _i.c.origin == sa.bindparam("user"),
     )
     .order_by(_i.c.id.desc())
     .limit(1)
@@ -46,9 +50,26 @@ _WAITS = (
 )
 _HELD = (
     sa.select(_o.c.id, _o.c.session_key, _o.c.created_at, _o.c.body)
-    .where(schema.OUTBOUND_HELD)
+    .where(
+        schema.OUTBOUND_HELD,
+        _o.c.channel == sa.bindparam("c"),
+        _o.c.chat_id == sa.bindparam("chat"),
+    )
     .order_by(_o.c.id)
+    .limit(_AT_ONCE)
     .with_for_update()
+)
+_NEXT_HELD = (
+    sa.select(_o.c.channel, _o.c.chat_id)
+    .where(
+        schema.OUTBOUND_HELD,
+        sa.tuple_(_o.c.channel, _o.c.chat_id) > sa.tuple_(sa.bindparam("c"), sa.bindparam("chat")),
+    )
+    .order_by(_o.c.channel, _o.c.chat_id)
+    .limit(1)
+)
+_FORGET = sa.delete(_u).where(
+    _u.c.key.in_(sa.select(_u.c.key).where(_u.c.at < sa.bindparam("old")).limit(_AT_ONCE))
 )
 _COUNT = sa.select(sa.func.count()).select_from(_u).where(_u.c.at <= sa.bindparam("now"))
 _OF_CHAT = _COUNT.where(
@@ -57,7 +78,7 @@ _OF_CHAT = _COUNT.where(
     _u.c.chat_id == sa.bindparam("chat"),
 )
 _OF_PERSON = _COUNT.where(_u.c.at > sa.bindparam("since"), _u.c.person == sa.bindparam("p"))
-prepared(_HOLD, _SPOKE, _WAITS, _HELD, _OF_CHAT, _OF_PERSON)
+prepared(_HOLD, _SPOKE, _WAITS, _HELD, _NEXT_HELD, _FORGET, _OF_CHAT, _OF_PERSON)
 
 
 class SqlNotificationLimiter:
@@ -77,19 +98,34 @@ class SqlNotificationLimiter:
         else:
             self._said(connection, message, person)
 
-    def release(self, connection: sa.Connection) -> list[Address]:
+    def release(
+        self, connection: sa.Connection, after: Address | None
+    ) -> tuple[list[Address], Address | None]:
         """One message for each chat (and thread) that may hear one now."""
-        now = self._writer.clock.now()
-        connection.execute(sa.delete(_u).where(_u.c.at < now - 2 * DAY))
+        now, slice_ = self._writer.clock.now(), Slice(self._writer.clock)
+        connection.execute(_FORGET, {"old": now - 2 * DAY})
+        freed: list[Address] = []
         if self._quietness.asleep(now):
+            return freed, None
+        place = {"c": "", "chat": ""} if after is None else _chat(after)
+        while (row := connection.execute(_NEXT_HELD, place).first()) is not None:
+            if not slice_.step():
+                return freed, Address(place["c"], place["chat"])
+            place = {"c": row.channel, "chat": row.chat_id}
+            freed += self._released(connection, Address(row.channel, row.chat_id))
+        return freed, None
+
+    def _released(self, connection: sa.Connection, chat: Address) -> list[Address]:
+        """The threads of one chat that may hear one now."""
+        person = _person(connection, chat)
+        if not self._may(connection, chat, person):
             return []
         held: dict[Address, list[Any]] = {}
-        for row in connection.execute(_HELD).all():
+        for row in connection.execute(_HELD, _chat(chat)).all():
             message = msgspec.json.decode(row.body, type=OutboundMessage)
             held.setdefault(message.address, []).append((row, message))
         freed = []
         for address, waiting in held.items():
-            person = _person(connection, address)
             if self._may(connection, address, person):
                 self._said(connection, self._freed(connection, waiting), person)
                 freed.append(address)
@@ -159,7 +195,7 @@ def _chat(address: Address) -> dict[str, str]:
 
 def _person(connection: sa.Connection, address: Address) -> str:
     """Who reads there alone (CHANNEL:ID); "" where several do, or nobody has spoken."""
-    spoke = connection.execute(_SPOKE, {**_chat(address), "user": Origin.USER}).first()
+    spoke = connection.execute(_SPOKE, _chat(address)).first()
     if spoke is None or msgspec.json.decode(spoke.body, type=InboundMessage).group:
         return ""
     return f"{address.channel}:{spoke.sender_id}"

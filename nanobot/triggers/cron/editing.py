@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +12,7 @@ from nanobot.errors import UsageError
 from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.ports import Clock
 from nanobot.triggers.cron.jobs import (
+    Fired,
     Job,
     JobStore,
     Misfire,
@@ -85,8 +86,9 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
 class JobEditor:
     """The jobs, for whoever may look after them: owners all of them, others their own.
 
-    `changed` is called after every change. What a job's run asks for is held back: it may ask for
-    something to be done once, MOST_DEPTH deep, and for nothing that repeats.
+    `announce` is called after every change, with what has become of it. What a job's run asks for
+    is held back: it may ask for something to be done once, MOST_DEPTH deep, and for nothing that
+    repeats.
     """
 
     def __init__(
@@ -94,13 +96,13 @@ class JobEditor:
         jobs: JobStore,
         clock: Clock,
         zone: str,
-        changed: Callable[[], None],
+        announce: Callable[[Fired], None],
         channels: Collection[str] = (),
     ) -> None:
         self._channels = channels
         self._jobs = jobs
         self._clock = clock
-        self._changed = changed
+        self._announce = announce
         try:
             self.zone = zone_of(zone).key
         except UsageError:
@@ -136,13 +138,14 @@ class JobEditor:
         if not wish.name:
             plan = await self._free_name(plan)
         job = await self._jobs.add(plan, self._next(plan, now), asker.key, most)
-        self._changed()
+        self._announce(Fired())
         return job
 
     async def edit(self, asker: Requester, which: str, wish: JobRequest) -> Job:
         """Change a job; its next time is reckoned from now. Raises UsageError."""
         self._people_only(asker, "change jobs")
         job = await self._own(asker, which)
+        _readable(job)
         now = self._clock.now()
         plan = job.plan
         if wish.schedule is not None or wish.zone is not None:
@@ -177,9 +180,10 @@ class JobEditor:
         job = await self._own(asker, which)
         if job.state != "paused":
             raise UsageError(f"the job {job.plan.name} is {job.state}, not paused.")
+        _readable(job)
         schedule, now = job.plan.when(), self._clock.now()
         next_at = schedule.at if isinstance(schedule, Once) else self._next(job.plan, now)
-        return await self._keep(job, state="active", next_at=next_at)
+        return await self._keep(job, state="active", next_at=next_at, reason="")
 
     async def remove(self, asker: Requester, which: str) -> Job:
         """Forget it; what waits of it is dropped."""
@@ -192,8 +196,8 @@ class JobEditor:
         """Do it now, besides its schedule."""
         self._people_only(asker, "run jobs")
         job = await self._own(asker, which)
-        await self._jobs.trigger(job.id, at=None, key=asker.key, text="")
-        self._changed()
+        _, fired = await self._jobs.trigger(job.id, at=None, key=asker.key, text="")
+        self._announce(fired)
         return job
 
     async def listed(self, asker: Requester, *, state: str, limit: int) -> list[Job]:
@@ -229,12 +233,10 @@ class JobEditor:
             raise UsageError(f"{job.plan.name} belongs to the gateway: config.toml changes it.")
         return job
 
-    async def _keep(
-        self, job: Job, *, state: str, next_at: float | None, plan: Plan | None = None
-    ) -> Job:
-        changed = msgspec.structs.replace(job, state=state, next_at=next_at, plan=plan or job.plan)
+    async def _keep(self, job: Job, **changes: Any) -> Job:
+        changed = msgspec.structs.replace(job, **changes)
         await self._jobs.changed(changed)
-        self._changed()
+        self._announce(Fired())
         return changed
 
     def _people_only(self, asker: Requester, what: str) -> None:
@@ -304,6 +306,14 @@ class JobEditor:
         while await self._taken(name):
             name, number = f"{plan.name} {number}", number + 1
         return msgspec.structs.replace(plan, name=name)
+
+
+def _readable(job: Job) -> None:
+    if not job.readable:
+        raise UsageError(
+            f"what is kept of the job #{job.id} ({job.plan.name}) cannot be read: remove it, and "
+            "add it again."
+        )
 
 
 def in_text(text: str) -> tuple[str, str]:

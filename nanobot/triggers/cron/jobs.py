@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
@@ -11,6 +12,7 @@ import msgspec
 
 from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.session.runs import Run
+from nanobot.system import Backoff
 from nanobot.triggers.cron.schedule import Once, Schedule, restored, zone_of
 
 LATE_SECONDS = 60.0
@@ -24,6 +26,9 @@ MISSED_SECONDS = 30 * 86_400.0
 SILENT = "NOTHING_TO_SAY"
 """An answer that is not delivered."""
 
+RETRIES = Backoff(first=60.0, longest=3_600.0)
+"""After these seconds a failed run is repeated."""
+
 State: TypeAlias = Literal["active", "paused", "done", "removed", "system"]
 Status: TypeAlias = Literal[
     "running", "waiting", "done", "failed", "skipped", "missed", "cancelled"
@@ -31,6 +36,7 @@ Status: TypeAlias = Literal[
 Misfire: TypeAlias = Literal["skip", "run_once", "run_all"]
 Overlap: TypeAlias = Literal["skip", "queue", "replace"]
 What: TypeAlias = Literal["fire", "late", "missed", "skipped"]
+Admission: TypeAlias = Literal["run", "skip", "replace"]
 Taken: TypeAlias = Literal["taken", "known", "full"]
 """What became of a trigger: it is done now, it was before, too much waits already."""
 
@@ -84,17 +90,21 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan that is kept. `next_at` is when it is due next, by its schedule."""
+    """A plan that is kept. `next_at` is when it is due next, by its schedule. `reason` is why the
+    gateway paused it. Not `readable`: only its name, its chat and its owner are known."""
 
     id: int
     state: State
     next_at: float | None
     created_at: float
     plan: Plan
+    reason: str = ""
+    readable: bool = True
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as people see it. `kind`: prompt (for the model) or message."""
+    """A job as people see it. `kind`: prompt (for the model) or message. `reason`: why the gateway
+    paused it."""
 
     id: int
     name: str
@@ -110,6 +120,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     misfire: str
     overlap: str
     created_at: float
+    reason: str
 
 
 class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,10 +138,17 @@ class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
 
 
+class OpenTime(msgspec.Struct, frozen=True):
+    """A time that is not done, by which a look at all of them goes on."""
+
+    job_id: int
+    scheduled_at: float
+
+
 class Fired(msgspec.Struct, frozen=True, kw_only=True):
-    """What firing made: sessions with something to do, chats that something is owed to, runs that
-    were ended. `next_due`: when something is to be done again; `more`: there is more at once.
-    `watched`: sessions whose runs belong to jobs."""
+    """What a verb made: sessions with something to do, chats that something is owed to, runs that
+    were ended. `next_due`: when something is to be done again; `more`: the verb has not done all of
+    it. `watched`: sessions in which runs of jobs have not ended."""
 
     wakes: tuple[str, ...] = ()
     owes: tuple[Address, ...] = ()
@@ -138,6 +156,17 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
     next_due: float | None = None
     more: bool = False
     watched: frozenset[str] = frozenset()
+
+    def then(self, later: Fired) -> Fired:
+        """Both together."""
+        return Fired(
+            wakes=tuple(dict.fromkeys(self.wakes + later.wakes)),
+            owes=tuple(dict.fromkeys(self.owes + later.owes)),
+            stopped=self.stopped + later.stopped,
+            next_due=later.next_due,
+            more=later.more,
+            watched=self.watched | later.watched,
+        )
 
 
 class JobStore(Protocol):
@@ -166,23 +195,43 @@ class JobStore(Protocol):
         ...
 
     async def fire(self) -> Fired:
-        """Note how the runs of jobs have ended, and do what is due: for every due time its row,
-        what it puts into the chat or its session, and the job's next time."""
+        """Do what is due: for every due time its row, what it puts into the chat or its session,
+        and the job's next time. What cannot be done pauses its job, whose owner is told."""
         ...
 
-    async def trigger(self, job_id: int, *, at: float | None, key: str, text: str) -> Taken:
+    async def settle(self, sessions: Sequence[str]) -> Fired:
+        """Note how runs of jobs in these sessions have ended."""
+        ...
+
+    async def sweep(self, after: OpenTime | None) -> tuple[Fired, OpenTime | None]:
+        """Look at times that are not done, from the first on or after one: settle what has ended,
+        and wake what waits. Returns where to go on; None: that was all."""
+        ...
+
+    async def release(self, after: Address | None) -> tuple[Fired, Address | None]:
+        """Send what was held back of what is said unasked, as far as it may be sent now, from the
+        first chat on or after one. Returns where to go on; None: that was all."""
+        ...
+
+    async def trigger(
+        self, job_id: int, *, at: float | None, key: str, text: str
+    ) -> tuple[Taken, Fired]:
         """Do a job now. `at` (now if None) names the time, which is done once; `key` names the
         call. `text` instead of the plan's. Full: it is not even written down, unlike a time that is
-        skipped because of the plan's overlap."""
+        skipped because of the plan's overlap. Raises UsageError for a job that cannot be read."""
         ...
 
     async def history(self, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
         """What became of the times of a job (None: of all), the latest first."""
         ...
 
-    async def realign(self) -> None:
+    async def realign(self, after: int) -> int | None:
         """After a start, or a clock set back: what is due earlier than was thought is due then.
-        What is older than KEPT_SECONDS is forgotten."""
+        Looks at jobs with ids above `after`; returns where to go on, None: that was all."""
+        ...
+
+    async def prune(self) -> bool:
+        """Forget what is older than KEPT_SECONDS; True: there is more of it."""
         ...
 
     async def depth(self, run_id: str) -> int:
@@ -211,6 +260,25 @@ def decide(plan: Plan, due: float, following: float | None, now: float) -> What:
     if plan.misfire == "run_once" and last:
         return "late"
     return "missed"
+
+
+def admits(plan: Plan, unended: int) -> Admission:
+    """What becomes of a time while so many before it have not ended."""
+    if unended and (plan.overlap == "skip" or unended >= plan.waiting):
+        return "skip"
+    return "replace" if unended and plan.overlap == "replace" else "run"
+
+
+def repeats(job: Job, end: str, attempt: int) -> bool:
+    """Whether a run that ended so is tried again."""
+    return end == "failed" and attempt <= job.plan.retries and job.state != "removed"
+
+
+def session_of(job: Job) -> str:
+    """The session in which a job's runs are."""
+    if job.plan.session == "chat":
+        return job.plan.session_key
+    return job.plan.name if job.state == "system" else f"cron:{job.id}"
 
 
 def worded(plan: Plan, text: str, due: float, now: float) -> str:
@@ -245,6 +313,7 @@ def viewed(job: Job) -> JobView:
         misfire=plan.misfire,
         overlap=plan.overlap,
         created_at=job.created_at,
+        reason=job.reason,
     )
 
 

@@ -43,9 +43,13 @@ class Cron(msgspec.Struct, frozen=True):
         return self.expression.text
 
     def next(self, after: float) -> float | None:
-        """The first time after a moment (unix seconds); None: there is none."""
+        """The first time after a moment (unix seconds); None: there is none. Raises UsageError for
+        a zone that is not known any more."""
         rule = next_elapsed if self.expression.elapsed else next_fixed
-        return rule(self.expression.following, after, zone_of(self.zone))
+        try:
+            return rule(self.expression.following, after, zone_of(self.zone))
+        except (ValueError, OverflowError) as error:
+            raise UsageError(f"{self.text[:60]!r} is no schedule ({error}).") from error
 
 
 class Every(msgspec.Struct, frozen=True):

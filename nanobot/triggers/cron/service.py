@@ -1,7 +1,8 @@
 """The service that fires jobs: one timer to what is due next, and nothing that must not be lost.
 
 What is due, and what became of it, is in the store alone. So a crash at any point, a clock that is
-set and a laptop that slept are all the same to it: it looks at the store, and does what it finds.
+set and a laptop that slept are all the same to it: it looks at the store, and does what is due. It
+asks for little at a time, so that nobody waits long for the store, however many jobs there are.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LOOK_SECONDS = 30.0
 """The store is looked at so often at least: clocks jump, and other processes add jobs."""
 _SET_BACK_SECONDS = 1.0
 _PRUNE_SECONDS = 86_400.0
-_TOGETHER_SECONDS = 0.2
+_SETTLED_AT_ONCE = 50
 
 
 class CronService:
@@ -37,18 +38,25 @@ class CronService:
         self._clock = clock
         self._changed = asyncio.Event()
         self._watched: frozenset[str] = frozenset()
+        self._ended: dict[str, None] = {}
+        self._sweeping = False
+        self._swept_at: float | None = None
+        self._realigned_at: float | None = None
+        self._offset = self._clock_offset()
 
     def book(self, zone: str, channels: Collection[str] = ()) -> JobEditor:
-        """The book of these jobs; times are in a zone where none is named. Jobs speak in chats of
+        """The editor of these jobs; times are in a zone where none is named. Jobs speak in chats of
         these channels (none: of any)."""
-        return JobEditor(self._jobs, self._clock, zone, self.changed, channels)
+        return JobEditor(self._jobs, self._clock, zone, self.announce, channels)
 
     def publisher(self, plan: Plan) -> JobPublisher:
         """Takes what a trigger publishes, to be done after this plan; its name is the job's."""
-        return JobPublisher(self._jobs, plan, self.changed)
+        return JobPublisher(self._jobs, plan, self.announce)
 
-    def changed(self) -> None:
-        """Something about jobs is different: look now."""
+    def announce(self, fired: Fired) -> None:
+        """Jobs have changed, and this has become of it: who has to act is woken, and jobs are
+        looked at now."""
+        self._act(fired)
         self._changed.set()
 
     async def run(self) -> None:
@@ -58,54 +66,122 @@ class CronService:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._serve(), name="cron: timer")
                 async for event in ends:
-                    if event.session_key in self._watched:
-                        self.changed()
+                    if self._sweeping or event.session_key in self._watched:
+                        self._ended[event.session_key] = None
+                        self._changed.set()
         finally:
             self._bus.unsubscribe(ends)
 
     async def fire(self) -> Fired:
-        """Do what is due now, all of it; who has to act on it is woken. Raises StoreError."""
+        """Settle whatever has ended and do what is due now, all of it; who has to act on it is
+        woken. Raises StoreError."""
+        swept = await self._sweep()
+        released = await self._release()
+        return swept.then(released).then(await self._fire())
+
+    async def _sweep(self) -> Fired:
+        """Look at everything that is not done, and begin anew to know which ends are waited for."""
+        total, after = Fired(), None
+        self._ended, self._sweeping = {}, True
+        try:
+            while True:
+                fired, after = await self._jobs.sweep(after)
+                self._act(fired)
+                total = total.then(fired)
+                if after is None:
+                    break
+        finally:
+            self._sweeping = False
+        self._watched = total.watched
+        self._swept_at = self._clock.monotonic()
+        return total
+
+    async def _release(self) -> Fired:
+        total, after = Fired(), None
+        while True:
+            fired, after = await self._jobs.release(after)
+            self._act(fired)
+            total = total.then(fired)
+            if after is None:
+                return total
+
+    async def _settle(self) -> None:
+        """Settle what is known to have ended."""
+        while self._ended:
+            sessions = list(self._ended)[:_SETTLED_AT_ONCE]
+            # Taken away first: whatever ends there meanwhile stands in it again.
+            for key in sessions:
+                del self._ended[key]
+            more = True
+            try:
+                fired = await self._jobs.settle(sessions)
+                self._act(fired)
+                more = fired.more
+            finally:
+                if more:
+                    self._ended.update(dict.fromkeys(sessions))
+
+    async def _fire(self) -> Fired:
+        total = Fired()
         while True:
             fired = await self._jobs.fire()
-            self._watched = fired.watched
-            for key in fired.wakes:
-                self._bus.wake(key, RunKind.TASK)
-            for address in fired.owes:
-                self._bus.owed(address)
-            for run in fired.stopped:
-                self._bus.stopped(run)
+            self._act(fired)
+            total = total.then(fired)
             if not fired.more:
-                return fired
+                return total
+
+    def _act(self, fired: Fired) -> None:
+        self._watched |= fired.watched
+        for key in fired.wakes:
+            self._bus.wake(key, RunKind.TASK)
+        for address in fired.owes:
+            self._bus.owed(address)
+        for run in fired.stopped:
+            self._bus.stopped(run)
 
     async def _serve(self) -> None:
-        behind, looked = self._difference(), -_PRUNE_SECONDS
         while True:
             wait = LOOK_SECONDS
             with boundary("cron"):
                 try:
-                    now = self._difference()
-                    long_ago = self._clock.monotonic() - looked >= _PRUNE_SECONDS
-                    if long_ago or now < behind - _SET_BACK_SECONDS:
-                        await self._jobs.realign()
-                        looked = self._clock.monotonic()
-                    behind = now
                     self._changed.clear()
-                    fired = await self.fire()
-                    if fired.next_due is not None:
-                        wait = min(max(fired.next_due - self._clock.now(), 0.0), LOOK_SECONDS)
+                    await self._look_after_clock()
+                    next_due = (await self._look()).next_due
+                    if next_due is not None:
+                        wait = min(max(next_due - self._clock.now(), 0.0), LOOK_SECONDS)
                 except StoreError as error:
                     logger.error("jobs wait for the store: {}", error)
             await self._wait(wait)
 
-    def _difference(self) -> float:
+    async def _look(self) -> Fired:
+        """All of it from time to time, else what is known to have changed."""
+        if self._swept_at is None or self._clock.monotonic() - self._swept_at >= LOOK_SECONDS:
+            return await self.fire()
+        await self._settle()
+        return await self._fire()
+
+    async def _look_after_clock(self) -> None:
+        """Each day, and where a clock was set back, jobs are due when their schedules say."""
+        now, offset = self._clock.monotonic(), self._clock_offset()
+        daily = self._realigned_at is None or now - self._realigned_at >= _PRUNE_SECONDS
+        if daily or offset < self._offset - _SET_BACK_SECONDS:
+            after: int | None = 0
+            while after is not None:
+                after = await self._jobs.realign(after)
+            while await self._jobs.prune():
+                pass
+            self._realigned_at = now
+        self._offset = offset
+
+    def _clock_offset(self) -> float:
         """What the clock on the wall is ahead of the one that only goes forward."""
         return self._clock.now() - self._clock.monotonic()
 
     async def _wait(self, seconds: float) -> None:
-        """So long, or until something is different. What changes together is looked at once."""
+        """So long, or until something is different."""
         async with asyncio.TaskGroup() as tasks:
             timer = tasks.create_task(self._clock.sleep(seconds), name="cron: wait")
-            told = tasks.create_task(self._changed.wait(), name="cron: changes")
-            await asyncio.wait((timer, told), return_when=asyncio.FIRST_COMPLETED)
+            changed = tasks.create_task(self._changed.wait(), name="cron: changes")
+            await asyncio.wait((timer, changed), return_when=asyncio.FIRST_COMPLETED)
             timer.cancel()
-            told.cancel()
+            changed.cancel()

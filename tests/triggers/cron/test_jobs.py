@@ -207,7 +207,7 @@ async def test_the_model_makes_jobs_looks_at_them_and_removes_them() -> None:
 
 async def test_a_call_that_is_made_again_after_a_crash_adds_no_second_job() -> None:
     async with at_noon() as home:
-        book = JobEditor(Process(home).jobs, home.clock, "UTC", lambda: None)
+        book = JobEditor(Process(home).jobs, home.clock, "UTC", lambda _: None)
         wish = JobRequest(schedule="+20m", text="Tea")
         first = await book.add(asker(key="run-1:1:0"), wish)
         assert await book.add(asker(key="run-1:1:0"), wish) == first
@@ -242,7 +242,7 @@ async def test_a_jobs_run_makes_nothing_that_repeats_and_no_endless_chain() -> N
 
 async def test_members_look_after_their_own_jobs_only() -> None:
     async with at_noon() as home:
-        book = JobEditor(Process(home).jobs, home.clock, "UTC", lambda: None)
+        book = JobEditor(Process(home).jobs, home.clock, "UTC", lambda _: None)
         mine = await book.add(asker(MEMBER, Role.MEMBER), JobRequest(schedule="+1h", text="mine"))
         theirs = await book.add(asker(), JobRequest(schedule="+1h", text="theirs"))
         member = asker(MEMBER, Role.MEMBER)

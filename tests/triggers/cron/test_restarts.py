@@ -79,7 +79,7 @@ async def life(
             bot.process.after = reach
         else:
             bot.process.before = reach
-        await bot.process.jobs.realign() if not bot.process.dead else None
+        await bot.process.jobs.realign(0) if not bot.process.dead else None
         while not bot.process.dead:
             try:
                 await bot.cron.fire()

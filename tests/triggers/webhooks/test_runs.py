@@ -109,7 +109,7 @@ async def test_a_delivery_is_known_for_ninety_days_whichever_process_is_asked() 
             assert isinstance(home.clock.now(), float)
             home.clock.advance(seconds)  # type: ignore[attr-defined]
             async with gateway(ScriptedProvider("So it is."), FakeChannel(), home=home) as bot:
-                await bot.process.jobs.realign()
+                await bot.process.jobs.prune()
                 assert await deliver(bot, hook_of(bot, CI)) == said
                 await finish(bot)
 

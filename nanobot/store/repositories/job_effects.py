@@ -1,0 +1,172 @@
+"""What a transaction over jobs does to the world: messages, posts, ended runs, and who hears of it
+after the commit; and the limits of one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from nanobot.boundary import Caught, boundary
+from nanobot.errors import StoreError
+from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage, Sender
+from nanobot.ports import Clock
+from nanobot.session.inbox import Admission
+from nanobot.session.runs import Ending, Run
+from nanobot.session.states import RunState
+from nanobot.store.database import schema
+from nanobot.store.journal import admission, inbox, log, outbox, runs
+from nanobot.store.repositories import occurrences
+from nanobot.store.repositories.occurrences import Occurrence
+from nanobot.store.unit import StoreContext
+from nanobot.triggers.cron.jobs import Fired, Job, session_of
+
+_i = schema.inbound
+
+_SLICE_SECONDS = 0.008
+_SLICE_STEPS = 200
+
+
+class Slice:
+    """How much one transaction does before others have their turn: some milliseconds, and so many
+    steps where a clock stands still."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until = clock.monotonic() + _SLICE_SECONDS
+        self._left = _SLICE_STEPS
+
+    def step(self) -> bool:
+        """Whether one more step may be done; the first always may."""
+        first = self._left == _SLICE_STEPS
+        self._left -= 1
+        return first or (self._left >= 0 and self._clock.monotonic() < self._until)
+
+
+class Effects:
+    """What was done so far, for one job or for all of a transaction."""
+
+    def __init__(self, connection: sa.Connection, writer: StoreContext) -> None:
+        self.connection = connection
+        self.writer = writer
+        self.now = writer.clock.now()
+        self.wakes: list[str] = []
+        self.owes: list[Address] = []
+        self._stopped: list[Run] = []
+        self._watched: set[str] = set()
+
+    @contextmanager
+    def contained(self, what: str) -> Iterator[tuple[Effects, Caught]]:
+        """Around what is done for one job: if it fails, nothing of it is kept, and the others go
+        on. Raises StoreError and errors of the database."""
+        own = Effects(self.connection, self.writer)
+        self.connection.exec_driver_sql("SAVEPOINT job")
+        with boundary(what) as caught:
+            yield own, caught
+        if isinstance(caught.error, DBAPIError | StoreError):
+            raise caught.error
+        if caught.error is not None:
+            self.connection.exec_driver_sql("ROLLBACK TO SAVEPOINT job")
+        self.connection.exec_driver_sql("RELEASE SAVEPOINT job")
+        if caught.error is None:
+            self.wakes += own.wakes
+            self.owes += own.owes
+            self._stopped += own._stopped
+            self._watched |= own._watched
+
+    def begin(self, job: Job, scheduled_at: float, text: str, attempt: int = 1) -> None:
+        """A message for the job's session, which a run will answer."""
+        plan, session = job.plan, session_of(job)
+        message = InboundMessage(
+            address=plan.address,
+            message_id="",
+            dedupe_key=f"cron:{job.id}:{scheduled_at:.3f}:{attempt}",
+            sender=Sender(plan.sender_id, plan.name),
+            text=text,
+            sent_at=self.now,
+            origin=plan.origin,
+            tainted=plan.tainted,
+            terms=plan.terms,
+        )
+        log.ensure_session(self.connection, self.writer, session, plan.name)
+        admitted = Admission(message=message, session_key=session, role=plan.role)
+        occurrence = Occurrence(
+            job_id=job.id,
+            scheduled_at=scheduled_at,
+            session_key=session,
+            attempt=attempt,
+            inbound_id=admission.insert(
+                self.connection, self.writer, admitted, waits=True, held=0.0
+            ),
+        )
+        occurrences.begun(self.connection, occurrence)
+        self.wake(session)
+
+    def wake(self, session_key: str) -> None:
+        """There is something to do in that session, and its end is waited for."""
+        self.wakes.append(session_key)
+        self._watched.add(session_key)
+
+    def watch(self, session_key: str) -> None:
+        """The end of what runs there is waited for."""
+        self._watched.add(session_key)
+
+    def post(self, job: Job, scheduled_at: float, text: str, *, tainted: bool) -> None:
+        """Words for the job's chat, and its history."""
+        plan = job.plan
+        message = OutboundMessage(
+            address=plan.address,
+            text=text,
+            kind=OutboundKind.POST,
+            key=f"cron:{job.id}:{scheduled_at:.3f}",
+            tainted=tainted,
+            asked=plan.here or plan.once,
+        )
+        outbox.post(self.connection, self.writer, plan.session_key, message)
+        self.owes.append(plan.address)
+
+    def call_off(self, job: Job, occurrence: Occurrence, reason: str) -> None:
+        """End what was begun for a time, whatever it is doing."""
+        self._drop(occurrence)
+        if occurrence.run_id is not None:
+            ending = Ending(state=RunState.ABORTED, error=reason)
+            run = runs.cancel(
+                self.connection, self.writer, occurrence.run_id, ending, f"job {job.id}"
+            )
+            if run is not None:
+                self._stopped.append(run)
+        self._cancelled(occurrence, reason)
+
+    def drop_waiting(self, job: Job, reason: str) -> None:
+        """What waits of a job is not done any more; what runs is, but nothing comes of it."""
+        for occurrence in occurrences.open_of(self.connection, job.id):
+            if occurrence.run_id is None or occurrence.status == "waiting":
+                self._drop(occurrence)
+                self._cancelled(occurrence, reason)
+
+    def _drop(self, occurrence: Occurrence) -> None:
+        if occurrence.inbound_state == "pending" and occurrence.inbound_id is not None:
+            inbox.settle_one(self.connection, occurrence.inbound_id)
+
+    def _cancelled(self, occurrence: Occurrence, reason: str) -> None:
+        occurrences.update(
+            self.connection,
+            occurrence,
+            status="cancelled",
+            ended_at=self.now,
+            retry_at=None,
+            error=reason,
+        )
+
+    def fired(self, *, next_due: float | None = None, more: bool = False) -> Fired:
+        """All of it."""
+        return Fired(
+            wakes=tuple(dict.fromkeys(self.wakes)),
+            owes=tuple(dict.fromkeys(self.owes)),
+            stopped=tuple(self._stopped),
+            next_due=next_due,
+            more=more,
+            watched=frozenset(self._watched),
+        )

@@ -1,0 +1,186 @@
+"""Pausing: a job that cannot be done is stopped with the reason, and its owner is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from loguru import logger
+
+from nanobot.errors import NanobotError
+from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.store.database import schema
+from nanobot.store.database.prepared import prepared
+from nanobot.store.journal import outbox
+from nanobot.store.repositories import occurrences
+from nanobot.store.repositories.job_effects import Effects
+from nanobot.store.repositories.occurrences import NewOccurrence, Occurrence
+
+_i = schema.inbound
+_j = schema.jobs
+_out = schema.outbound
+
+_AT_ONCE = 100
+_LISTED = 10
+_LOOKED_AT = 5_000
+"""The latest messages among which a chat of somebody's own is looked for."""
+_LOOKED_AT_OF_OWNERS = 200
+_REASON_CHARS = 300
+
+_NOTICES = (
+    sa.select(_j.c.id, _j.c.name, _j.c.owner, _j.c.channel, _j.c.chat_id, _j.c.reason)
+    .where(schema.JOB_NOTICE)
+    .order_by(_j.c.id)
+    .limit(_AT_ONCE)
+)
+_SPOKEN = (
+    sa.select(_i.c.session_key, _i.c.body)
+    .where(
+        schema.INBOUND_SPOKEN,
+        _i.c.channel == sa.bindparam("c"),
+        _i.c.chat_id == sa.bindparam("chat"),
+    )
+    .order_by(_i.c.id.desc())
+    .limit(1)
+)
+_LAST_FOR = (
+    sa.select(_out.c.state)
+    .where(
+        schema.OUTBOUND_FOR_CHAT,
+        _out.c.channel == sa.bindparam("c"),
+        _out.c.chat_id == sa.bindparam("chat"),
+    )
+    .order_by(_out.c.id.desc())
+    .limit(1)
+)
+_OF_PERSON = (
+    sa.select(_i.c.session_key, _i.c.body)
+    .where(
+        _i.c.id > sa.select(sa.func.max(_i.c.id) - _LOOKED_AT).scalar_subquery(),
+        _i.c.origin == "user",
+        _i.c.channel == sa.bindparam("c"),
+        _i.c.sender_id == sa.bindparam("s"),
+    )
+    .order_by(_i.c.id.desc())
+)
+_NEXT_CHANNEL = sa.select(sa.func.min(_i.c.channel)).where(
+    schema.INBOUND_OWNERS, _i.c.channel > sa.bindparam("c")
+)
+_OF_OWNERS = (
+    sa.select(_i.c.session_key, _i.c.body)
+    .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"))
+    .order_by(_i.c.id.desc())
+    .limit(_LOOKED_AT_OF_OWNERS)
+)
+prepared(_NOTICES, _SPOKEN, _LAST_FOR)
+
+
+def pause(effects: Effects, job_id: int, at: float | None, error: Exception) -> None:
+    """Stop an active job whose time `at` could not be done; the time's row says why."""
+    reason = _reason(error)
+    paused = sa.update(_j).where(_j.c.id == job_id, schema.JOB_ACTIVE)
+    values = {
+        "state": "paused",
+        "next_at": None,
+        "next_due": None,
+        "changed_at": effects.now,
+        "reason": reason,
+        "notice_due": True,
+    }
+    effects.connection.execute(paused.values(**values))
+    if at is not None:
+        failed = NewOccurrence(job_id=job_id, scheduled_at=at, status="failed", error=reason)
+        occurrences.insert(effects.connection, failed, effects.now)
+
+
+def give_up(effects: Effects, occurrence: Occurrence, error: Exception) -> None:
+    """End a time that cannot be settled, and pause its job."""
+    values = {"status": "failed", "ended_at": effects.now, "retry_at": None}
+    occurrences.update(effects.connection, occurrence, **values, error=_reason(error))
+    pause(effects, occurrence.job_id, None, error)
+
+
+def _reason(error: Exception) -> str:
+    text = str(error) if isinstance(error, NanobotError) else f"{type(error).__name__}: {error}"
+    return text[:_REASON_CHARS]
+
+
+def tell(effects: Effects) -> bool:
+    """Tell owners of jobs that were paused; one message for all of an owner's that have the same
+    chat and reason. True: there may be more of them."""
+    rows = effects.connection.execute(_NOTICES).all()
+
+    def same(row: Any) -> tuple[str, str, str, str]:
+        return row.owner, row.channel, row.chat_id, row.reason or ""
+
+    for (owner, channel, chat, reason), group in groupby(sorted(rows, key=same), same):
+        jobs = list(group)
+        done = sa.update(_j).where(_j.c.id.in_([row.id for row in jobs]))
+        effects.connection.execute(done.values(notice_due=False))
+        with effects.contained(f"notice to {owner}") as (own, _):
+            _notify(own, owner, Address(channel, chat), _text(jobs, reason))
+    return len(rows) == _AT_ONCE
+
+
+def _text(jobs: Sequence[Any], reason: str) -> str:
+    names = ", ".join(f"#{row.id} ({row.name})" for row in jobs[:_LISTED])
+    if len(jobs) > _LISTED:
+        names += f" and {len(jobs) - _LISTED} more"
+    what, pronoun = ("The job", "it") if len(jobs) == 1 else ("The jobs", "them")
+    verb = "was" if len(jobs) == 1 else "were"
+    end = "" if reason.endswith((".", "?", "!")) else "."
+    return (
+        f"{what} {names} {verb} paused: {reason}{end} `cron resume` and the number continues "
+        f"{pronoun}, `cron remove` forgets {pronoun}."
+    )
+
+
+def _notify(effects: Effects, owner: str, chat: Address, text: str) -> None:
+    place = _place(effects.connection, owner, chat)
+    if place is None:
+        logger.warning("{} has no chat in which to be told: {}", owner or "nobody", text)
+        return
+    session_key, address = place
+    message = OutboundMessage(
+        address=address,
+        text=text,
+        kind=OutboundKind.NOTICE,
+        key=f"paused:{effects.writer.ids.run_id()}",
+        asked=True,
+    )
+    outbox.post(effects.connection, effects.writer, session_key, message)
+    effects.owes.append(address)
+
+
+def _place(connection: sa.Connection, owner: str, chat: Address) -> tuple[str, Address] | None:
+    """The session and the chat in which somebody is told: that of their job, else one of their
+    own, else one of an owner's of the gateway; the first that messages reach."""
+    channel, _, sender = owner.partition(":")
+    candidates = [
+        *connection.execute(_SPOKEN, {"c": chat.channel, "chat": chat.chat_id}).all(),
+        *_private(connection.execute(_OF_PERSON, {"c": channel, "s": sender}).all()),
+    ]
+    name = connection.scalar(_NEXT_CHANNEL, {"c": ""})
+    while name is not None:
+        candidates += _private(connection.execute(_OF_OWNERS, {"c": name}).all())
+        name = connection.scalar(_NEXT_CHANNEL, {"c": name})
+    seen: set[Address] = set()
+    for row in candidates:
+        address = msgspec.json.decode(row.body, type=InboundMessage).address
+        if address not in seen and _reachable(connection, address):
+            return row.session_key, address
+        seen.add(address)
+    return None
+
+
+def _private(rows: Sequence[Any]) -> list[Any]:
+    """Where nobody else reads along."""
+    return [row for row in rows if not msgspec.json.decode(row.body, type=InboundMessage).group]
+
+
+def _reachable(connection: sa.Connection, address: Address) -> bool:
+    state = connection.scalar(_LAST_FOR, {"c": address.channel, "chat": address.chat_id})
+    return state != "dead"

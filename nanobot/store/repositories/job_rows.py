@@ -1,0 +1,74 @@
+"""Rows of jobs, read strictly by what acts on them and leniently by what shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import UsageError
+from nanobot.messages import Address, Role
+from nanobot.store.database import schema
+from nanobot.store.database.prepared import prepared
+from nanobot.triggers.cron.jobs import Job, Plan
+
+_j = schema.jobs
+
+_JOB = sa.select(_j).where(_j.c.id == sa.bindparam("i"))
+prepared(_JOB)
+
+
+def plan_of(body: bytes) -> Plan:
+    """A plan as it is kept. Raises msgspec.MsgspecError."""
+    return msgspec.json.decode(body, type=Plan)
+
+
+def as_job(row: Any) -> Job:
+    """A job that something is done with. Raises UsageError for one that cannot be read."""
+    try:
+        return _job(row, plan_of(row.body))
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"what is kept of the job #{row.id} ({row.name}) cannot be read ({error}): remove it, "
+            "and add it again."
+        ) from error
+
+
+def shown_job(row: Any) -> Job:
+    """A job as far as it can be read."""
+    try:
+        return as_job(row)
+    except UsageError:
+        plan = Plan(
+            name=row.name,
+            schedule="",
+            zone="UTC",
+            anchor=0.0,
+            text="",
+            address=Address(row.channel, row.chat_id),
+            session_key="",
+            sender_id="",
+            role=Role.GUEST,
+            by=row.owner,
+        )
+        return msgspec.structs.replace(_job(row, plan), readable=False)
+
+
+def _job(row: Any, plan: Plan) -> Job:
+    return Job(
+        id=row.id,
+        state=row.state,
+        next_at=row.next_at,
+        created_at=row.created_at,
+        reason=row.reason or "",
+        plan=plan,
+    )
+
+
+def job_of(connection: sa.Connection, job_id: int) -> Job:
+    """The job of that id, to do something with. Raises UsageError."""
+    row = connection.execute(_JOB, {"i": job_id}).first()
+    if row is None:
+        raise UsageError(f"there is no job #{job_id}.")
+    return as_job(row)

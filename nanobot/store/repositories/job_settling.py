@@ -1,0 +1,96 @@
+"""Settling: what became of the runs of jobs, said in their chats or tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import OutboundMessage
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.repositories import job_pausing, occurrences
+from nanobot.store.repositories.job_effects import Effects, Slice
+from nanobot.store.repositories.job_rows import job_of
+from nanobot.store.repositories.occurrences import Occurrence
+from nanobot.store.unit import StoreContext
+from nanobot.triggers.cron.jobs import RETRIES, Fired, OpenTime, repeats, silent
+
+_out = schema.outbound
+
+_AT_ONCE = 200
+_BEGIN = OpenTime(-1, 0.0)
+
+
+def settle(connection: sa.Connection, writer: StoreContext, sessions: Sequence[str]) -> Fired:
+    """See JobStore.settle."""
+    alone(connection, "cron")
+    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    for key in sessions:
+        ended = occurrences.ended_in(connection, key, _AT_ONCE)
+        for occurrence in ended:
+            if not slice_.step():
+                return effects.fired(more=True)
+            _ended(effects, occurrence, occurrence.end or "cancelled")
+        if len(ended) == _AT_ONCE:
+            return effects.fired(more=True)
+    return effects.fired()
+
+
+def sweep(
+    connection: sa.Connection, writer: StoreContext, after: OpenTime | None
+) -> tuple[Fired, OpenTime | None]:
+    """See JobStore.sweep."""
+    alone(connection, "cron")
+    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    position = after or _BEGIN
+    page = occurrences.open_after(connection, position, _AT_ONCE)
+    for occurrence in page:
+        if not slice_.step():
+            return effects.fired(), position
+        position = occurrence.position
+        end = occurrence.end
+        if end is not None:
+            _ended(effects, occurrence, end)
+        elif occurrence.inbound_state == "pending":
+            effects.wake(occurrence.session_key)
+        else:
+            effects.watch(occurrence.session_key)
+    return effects.fired(), position if len(page) == _AT_ONCE else None
+
+
+def _ended(effects: Effects, occurrence: Occurrence, end: str) -> None:
+    """A run has ended, or what was to become one was dropped."""
+    with effects.contained(f"job {occurrence.job_id}") as (own, caught):
+        _settled(own, occurrence, end)
+    if caught.error is not None:
+        job_pausing.give_up(effects, occurrence, caught.error)
+
+
+def _settled(effects: Effects, occurrence: Occurrence, end: str) -> None:
+    job = job_of(effects.connection, occurrence.job_id)
+    if repeats(job, end, occurrence.attempt):
+        later = effects.now + RETRIES.delay(occurrence.attempt)
+        values = {"status": "waiting", "retry_at": later, "error": occurrence.run_error}
+        occurrences.update(effects.connection, occurrence, **values)
+        effects.watch(occurrence.session_key)
+        return
+    error = occurrence.run_error if end != "done" else None
+    values = {"status": end, "ended_at": effects.now, "error": error}
+    occurrences.update(effects.connection, occurrence, **values)
+    if not (job.plan.post and job.plan.terms.direct and end in {"done", "failed"}):
+        return
+    answer = _answer(effects.connection, occurrence)
+    text = "" if answer is None else answer.text
+    if silent(text) or (end == "failed" and job.state == "system"):
+        return
+    tainted = job.plan.tainted or (answer is not None and answer.tainted)
+    effects.post(job, occurrence.scheduled_at, text, tainted=tainted)
+
+
+def _answer(connection: sa.Connection, occurrence: Occurrence) -> OutboundMessage | None:
+    """What a run in a session of the job's own has answered."""
+    query = sa.select(_out.c.body).where(_out.c.key == f"{occurrence.run_id}:0")
+    body = connection.scalar(query)
+    return None if body is None else msgspec.json.decode(body, type=OutboundMessage)

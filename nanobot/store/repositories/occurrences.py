@@ -1,0 +1,211 @@
+"""Rows of occurrences: every time that a job was due, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.session.states import RunState
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.prepared import prepared
+from nanobot.triggers.cron.jobs import OpenTime
+
+_o = schema.occurrences
+_i = schema.inbound
+_r = schema.runs
+
+_ENDED = {
+    RunState.COMPLETED: "done",
+    RunState.FAILED: "failed",
+    RunState.ABORTED: "cancelled",
+}
+
+_OPEN = (
+    sa.select(
+        _o.c.job_id,
+        _o.c.scheduled_at,
+        _o.c.status,
+        _o.c.session_key,
+        _o.c.inbound_id,
+        _o.c.attempt,
+        _o.c.body,
+        _i.c.state.label("inbound_state"),
+        _i.c.run_id,
+        _r.c.state.label("run_state"),
+        _r.c.error.label("run_error"),
+    )
+    .join(_i, _i.c.id == _o.c.inbound_id, isouter=True)
+    .join(_r, _r.c.id == _i.c.run_id, isouter=True)
+    .where(schema.OCCURRENCE_OPEN)
+)
+_ORDER = (_o.c.job_id, _o.c.scheduled_at)
+_OF_JOB = _OPEN.where(_o.c.job_id == sa.bindparam("i")).order_by(_o.c.scheduled_at)
+_ENDED_IN = (
+    _OPEN.where(
+        _o.c.session_key == sa.bindparam("k"),
+        _o.c.status == "running",
+        sa.or_(
+            sa.text("runs.state IN ('completed', 'failed', 'aborted')"),
+            sa.and_(_r.c.id.is_(None), sa.or_(_i.c.id.is_(None), _i.c.state == "settled")),
+        ),
+    )
+    .order_by(*_ORDER)
+    .limit(sa.bindparam("n"))
+)
+_AFTER = (
+    _OPEN.where(sa.tuple_(*_ORDER) > sa.tuple_(sa.bindparam("i"), sa.bindparam("at")))
+    .order_by(*_ORDER)
+    .limit(sa.bindparam("n"))
+)
+_TO_RETRY = (
+    _OPEN.where(schema.OCCURRENCE_WAITING, _o.c.retry_at <= sa.bindparam("now"))
+    .order_by(_o.c.retry_at)
+    .limit(sa.bindparam("n"))
+)
+_NEXT_RETRY = sa.select(sa.func.min(_o.c.retry_at)).where(schema.OCCURRENCE_WAITING)
+_BEGUN = (
+    sa.update(_o)
+    .where(_o.c.job_id == sa.bindparam("i"), _o.c.scheduled_at == sa.bindparam("at"))
+    .values(
+        status="running",
+        retry_at=None,
+        attempt=sa.bindparam("n"),
+        inbound_id=sa.bindparam("m"),
+        session_key=sa.bindparam("k"),
+    )
+)
+_OF_CALL = sa.select(_o.c.job_id).where(_o.c.call_key == sa.bindparam("k"))
+prepared(_OF_JOB, _ENDED_IN, _AFTER, _TO_RETRY, _NEXT_RETRY, _BEGUN, _OF_CALL)
+
+
+class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
+    """A time of a job that is not done yet, with the message and the run that it has become."""
+
+    job_id: int
+    scheduled_at: float
+    session_key: str
+    inbound_id: int | None
+    status: str = "running"
+    attempt: int = 1
+    body: bytes = b'""'
+    inbound_state: str | None = "pending"
+    run_id: str | None = None
+    run_state: str | None = None
+    run_error: str | None = None
+
+    @property
+    def end(self) -> str | None:
+        """How it ended; None as long as it has not, or while it waits to be tried again."""
+        if self.status == "waiting":
+            return None
+        if self.run_state is not None:
+            return _ENDED.get(RunState(self.run_state))
+        # Dropped before there was a run.
+        return "cancelled" if self.inbound_state in (None, "settled") else None
+
+    @property
+    def position(self) -> OpenTime:
+        """Where it stands among those that are not done."""
+        return OpenTime(self.job_id, self.scheduled_at)
+
+
+class NewOccurrence(msgspec.Struct, frozen=True, kw_only=True):
+    """A row as it is written first. `call_key` names the call that wanted it."""
+
+    job_id: int
+    scheduled_at: float
+    status: str
+    text: str = ""
+    error: str | None = None
+    call_key: str = ""
+
+
+def open_of(connection: sa.Connection, job_id: int) -> list[Occurrence]:
+    """What is not done of a job, in order."""
+    return _read(connection, _OF_JOB, {"i": job_id})
+
+
+def ended_in(connection: sa.Connection, session_key: str, most: int) -> list[Occurrence]:
+    """What has ended in a session and is not settled yet."""
+    return _read(connection, _ENDED_IN, {"k": session_key, "n": most})
+
+
+def open_after(connection: sa.Connection, after: OpenTime, most: int) -> list[Occurrence]:
+    """What is not done of any job, in order."""
+    return _read(connection, _AFTER, {"i": after.job_id, "at": after.scheduled_at, "n": most})
+
+
+def to_retry(connection: sa.Connection, now: float, most: int) -> list[Occurrence]:
+    """What is to be tried again now."""
+    return _read(connection, _TO_RETRY, {"now": now, "n": most})
+
+
+def next_retry(connection: sa.Connection) -> float | None:
+    """When something is to be tried again."""
+    at: float | None = connection.scalar(_NEXT_RETRY)
+    return at
+
+
+def of_call(connection: sa.Connection, call_key: str) -> bool:
+    """Whether that call has been done."""
+    return connection.execute(_OF_CALL, {"k": call_key}).first() is not None
+
+
+def insert(connection: sa.Connection, new: NewOccurrence, now: float) -> bool:
+    """Write a row; False when that time has one already."""
+    values = {
+        "job_id": new.job_id,
+        "scheduled_at": new.scheduled_at,
+        "status": new.status,
+        "call_key": new.call_key or None,
+        "error": new.error,
+        "fired_at": now,
+        "ended_at": None if new.status == "running" else now,
+        "body": msgspec.json.encode(new.text),
+    }
+    statement = insert_ignore(connection, _o, _o.c.job_id)
+    return connection.scalar(statement, values) is not None
+
+
+def begun(connection: sa.Connection, occurrence: Occurrence) -> None:
+    """It has become a message, for the first time or once more."""
+    values = {
+        "i": occurrence.job_id,
+        "at": occurrence.scheduled_at,
+        "n": occurrence.attempt,
+        "m": occurrence.inbound_id,
+        "k": occurrence.session_key,
+    }
+    connection.execute(_BEGUN, values)
+
+
+def update(connection: sa.Connection, occurrence: Occurrence, **values: Any) -> None:
+    """Change columns of its row."""
+    row = sa.and_(_o.c.job_id == occurrence.job_id, _o.c.scheduled_at == occurrence.scheduled_at)
+    connection.execute(sa.update(_o).where(row).values(**values))
+
+
+def _read(
+    connection: sa.Connection, query: sa.Executable, values: dict[str, Any]
+) -> list[Occurrence]:
+    rows: Sequence[Any] = connection.execute(query, values).all()
+    return [
+        Occurrence(
+            job_id=row.job_id,
+            scheduled_at=row.scheduled_at,
+            status=row.status,
+            session_key=row.session_key,
+            inbound_id=row.inbound_id,
+            attempt=row.attempt,
+            body=row.body,
+            inbound_state=row.inbound_state,
+            run_id=row.run_id,
+            run_state=row.run_state,
+            run_error=row.run_error,
+        )
+        for row in rows
+    ]
