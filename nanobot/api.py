@@ -6,7 +6,6 @@ async with Agent.open() as agent:
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -18,18 +17,17 @@ from nanobot import errors
 from nanobot.agent.requests import RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
-from nanobot.config.loader import Config, load
+from nanobot.config.loader import load
 from nanobot.messages import RunEvent
-from nanobot.server import protocol
+from nanobot.server.client import connected
 from nanobot.system import RandomIds, environment
 
 __all__ = ["Agent", "RunEvent", "RunInput", "RunLimits", "RunResult", "ToolPolicy"]
 
 _DECISIONS = {True: "approve", False: "deny"}
-_answers = msgspec.json.Decoder(protocol.Answer)
 
 
-class _Desk(Protocol):
+class _Runs(Protocol):
     """Where runs are asked for."""
 
     def stream(self, asked: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]: ...
@@ -44,8 +42,8 @@ class Agent:
     its session before anything is done, and a run that a crash cut off goes on in the next process
     under the terms it was asked with."""
 
-    def __init__(self, desk: _Desk) -> None:
-        self._desk = desk
+    def __init__(self, runs: _Runs) -> None:
+        self._runs = runs
 
     @classmethod
     @asynccontextmanager
@@ -68,15 +66,15 @@ class Agent:
     async def connect(cls, home: str | Path | None = None) -> AsyncIterator[Agent]:
         """The agent of the gateway that serves a home. Raises NotServed when none does."""
         config = load(_environment(home))
-        desk = _Remote(config)
-        await desk.check()
-        yield cls(desk)
+        async with connected(config.home):
+            pass
+        yield cls(_Remote(config.home))
 
     async def run(self, asked: RunInput) -> RunResult:
         """Ask, and wait for the result. Asked again with the same `run_id`, it waits for the same
         run, or returns what is recorded; with other input it raises RunConflict."""
         asked = _named(asked)
-        async with aclosing(self._desk.stream(asked)) as items:
+        async with aclosing(self._runs.stream(asked)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     return item
@@ -86,7 +84,7 @@ class Agent:
         """Ask, and watch. The last event is of kind `end`; a recorded run has that one only. Events
         of single tokens may be lost by a slow watcher. Whoever leaves early does not end the run:
         `abort` does."""
-        async with aclosing(self._desk.stream(_named(asked))) as items:
+        async with aclosing(self._runs.stream(_named(asked))) as items:
             async for item in items:
                 if isinstance(item, RunEvent):
                     yield item
@@ -94,16 +92,16 @@ class Agent:
     async def abort(self, run_id: str) -> bool:
         """End a run for good; what it wrote stays in the log. False: it had ended already. Raises
         UsageError for a run that no program asked for."""
-        return await self._desk.abort(run_id)
+        return await self._runs.abort(run_id)
 
     async def decide(self, approval_id: int, *, approve: bool) -> None:
         """Agree, or not, to a call that a run waits at (an event of kind `approval` has its `id`).
         Raises NanobotError if it is not there or was decided already."""
-        await self._desk.decide(approval_id, approve=approve)
+        await self._runs.decide(approval_id, approve=approve)
 
 
 class _Own:
-    """The programs' desk of this process."""
+    """The runs of this process."""
 
     def __init__(self, parts: Parts) -> None:
         self._operations = parts.operations
@@ -115,75 +113,23 @@ class _Own:
 
 
 class _Remote:
-    """The programs' desk of another process, by its control socket: one connection a request."""
+    """The runs of another process, by its control socket: one connection a request."""
 
-    def __init__(self, config: Config) -> None:
-        self._path = config.home / "control.sock"
-        self._home = config.home
-
-    async def check(self) -> None:
-        _, writer = await self._connection()
-        writer.close()
+    def __init__(self, home: Path) -> None:
+        self._home = home
 
     async def stream(self, asked: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
-        reader, writer = await self._connection()
-        try:
-            writer.write(protocol.encode(protocol.StartRun(asked)))
-            while True:
-                match await _answer(reader):
-                    case protocol.EventLine(event):
-                        yield event
-                    case protocol.Answered(result):
-                        yield result
-                        return
-                    case _:
-                        raise errors.NanobotError("the gateway answered something else")
-        finally:
-            writer.close()
+        async with connected(self._home) as client, aclosing(client.stream(asked)) as items:
+            async for item in items:
+                yield item
 
     async def abort(self, run_id: str) -> bool:
-        reader, writer = await self._connection()
-        try:
-            writer.write(protocol.encode(protocol.AbortRun(run_id)))
-            answer = await _answer(reader)
-        finally:
-            writer.close()
-        return isinstance(answer, protocol.Aborted) and answer.ended
+        async with connected(self._home) as client:
+            return await client.abort(run_id)
 
     async def decide(self, approval_id: int, *, approve: bool) -> None:
-        reader, writer = await self._connection()
-        try:
-            writer.write(
-                protocol.encode(protocol.CallOperation(_DECISIONS[approve], {"id": approval_id}))
-            )
-            await _answer(reader)
-        finally:
-            writer.close()
-
-    async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        try:
-            return await asyncio.open_unix_connection(self._path, limit=protocol.LINE_LIMIT)
-        except (ConnectionError, FileNotFoundError) as error:
-            raise errors.NotServed(
-                f"no nanobot serves {self._home}: start one, or use Agent.open"
-            ) from error
-
-
-async def _answer(reader: asyncio.StreamReader) -> protocol.Answer:
-    """Raises what was refused as what it was, and Disconnected."""
-    try:
-        raw = await reader.readline()
-    except ConnectionError:
-        raw = b""
-    if not raw:
-        raise errors.Disconnected("the connection to nanobot ended; what was asked goes on")
-    answer: protocol.Answer = _answers.decode(raw)
-    if isinstance(answer, protocol.Refusal):
-        named = {"RunConflict": errors.RunConflict}
-        known = {2: errors.UsageError, 3: errors.ConfigError, 4: errors.StoreError}
-        kind = named.get(answer.error) or known.get(answer.code, errors.NanobotError)
-        raise kind(answer.text)
-    return answer
+        async with connected(self._home) as client:
+            await client.call(_DECISIONS[approve], {"id": approval_id})
 
 
 def _named(asked: RunInput) -> RunInput:

@@ -9,7 +9,6 @@ import asyncio
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,23 +17,12 @@ from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, document, say
 from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
-from nanobot.errors import NanobotError, StoreLocked
+from nanobot.errors import StoreLocked
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text
-from nanobot.server.protocol import LINE_LIMIT, Answer, CallOperation, Refusal, Result, encode
+from nanobot.server.client import call
 
 _PATIENCE_SECONDS = 5.0
-_ASK_SECONDS = 120.0
-
-_answers = msgspec.json.Decoder(Answer)
-
-
-class OperationRefused(NanobotError):
-    """What a running nanobot said no to, with the exit code it named."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.text)
-        self.exit_code = refusal.code
 
 
 def perform(
@@ -67,7 +55,7 @@ async def performed(
     path = config.home / "control.sock"
     began = time.monotonic()
     while True:
-        answer = await asked(path, operation.name, given)
+        answer = await call(path, operation.name, given)
         if answer is not None:
             return answer
         try:
@@ -77,30 +65,6 @@ async def performed(
             if time.monotonic() - began > _PATIENCE_SECONDS:
                 raise
             await asyncio.sleep(0.1)
-
-
-async def asked(path: Path, name: str, given: Mapping[str, Any]) -> bytes | None:
-    """The answer of the nanobot behind a control socket, None if nobody is there."""
-    try:
-        reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT)
-    except OSError:
-        return None
-    try:
-        async with asyncio.timeout(_ASK_SECONDS):
-            writer.write(encode(CallOperation(name, dict(given))))
-            raw = await reader.readline()
-    except ConnectionError:
-        raw = b""
-    except TimeoutError:
-        raise NanobotError(f"{path} does not answer") from None
-    finally:
-        writer.close()
-    if not raw:
-        return None
-    answer: Answer = _answers.decode(raw)
-    if isinstance(answer, Result):
-        return bytes(answer.result)
-    raise OperationRefused(answer if isinstance(answer, Refusal) else Refusal("not understood"))
 
 
 async def _alone(

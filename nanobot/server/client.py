@@ -1,31 +1,63 @@
-"""A client of the control socket."""
+"""The client of the control socket: a conversation, operations, and runs of programs."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
-from nanobot.errors import Disconnected, NanobotError
+from nanobot.agent.requests import RunInput, RunResult
+from nanobot.errors import (
+    ConfigError,
+    Disconnected,
+    NanobotError,
+    NotServed,
+    RunConflict,
+    StoreError,
+    UsageError,
+)
+from nanobot.messages import RunEvent
 from nanobot.server.protocol import (
     LINE_LIMIT,
+    Aborted,
+    AbortRun,
     Answer,
+    Answered,
     Attach,
+    CallOperation,
     Displayed,
+    EventLine,
     Hello,
     Refusal,
     Request,
+    Result,
     Say,
+    StartRun,
     encode,
 )
 
+T = TypeVar("T")
+_CALL_SECONDS = 120.0
+_NAMED = {"RunConflict": RunConflict}
+_BY_CODE = {2: UsageError, 3: ConfigError, 4: StoreError}
 _answers = msgspec.json.Decoder(Answer)
 
 
+class Refused(NanobotError):
+    """What a running nanobot said no to, with the exit code it named."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.text)
+        self.exit_code = refusal.code
+
+
 class ControlClient:
-    """One attached conversation."""
+    """One connection. Every question raises Disconnected when it ends, and what was refused as the
+    error that it is."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -36,17 +68,15 @@ class ControlClient:
         """A connection, or None when nobody serves the socket."""
         try:
             reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT)
-        except (ConnectionError, FileNotFoundError):
+        except OSError:
             return None
         return cls(reader, writer)
 
+    # A conversation
+
     async def attach(self, session: str) -> Hello:
-        """Begin to talk in a session. Raises Disconnected, or NanobotError with the refusal."""
-        self._send(Attach(session))
-        answer = await self._next()
-        if isinstance(answer, Hello):
-            return answer
-        raise NanobotError(answer.text if isinstance(answer, Refusal) else "not understood")
+        """Begin to talk in a session."""
+        return await self._asked(Attach(session), Hello)
 
     def say(
         self, text: str, key: str, *, images: tuple[str, ...] = (), attended: bool = True
@@ -60,13 +90,43 @@ class ControlClient:
         self._send(Displayed(key))
 
     async def answers(self) -> AsyncIterator[Answer]:
-        """What comes, until the other side ends; then Disconnected."""
+        """What comes, refusals too, until the other side ends; then Disconnected."""
         while True:
             yield await self._next()
+
+    # Operations, and runs of programs
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> bytes:
+        """What an operation gave, as JSON."""
+        return bytes((await self._asked(CallOperation(name, dict(arguments)), Result)).result)
+
+    async def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
+        """The events of a run, and its result."""
+        self._send(StartRun(request))
+        async for answer in self.answers():
+            match answer:
+                case EventLine(event):
+                    yield event
+                case Answered(result):
+                    yield result
+                    return
+                case _:
+                    raise _error_of(answer)
+
+    async def abort(self, run_id: str) -> bool:
+        """End a run; whether it had not ended before."""
+        return (await self._asked(AbortRun(run_id), Aborted)).ended
 
     async def close(self) -> None:
         """Leave."""
         self._writer.close()
+
+    async def _asked(self, request: Request, kind: type[T]) -> T:
+        self._send(request)
+        answer = await self._next()
+        if isinstance(answer, kind):
+            return answer
+        raise _error_of(answer)
 
     def _send(self, request: Request) -> None:
         self._writer.write(encode(request))
@@ -77,6 +137,42 @@ class ControlClient:
         except ConnectionError:
             raw = b""
         if not raw:
-            raise Disconnected("the connection to nanobot ended; what you said is kept")
+            raise Disconnected("the connection to nanobot ended; what was asked goes on")
         answer: Answer = _answers.decode(raw)
         return answer
+
+
+@asynccontextmanager
+async def connected(home: Path) -> AsyncIterator[ControlClient]:
+    """A client of the nanobot that serves a home. Raises NotServed when none does."""
+    client = await ControlClient.connect(home / "control.sock")
+    if client is None:
+        raise NotServed(f"no nanobot serves {home}: start one, or use Agent.open")
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def call(path: Path, name: str, arguments: Mapping[str, Any]) -> bytes | None:
+    """What an operation of the nanobot behind a control socket gave, as JSON; None if nobody is
+    there, or leaves. Raises what was refused."""
+    client = await ControlClient.connect(path)
+    if client is None:
+        return None
+    try:
+        async with asyncio.timeout(_CALL_SECONDS):
+            return await client.call(name, arguments)
+    except Disconnected:
+        return None
+    except TimeoutError:
+        raise NanobotError(f"{path} does not answer") from None
+    finally:
+        await client.close()
+
+
+def _error_of(answer: Answer) -> NanobotError:
+    if not isinstance(answer, Refusal):
+        return NanobotError("the gateway answered something else")
+    kind = _NAMED.get(answer.error) or _BY_CODE.get(answer.code)
+    return Refused(answer) if kind is None else kind(answer.text)

@@ -19,13 +19,13 @@ from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.terminal import Terminal
 from nanobot.cli import generated as faces
-from nanobot.cli.calls import asked
 from nanobot.errors import NanobotError
 from nanobot.messages import TERMINAL, Role
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional, SessionArgument
+from nanobot.server.client import call
 from nanobot.server.control import ControlServer
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
@@ -119,7 +119,7 @@ async def test_an_operation_that_is_added_is_a_command_of_every_chat() -> None:
 
 async def test_an_operation_that_is_added_is_a_call_of_the_control_socket(short_home: Path) -> None:
     async with gateway() as bot, control_of(bot, short_home).serving():
-        answer = await asked(short_home / "control.sock", "people greet", {"name": "Ada"})
+        answer = await call(short_home / "control.sock", "people greet", {"name": "Ada"})
         assert json.loads(answer or b"") == {"text": "Hello Ada.", "session": "cli:direct"}
 
 
@@ -189,12 +189,12 @@ async def test_a_call_of_nothing_known_or_with_wrong_arguments_is_refused(short_
     async with gateway() as bot, control_of(bot, short_home).serving():
         path = short_home / "control.sock"
         with pytest.raises(NanobotError, match="there is no operation 'fly'") as unknown:
-            await asked(path, "fly", {})
+            await call(path, "fly", {})
         assert unknown.value.exit_code == 2
         with pytest.raises(NanobotError, match="no argument `x`; there are: name, times, loud"):
-            await asked(path, "people greet", {"name": "Ada", "x": 1})
+            await call(path, "people greet", {"name": "Ada", "x": 1})
         with pytest.raises(NanobotError, match="`times` must be a whole number from 1"):
-            await asked(path, "people greet", {"name": "Ada", "times": "1"})
+            await call(path, "people greet", {"name": "Ada", "times": "1"})
 
 
 async def test_a_call_whose_operation_fails_inside_is_refused_and_the_socket_goes_on(
@@ -208,9 +208,9 @@ async def test_a_call_whose_operation_fails_inside_is_refused_and_the_socket_goe
 
         bot.process.before = before
         with pytest.raises(NanobotError, match="sessions list failed inside"):
-            await asked(path, "sessions list", {})
+            await call(path, "sessions list", {})
         bot.process.before = lambda verb: None
-        assert await asked(path, "sessions list", {}) == b"[]"
+        assert await call(path, "sessions list", {}) == b"[]"
 
 
 def test_every_operation_and_every_argument_says_what_it_is() -> None:

@@ -17,7 +17,6 @@ import msgspec
 from nanobot.agent.budgets import Budgets
 from nanobot.app import triggers as triggering
 from nanobot.channels.loading import open_channel
-from nanobot.cli.calls import asked
 from nanobot.cli.doctor.entrances import doors
 from nanobot.cli.doctor.findings import Finding, Mendable
 from nanobot.cli.doctor.heartbeat import hindrances
@@ -28,6 +27,7 @@ from nanobot.cli.probes import try_model
 from nanobot.config.loader import Config, survey
 from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
 from nanobot.providers.model_choice import KNOWN_PROVIDERS
+from nanobot.server.client import call
 from nanobot.store.repositories.inspection import inspect
 from nanobot.system import local_zone
 from nanobot.tools.shell.sandbox import REMEDY, Sandbox, find_bwrap
@@ -262,7 +262,7 @@ async def _served(config: Config) -> Finding:
     path = config.home / "control.sock"
     about = "gateway"
     try:
-        answer = await asked(path, "status", {})
+        answer = await call(path, "status", {})
     except NanobotError as error:
         return Finding(about=about, level="broken", text=str(error), remedy="Start it again")
     if answer is None:
@@ -286,7 +286,7 @@ async def _watches(config: Config) -> list[Finding]:
     sensors, lacking = sensors_of(config.events)
     found = [Finding(about=about, level="warning", text=sentence) for sentence in lacking]
     try:
-        answer = await asked(config.home / "control.sock", "status", {})
+        answer = await call(config.home / "control.sock", "status", {})
     except NanobotError:
         answer = None  # said of the gateway
     seen = msgspec.json.decode(answer).get("watches", {}) if answer else {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from nanobot.cli.calls import asked
 from nanobot.cli.doctor.findings import Finding
 from nanobot.cli.probes import try_channel
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import ChannelError, ConfigError, NanobotError, PluginBroken
+from nanobot.server.client import call
 
 _SHORT_SECRET = 16
 
@@ -83,7 +83,7 @@ async def _port(config: Config) -> Finding:
     about, web = "web", config.web
     where = f"{web.host}:{web.port}"
     try:
-        if await asked(config.home / "control.sock", "status", {}) is not None:
+        if await call(config.home / "control.sock", "status", {}) is not None:
             return Finding(about=about, level="ok", text=f"{where} is for the gateway that runs")
     except NanobotError:
         pass  # said with the gateway

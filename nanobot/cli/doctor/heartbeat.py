@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.cli.calls import asked
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
+from nanobot.server.client import call
 from nanobot.triggers import heartbeat
 
 
@@ -18,7 +18,7 @@ async def hindrances(config: Config) -> list[tuple[str, str]]:
     wrong = heartbeat.trouble(config.workspace)
     found = [(wrong, "")] if wrong else []
     try:
-        dead = await asked(config.home / "control.sock", "outbox list", {"state": "dead"})
+        dead = await call(config.home / "control.sock", "outbox list", {"state": "dead"})
     except NanobotError:
         return found  # said of the gateway itself
     rows = msgspec.json.decode(dead) if dead and settings.to else []
