@@ -202,4 +202,4 @@ async def test_the_mcp_server_of_the_page_answers(package: Path, tmp_path: Path)
         text = await bench.call("mcp__timetable__next_train", '{"station": "Bern"}')
         assert "leaves Bern at 12:04" in text
         (tool,) = (tool for tool, _, _ in bench.registry.listed() if "train" in tool.name)
-        assert tool.risk == "low"
+        assert tool.taints is True

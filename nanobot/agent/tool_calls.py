@@ -219,10 +219,14 @@ class ToolExecutor:
             text=text,
             ok=ok,
             ms=ms,
-            tainted=made.tainted or (pending.refusal is None and self._tools.taints(name)),
+            tainted=made.tainted or (pending.refusal is None and self._taints(turn, pending)),
         )
         done.results.append(result)
         done.effects += (*made.messages, *made.writes)
+
+    def _taints(self, turn: ActiveRun, pending: step.PendingCall) -> bool:
+        call = pending.call
+        return self._tools.taints(call.name, call.arguments, _context(turn, pending))
 
     async def _sent(
         self, turn: ActiveRun, made: ToolOutput, receipt: Receipt

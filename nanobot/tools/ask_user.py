@@ -40,5 +40,6 @@ def ask_tool() -> Tool[AskUser]:
         args=AskUser,
         run=_nobody,
         effect=Effect.STORE,
+        taints=False,
         question=lambda args: Question(args.question, args.choices),
     )

@@ -65,8 +65,8 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class ToolOutput(msgspec.Struct, frozen=True):
-    """The result of a call of effect `store`: its text, and the messages to chats and rows that are
-    committed with it. `tainted`: this one result is content from outside."""
+    """The result of a call: its text and, if its effect is `store`, the messages to chats and rows
+    that are committed with it. `tainted`: this one result is content from outside."""
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
@@ -78,14 +78,16 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     """One tool.
 
     `args` is a msgspec Struct: its fields (with `msgspec.Meta` descriptions) are the schema, and
-    `run` gets a validated instance. `run` returns the text for the model (a Queued with what is to
+    `run` gets a validated instance. It returns the text for the model (a ToolOutput with what is to
     be sent, if its effect is `store`) and raises ToolError for what the model can mend. `timeout`
     is in seconds. `allowed` is the set of roles that may use it at all. `rest` is what a result too
     long to show says about reading what was left out.
 
-    `taints`: its results are content from outside (the web, other people's systems), which must
-    not be obeyed; a run that has seen some is held to stricter rules. `risk` is for the policy
-    where no rule names the tool; unset, it is high for effects on the world and low otherwise.
+    `taints`: its results, errors too, may be content from outside (the web, other people's
+    systems), which must not be obeyed; a run that has seen some is held to stricter rules. False is
+    the promise that they never are; a function decides it for each call. `sends`: whether a call
+    may carry what the run has read to somebody outside. `risk` is for the policy where no rule
+    names the tool; unset, it is high for effects on the world and low otherwise.
     `uncontained` says why a call would not stay within the sandbox, None if it does. `question`
     makes of a call what a person is asked, whose answer is the result. `elsewhere`: whether a call
     says something in another chat. `danger`: what is dangerous about a call in itself, as it ends a
@@ -104,7 +106,8 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     timeout: float = 30.0
     allowed: frozenset[Role] = frozenset({Role.OWNER, Role.MEMBER})
     rest: str = "Ask for a smaller part to see it."
-    taints: bool = False
+    taints: bool | Callable[[Args, CallContext], bool] = True
+    sends: Callable[[Args, CallContext], bool] | None = None
     risk: Literal["low", "high"] | None = None
     uncontained: Callable[[], Awaitable[str | None]] | None = None
     question: Callable[[Args], Question] | None = None

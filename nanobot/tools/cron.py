@@ -64,6 +64,7 @@ def cron_tool(book: JobEditor) -> Tool[CronArgs]:
         args=CronArgs,
         run=run,
         effect=Effect.STORE,
+        taints=False,
     )
 
 

@@ -111,6 +111,7 @@ def memory_tools(
             args=MemorySearch,
             run=bodies.search,
             effect=Effect.NONE,
+            taints=False,
         ),
         Tool(
             name="memory_save",
@@ -121,6 +122,7 @@ def memory_tools(
             args=MemorySave,
             run=bodies.save,
             effect=Effect.STORE,
+            taints=False,
         ),
         Tool(
             name="memory_forget",
@@ -128,6 +130,7 @@ def memory_tools(
             args=MemoryForget,
             run=bodies.forget,
             effect=Effect.STORE,
+            taints=False,
         ),
     ]
 

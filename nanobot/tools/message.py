@@ -113,6 +113,7 @@ def message_tool(
         args=MessageArgs,
         run=run,
         effect=Effect.STORE,
+        taints=False,
         elsewhere=lambda args, context: _address(args, context) != context.address,
     )
 

@@ -46,7 +46,8 @@ class Verdict(StrEnum):
 
 class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     """A call as the policy sees it. `elsewhere`: it says something in another chat than its run's.
-    `contained`: what it does stays within a sandbox. `risky`: nothing is known that makes it
+    `contained`: what it does stays within a sandbox. `sends`: it may carry what the run has read to
+    somebody outside. `risky`: nothing is known that makes it
     harmless. `foreign`: the tool is an MCP server's or a package's. `danger`: what is dangerous
     about this very call, if anything."""
 
@@ -58,6 +59,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool = False
     elsewhere: bool = False
     contained: bool = True
+    sends: bool = False
     danger: str = ""
     risky: bool = False
     foreign: bool = False
@@ -85,6 +87,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool | None = None
     elsewhere: bool | None = None
     contained: bool | None = None
+    sends: bool | None = None
     dangerous: bool | None = None
     risky: bool | None = None
     foreign: bool | None = None
@@ -94,6 +97,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
             (self.tainted, call.tainted),
             (self.elsewhere, call.elsewhere),
             (self.contained, call.contained),
+            (self.sends, call.sends),
             (self.dangerous, bool(call.danger)),
             (self.risky, call.risky),
             (self.foreign, call.foreign),
@@ -153,6 +157,13 @@ DEFAULTS: tuple[_Rule, ...] = (
         contained=False,
         verdict=_ASK,
         why="commands run without a sandbox on this machine",
+    ),
+    _Rule(
+        name="tainted: the network",
+        sends=True,
+        tainted=True,
+        verdict=_ASK,
+        why=f"it may send what I have read to somebody outside, and {_SEEN}",
     ),
     _Rule(name="owners", roles=_OWNER, verdict=_ALLOW, why="owners may do everything"),
     _Rule(

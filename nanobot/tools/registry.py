@@ -137,9 +137,17 @@ class ToolRegistry:
         self.arguments_of(name)
         _parsed(self._tools[name], arguments)
 
-    def taints(self, name: str) -> bool:
-        """Whether results of this tool are content from outside."""
-        return name in self._tools and self._tools[name].taints
+    def taints(self, name: str, arguments: str, context: CallContext) -> bool:
+        """Whether the result of such a call may be content from outside."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return False
+        if isinstance(tool.taints, bool):
+            return tool.taints
+        try:
+            return tool.taints(_parsed(tool, arguments), context)
+        except ToolArgumentsError:
+            return False
 
     async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         """What the policy says to a call. What `execute` would refuse anyhow is not asked about."""
@@ -168,6 +176,7 @@ class ToolRegistry:
             tainted=context.tainted,
             elsewhere=elsewhere,
             contained=contained,
+            sends=tool.sends is not None and tool.sends(args, context),
             danger="" if tool.danger is None else tool.danger(args),
             risky=risk == "high",
             foreign=self._sources[name] != BUILT_IN,

@@ -68,4 +68,5 @@ def skill_tool(skills: Skills) -> Tool[OpenSkill]:
         args=OpenSkill,
         run=run,
         effect=Effect.NONE,
+        taints=False,
     )

@@ -51,6 +51,7 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
         args=Spawn,
         run=run,
         effect=Effect.STORE,
+        taints=False,
     )
 
 

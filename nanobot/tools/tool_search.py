@@ -70,7 +70,6 @@ def finding_tools(
             run=find,
             effect=Effect.NONE,
             allowed=roles,
-            taints=True,
         ),
         Tool(
             name=CALL_TOOL,
@@ -78,6 +77,7 @@ def finding_tools(
             args=CallFoundTool,
             run=call,
             effect=Effect.NONE,
+            taints=False,
             allowed=roles,
         ),
     ]

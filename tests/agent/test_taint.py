@@ -33,7 +33,9 @@ async def test_one_result_may_be_from_outside_where_others_of_its_tool_are_not()
     async def run(args: Args, context: CallContext) -> ToolOutput:
         return found if args.text else ToolOutput("nothing")
 
-    search = Tool(name="find", description="Finds.", args=Args, run=run, effect=Effect.NONE)
+    search = Tool(
+        name="find", description="Finds.", args=Args, run=run, effect=Effect.NONE, taints=False
+    )
     look = made.tool("look", Effect.NONE)
     some = asks_for("find", "", text="x")
     model = ScriptedProvider(asks_for("find"), asks_for("look"), some, asks_for("look"), "done")

@@ -39,7 +39,15 @@ class Recorder:
             self.contexts.append(context)
             return f"{name} did {args.text}" if then is None else await then(args)
 
-        return Tool(name=name, description="A tool.", args=Args, run=run, effect=effect, risk="low")
+        return Tool(
+            name=name,
+            description="A tool.",
+            args=Args,
+            run=run,
+            effect=effect,
+            taints=False,
+            risk="low",
+        )
 
 
 class Gate:

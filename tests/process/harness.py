@@ -125,6 +125,10 @@ members = {members}
         self.home.mkdir(exist_ok=True)
         (self.home / "config.toml").write_text(text, encoding="utf-8")
 
+    @property
+    def processes_started(self) -> tuple[Nanobot, ...]:
+        return tuple(self._started)
+
     async def launch(self, *arguments: str, crash_at: str = "", **environ: str) -> Nanobot:
         """Start a process without waiting for anything."""
         self._note(f"--- nanobot {' '.join(arguments)} {crash_at}\n".encode())

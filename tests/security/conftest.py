@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from tests.doubles.web_server import WebServer
+from tests.process.conftest import world
+
+__all__ = ["world"]
 
 KIND = re.compile(r"tests/security/test_(\w+)\.py::")
 

@@ -196,8 +196,8 @@ async def test_the_network_is_there_or_not_as_the_tool_was_made(shell: Shell) ->
         assert "Connection refused" in await shell(command)
         assert await shell("cat /proc/net/dev | grep -c :") == "1\n[exit code 0]"
         online = Shell(shell.home, shell.sandbox, network=True)
-        assert await online(command) == "hello\n[exit code 0]"
-        arguments = json.dumps({"command": command})
+        assert await online(command, network=True) == "hello\n[exit code 0]"
+        arguments = json.dumps({"command": command, "network": True})
         tainted = await online.registry.execute("exec", arguments, call_by(tainted=True))
         assert "Connection refused" in tainted
         agreed = call_by(tainted=True, approved=True)

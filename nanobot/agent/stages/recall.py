@@ -130,6 +130,7 @@ class AskingRecall:
             args=NeedInformation,
             run=self._answer,
             effect=Effect.NONE,
+            taints=False,
         )
 
     async def _answer(self, need: NeedInformation, context: CallContext) -> str | ToolOutput:

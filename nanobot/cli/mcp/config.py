@@ -99,7 +99,7 @@ def tried(environ: Mapping[str, str], name: str, *, json: bool) -> None:
         document(tools)
         return
     for one in tools:
-        notes = " (only reads)" if one.read_only else ""
+        notes = " (only reads, it says)" if one.read_only else ""
         notes += "" if one.offered else " (not allowed)"
         say(f"{one.name}{notes}: {one.description}")
     offered = sum(one.offered for one in tools)

@@ -167,6 +167,7 @@ def search_files_tool(
         args=SearchFiles,
         run=_Search(roots, max(result_chars - _NOTES, 1), program, seconds).run,
         effect=Effect.NONE,
+        taints=False,
         timeout=seconds + 15.0,
         rest="Be more exact.",
     )

@@ -230,6 +230,7 @@ def file_tools(roots: ConfinedFiles, result_chars: int = MAX_RESULT_CHARS) -> li
             args=ReadFile,
             run=files.read,
             effect=Effect.NONE,
+            taints=False,
             timeout=45.0,
             rest="Read on with offset and limit.",
         ),
@@ -239,6 +240,7 @@ def file_tools(roots: ConfinedFiles, result_chars: int = MAX_RESULT_CHARS) -> li
             args=WriteFile,
             run=files.write,
             effect=Effect.WORLD,
+            taints=False,
         ),
         Tool(
             name="edit_file",
@@ -249,6 +251,7 @@ def file_tools(roots: ConfinedFiles, result_chars: int = MAX_RESULT_CHARS) -> li
             args=EditFile,
             run=files.edit,
             effect=Effect.WORLD,
+            taints=False,
         ),
         Tool(
             name="list_dir",
@@ -259,6 +262,7 @@ def file_tools(roots: ConfinedFiles, result_chars: int = MAX_RESULT_CHARS) -> li
             args=ListDir,
             run=files.list,
             effect=Effect.NONE,
+            taints=False,
         ),
         search_files_tool(roots, result_chars),
     ]

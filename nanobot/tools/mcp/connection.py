@@ -36,7 +36,8 @@ _called: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAda
 
 
 class McpTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool as a server lists it, unchecked."""
+    """A tool as a server lists it, unchecked. `read_only` is the server's own word: people are told
+    of it, and nothing goes by it."""
 
     name: str
     description: str

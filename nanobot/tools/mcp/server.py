@@ -249,8 +249,6 @@ class McpServer:
             timeout=self.settings.timeout + _GRACE_SECONDS,
             allowed=frozenset(roles),
             rest=_REST,
-            taints=True,
-            risk="low" if one.read_only else "high",
             parameters=offer.schema(one.schema),
             lazy=True,
         )
@@ -294,8 +292,7 @@ def _same(tool: AnyTool, wanted: Mapping[str, AnyTool]) -> bool:
     other = wanted.get(tool.name)
     if other is None:
         return False
-    seen = (tool.description, tool.parameters, tool.risk)
-    return seen == (other.description, other.parameters, other.risk)
+    return (tool.description, tool.parameters) == (other.description, other.parameters)
 
 
 @asynccontextmanager

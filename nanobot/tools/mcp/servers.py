@@ -122,5 +122,4 @@ class McpServers:
             effect=Effect.NONE,
             timeout=_MAX_SECONDS,
             allowed=roles,
-            taints=True,
         )

@@ -75,7 +75,8 @@ class BackgroundRecords(Protocol):
 class _Command:
     """One of them, from its start until it is forgotten."""
 
-    def __init__(self, started: StartedCommand, process: Process) -> None:
+    def __init__(self, started: StartedCommand, process: Process, *, online: bool) -> None:
+        self.online = online
         self.started = started
         self.process = process
         self.capture = Capture(process, _KEEP_BYTES, _FLOOD_BYTES)
@@ -158,10 +159,15 @@ class BackgroundCommands:
         except BaseException:
             await self._records.ended(identity)
             raise
-        found = self._commands[identity] = _Command(started, process)
+        found = self._commands[identity] = _Command(started, process, online=network or bare)
         self._tasks.create_task(self._follow(found), name=f"background command {identity}")
         self._forget_old()
         return identity
+
+    def is_online(self, identity: int, session_key: str) -> bool:
+        """Whether a command of the session can reach the network."""
+        command = self._commands.get(identity)
+        return command is not None and command.online and command.started.session_key == session_key
 
     def lines(self, session_key: str) -> list[str]:
         """The commands of a session with their states, the oldest first."""

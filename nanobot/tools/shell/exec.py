@@ -12,6 +12,7 @@ from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
 from nanobot.text import MAX_RESULT_CHARS, clean, shorten
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.shell.dangerous_commands import command_risks
+from nanobot.tools.shell.network import needs_network
 from nanobot.tools.shell.process import RunningCommands
 from nanobot.tools.shell.sandbox import CommandResult, Sandbox
 
@@ -29,6 +30,16 @@ class ExecArgs(msgspec.Struct, frozen=True):
     """Arguments of exec."""
 
     command: Annotated[str, msgspec.Meta(min_length=1, description="A shell command line")]
+    network: (
+        Annotated[
+            bool,
+            msgspec.Meta(
+                description="Whether it needs the network. Left out: only programs that are known "
+                "to need it (curl, pip install, git clone ...) get it"
+            ),
+        ]
+        | None
+    ) = None
     timeout: (
         Annotated[float, msgspec.Meta(gt=0, le=MAX_SECONDS, description="Seconds, at most 600")]
         | None
@@ -65,6 +76,7 @@ class _Shell:
         self._terms = terms
         self._background = background
         self._room = max(terms.result_chars - _NOTES, 1)
+        self._ran_bare = False
 
     async def run(self, args: ExecArgs, context: CallContext) -> str:
         size = len(args.command.encode("utf-8", "replace"))
@@ -73,8 +85,7 @@ class _Shell:
                 f"command: at most {MAX_COMMAND_BYTES:,} bytes and no NUL; "
                 "write a long script to a file and run that"
             )
-        # What came from outside may be what wrote this command: it must not send anything home.
-        network = self._terms.network and (context.approved or not context.tainted)
+        network = self._network(args, context)
         bare = await self._bare(context, network=network)
         if not args.background:
             sandbox = self._sandbox if context.alone else self._sandbox.shared()
@@ -83,6 +94,19 @@ class _Shell:
             raise ToolDenied("nothing can run in the background here")
         number = await self._background.start(args.command, context, network=network, bare=bare)
         return f"Started in the background as #{number}. You are told when it ends."
+
+    def wants_network(self, args: ExecArgs, _: CallContext) -> bool:
+        """Whether the command is to reach the network, and may by the configuration."""
+        wanted = needs_network(args.command) if args.network is None else args.network
+        return self._terms.network and wanted
+
+    def taints(self, args: ExecArgs, context: CallContext) -> bool:
+        """Whether its output may be from outside: whatever can reach the network may be."""
+        return not args.background and (self._ran_bare or self._network(args, context))
+
+    def _network(self, args: ExecArgs, context: CallContext) -> bool:
+        # What came from outside may be what wrote this command: it must not send anything home.
+        return self.wants_network(args, context) and (context.approved or not context.tainted)
 
     @staticmethod
     def danger(args: ExecArgs) -> str:
@@ -108,6 +132,7 @@ class _Shell:
             return False
         if self._terms.isolation == "required" or not context.approved:
             raise ToolDenied(f"commands run only in a sandbox, and {why}")
+        self._ran_bare = True
         return True
 
     async def _wait(self, args: ExecArgs, sandbox: Sandbox, *, network: bool) -> str:
@@ -151,20 +176,23 @@ def exec_tool(
     a person agreed to it.
 
     The result is the output (stdout and stderr as they came) and how the command ended; a failing
-    command is a result, one that takes too long is a ToolTimeout. A run that has seen content from
-    outside has no network, unless a person agreed to the very call.
+    command is a result, one that takes too long is a ToolTimeout. The network is there for
+    commands that need it; in a run that has seen content from outside only if a person agreed to
+    the very call.
     """
     shell = _Shell(sandbox, workspace, terms, background)
-    net = "the network open" if terms.network else "there is no network"
+    net = "no network unless it is asked for" if terms.network else "no network"
     return Tool(
         name="exec",
         description=(
             "Run a shell command in the workspace, in a sandbox: the workspace is writable, the "
-            f"system read-only, {net}. What it leaves running is killed when it ends."
+            f"system read-only, and {net}. What it leaves running is killed when it ends."
         ),
         args=ExecArgs,
         run=shell.run,
         effect=Effect.WORLD,
+        taints=shell.taints,
+        sends=shell.wants_network,
         timeout=MAX_SECONDS + _GRACE_SECONDS,
         rest=_REST,
         uncontained=shell.uncontained,

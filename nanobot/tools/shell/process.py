@@ -21,6 +21,10 @@ class RunningCommands(Protocol):
         """Start a command; its id."""
         ...
 
+    def is_online(self, identity: int, session_key: str) -> bool:
+        """Whether a command can reach the network; False for one that is not known."""
+        ...
+
     def lines(self, session_key: str) -> list[str]:
         """The session's commands, one a line."""
         ...
@@ -73,6 +77,9 @@ def process_tool(running: RunningCommands) -> Tool[ProcessArgs]:
         running.stop(args.id, key, "the assistant")
         return f"#{args.id} is being killed."
 
+    def is_online(args: ProcessArgs, context: CallContext) -> bool:
+        return running.is_online(args.id, context.session_key)
+
     return Tool(
         name="process",
         description=(
@@ -82,6 +89,8 @@ def process_tool(running: RunningCommands) -> Tool[ProcessArgs]:
         args=ProcessArgs,
         run=run,
         effect=Effect.WORLD,
+        taints=is_online,
+        sends=lambda args, context: args.action == "input" and is_online(args, context),
         risk="low",
         timeout=MAX_WAIT_SECONDS + 10,
         allowed=frozenset({Role.OWNER}),

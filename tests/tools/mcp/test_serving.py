@@ -198,7 +198,7 @@ async def test_a_server_is_added_tried_listed_and_removed(home: Home, tmp_path: 
     assert file.read_text().startswith(before)
     assert (await run(env, "mcp", "add", "it", "--url", "http://x/")).code == 2
     tried = await run(env, "mcp", "test", "it")
-    assert "mcp__it__add (only reads): [it] Adds two numbers." in tried.out, tried.err
+    assert "mcp__it__add (only reads, it says): [it] Adds two numbers." in tried.out, tried.err
     assert f"it answers: {len(NAMES)} tools, {len(NAMES)} of them offered." in tried.out
     (listed,) = (await run(env, "mcp", "list", "--json")).json
     assert (listed["name"], listed["state"]) == ("it", "off")

@@ -20,6 +20,7 @@ from nanobot.messages import Role
 from nanobot.tools.policy import Verdict
 from tests.doubles import mcp_plain
 from tests.doubles.mcp_server import NAMES
+from tests.tools.browsing import CALL
 from tests.tools.mcp.conftest import Bench, Hasty, context, plain, program, script, working
 
 
@@ -105,7 +106,7 @@ async def test_a_result_is_marked_as_a_strangers(bench: Bench) -> None:
     text = await bench.call("mcp__it__colour", '{"name": "red"}')
     assert "Untrusted content" in text
     assert "red is nice" in text
-    assert bench.registry.taints("mcp__it__colour")
+    assert bench.registry.taints("mcp__it__colour", '{"name": "red"}', CALL)
 
 
 @together
@@ -274,6 +275,6 @@ async def test_what_may_act_on_the_world_asks_once_content_from_outside_was_seen
     for name, arguments, where, verdict in (
         ("mcp__it__colour", '{"name": "red"}', context(), Verdict.ALLOW),
         ("mcp__it__colour", '{"name": "red"}', seen, Verdict.ASK),
-        ("mcp__it__add", '{"a": 1}', seen, Verdict.ALLOW),  # it only reads, its server says
+        ("mcp__it__add", '{"a": 1}', seen, Verdict.ASK),  # it only reads, its server says
     ):
         assert (await bench.registry.judge(name, arguments, where)).verdict is verdict

@@ -27,4 +27,5 @@ CHIRP = Tool(
     args=Chirp,
     run=_chirp,
     effect=Effect.NONE,
+    taints=False,
 )

@@ -1,0 +1,40 @@
+"""Which command lines are known to need the network, for calls that do not say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nanobot.tools.shell.commandline import ProgramCall, parse
+
+_ALWAYS = frozenset(
+    {"apt", "apt-get", "aria2c", "curl", "dig", "ftp", "gh", "host", "http", "https", "lftp"}
+    | {"lynx", "mosh", "nc", "ncat", "netcat", "nslookup", "npx", "ping", "rclone", "rsync"}
+    | {"scp", "sftp", "ssh", "telnet", "traceroute", "uvx", "w3m", "wget", "whois", "yt-dlp"}
+)
+_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
+    "cargo": frozenset({"add", "fetch", "install", "publish", "search", "update"}),
+    "gem": frozenset({"install", "update", "fetch", "push"}),
+    "git": frozenset({"clone", "fetch", "ls-remote", "pull", "push", "remote", "submodule"}),
+    "go": frozenset({"get", "install"}),
+    "npm": frozenset({"add", "ci", "i", "install", "publish", "search", "update", "view"}),
+    "pip": frozenset({"download", "index", "install"}),
+    "pipx": frozenset({"install", "run", "upgrade"}),
+    "pnpm": frozenset({"add", "i", "install", "update"}),
+    "poetry": frozenset({"add", "install", "publish", "update"}),
+    "uv": frozenset({"add", "lock", "pip", "sync", "tool"}),
+    "yarn": frozenset({"add", "install", "upgrade"}),
+}
+
+
+def needs_network(command: str) -> bool:
+    """Whether a program on the line is one that can do nothing without the network. False says
+    nothing about what a script does."""
+    return any(_needs(call) for call in parse(command).calls)
+
+
+def _needs(call: ProgramCall) -> bool:
+    name, words = call.name, list(call.arguments)
+    if name.startswith("python") and words[:1] == ["-m"]:
+        name, words = "".join(words[1:2]), words[2:]
+    name = name.rstrip("0123456789.") if name.startswith("pip") else name
+    return name in _ALWAYS or bool(_SUBCOMMANDS.get(name, frozenset()).intersection(words))
