@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 from loguru import logger
@@ -23,10 +24,13 @@ from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
 from nanobot.system import Backoff, until_stored
 from nanobot.workspace.received import Received
 
-_AT_ONCE = 4
+# Messages whose files are fetched at a time, and those of one person among them.
+_AT_ONCE = 8
+_OF_ONE_PERSON = 2
 # What transcribing may take, and then some.
 _MARGIN_SECONDS = 70.0
 _ATTEMPT_SECONDS = 120.0
+_AFTER_FAILURE_SECONDS = 30.0
 
 T = TypeVar("T")
 
@@ -37,7 +41,8 @@ class _GivenUp(Exception):
 
 class AttachmentFetcher:
     """The files of one channel's messages, each of at most `limit` bytes. Messages are served side
-    by side, so that one slow file keeps only its own lane waiting."""
+    by side, so that a slow file keeps only its own lane waiting, and the slow files of one person
+    only that one's."""
 
     def __init__(
         self,
@@ -57,6 +62,7 @@ class AttachmentFetcher:
         self._came = bus.files_came(name)
         self._busy: set[int] = set()
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._slots_of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._backoff = Backoff(1.0, 30.0, rng=random.Random())  # noqa: S311 - jitter, nothing secret
 
     async def run(self) -> None:
@@ -64,20 +70,36 @@ class AttachmentFetcher:
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._came.clear()
-                for one in await self._stored(lambda: self._bus.journal.unfetched(self._name)):
-                    if one.inbound_id not in self._busy:
-                        self._busy.add(one.inbound_id)
-                        tasks.create_task(self._serve(one), name=f"files of {one.inbound_id}")
+                with boundary(f"files of {self._name}") as caught:
+                    self._begin(tasks, await self._unfetched())
+                if caught.error is not None:
+                    await self._clock.sleep(_AFTER_FAILURE_SECONDS)
+                    self._came.set()
                 await self._came.wait()
 
-    async def _serve(self, one: Unfetched) -> None:
-        try:
-            async with self._slots:
-                files = [await self._here(file, one.at) for file in one.message.attachments]
-            await self._stored(lambda: self._bus.fetched(one.inbound_id, files))
-        finally:
-            self._busy.discard(one.inbound_id)
-            self._came.set()  # an edit may have brought others
+    async def _unfetched(self) -> list[Unfetched]:
+        return await self._stored(lambda: self._bus.journal.unfetched(self._name))
+
+    def _begin(self, tasks: asyncio.TaskGroup, waiting: Iterable[Unfetched]) -> None:
+        for message in waiting:
+            if message.inbound_id not in self._busy:
+                self._busy.add(message.inbound_id)
+                tasks.create_task(self._serve(message), name=f"files of {message.inbound_id}")
+
+    async def _serve(self, waiting: Unfetched) -> None:
+        """Fetch the files of one message. Should that fail for an unforeseen reason, the message
+        goes on without them after its 5 minutes."""
+        sender_id = waiting.message.sender.id
+        own_slots = self._slots_of.get(sender_id) or asyncio.Semaphore(_OF_ONE_PERSON)
+        self._slots_of[sender_id] = own_slots
+        with boundary(f"files of message {waiting.inbound_id} of {self._name}") as caught:
+            async with own_slots, self._slots:
+                files = [await self._here(file, waiting.at) for file in waiting.message.attachments]
+            await self._stored(lambda: self._bus.fetched(waiting.inbound_id, files))
+        if caught.error is not None:
+            await self._clock.sleep(_AFTER_FAILURE_SECONDS)
+        self._busy.discard(waiting.inbound_id)
+        self._came.set()  # an edit may have brought others
 
     async def _here(self, file: Attachment, at: float) -> Attachment:
         """The attachment with its content here, or with the reason why it is not."""
@@ -99,12 +121,12 @@ class AttachmentFetcher:
         failures = 0
         while True:
             patience = min(max(deadline - self._clock.now(), 1.0), _ATTEMPT_SECONDS)
-            told = None
+            requested = None
             try:
                 async with asyncio.timeout(patience):
                     content = await self._channel.fetch(file, self._limit)
             except ChannelDown as down:
-                why, told = str(down), down.retry_after
+                why, requested = str(down), down.retry_after
             except TimeoutError:
                 why = "it took too long"
             except ChannelError as refused:
@@ -114,7 +136,7 @@ class AttachmentFetcher:
                     raise _GivenUp(self._too_large(len(content)))
                 return content
             failures += 1
-            delay = told or self._backoff.delay(failures)
+            delay = requested or self._backoff.delay(failures)
             if self._clock.now() + delay >= deadline:
                 raise _GivenUp(f"it could not be fetched in time ({why})")
             await self._clock.sleep(delay)

@@ -189,9 +189,9 @@ class ChannelHost:
                 self._settle("failed")
                 return
             failures = 0 if self._clock.monotonic() - began > _LONGEST_BACKOFF else failures
-            told = error.retry_after if isinstance(error, ChannelDown) else None
+            requested = error.retry_after if isinstance(error, ChannelDown) else None
             failures += 1
-            delay = told or self._backoff.delay(failures)
+            delay = requested or self._backoff.delay(failures)
             logger.warning("{} is down ({}), again in {:.1f} s", self.name, error, delay)
             if not isinstance(error, _Silent):
                 self._settle("down")

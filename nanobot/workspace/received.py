@@ -26,7 +26,8 @@ MAX_GIVEN = 20_000_000
 
 _MAX_NAME_BYTES = 120
 _MAX_SUFFIX = 16
-_MOST_NAMESAKES = 1_000
+# Of the same name on a day so many are numbered; the others are named after their content.
+_NUMBERED = 20
 _TRANSCRIBING_SECONDS = 60.0
 # What some file system, shell or Windows share makes something else of.
 _HOSTILE = re.compile(r'[<>:"|?*\\/]')
@@ -63,10 +64,11 @@ class Received:
         ever overwritten. What could not be done is said in `error`."""
         known = _recognized(attachment, content)
         try:
-            known = msgspec.structs.replace(known, blob=await self.blobs.write(content))
+            digest = await self.blobs.write(content)
+            known = msgspec.structs.replace(known, blob=digest)
             day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
             name = safe_name(known.name, known.kind, known.mime)
-            path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content)
+            path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content, digest)
         except StoreUnwritable as error:
             return msgspec.structs.replace(known, error=str(error))
         except ToolError as error:
@@ -124,14 +126,15 @@ class Received:
             return msgspec.structs.replace(file, error=f"it was not transcribed: {error}")
         return msgspec.structs.replace(file, text=words.strip() or "(nothing is said in it)")
 
-    def _save(self, folder: str, name: str, content: bytes) -> str:
+    def _save(self, folder: str, name: str, content: bytes, digest: str) -> str:
         stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix
-        for number in range(1, _MOST_NAMESAKES):
-            path = f"{folder}/{stem}{f'-{number}' if number > 1 else ''}{suffix}"
+        numbers = ("", *(f"-{number}" for number in range(2, _NUMBERED + 1)), f"-{digest[:16]}")
+        for number in numbers:
+            path = f"{folder}/{stem}{number}{suffix}"
             with self._roots.exclusive():
                 if self._roots.create(path, content) or self._same(path, content):
                     return path
-        raise ToolError(f"{folder} has {_MOST_NAMESAKES} files named {name} already")
+        raise ToolError(f"{folder} has another file named {stem}-{digest[:16]}{suffix}")
 
     def _same(self, path: str, content: bytes) -> bool:
         """Whether that very file is there: fetched before a crash, or sent twice."""

@@ -19,7 +19,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
-from nanobot.testing.platform import OWNER
+from nanobot.testing.platform import MEMBER, OWNER
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -133,6 +133,61 @@ async def test_a_slow_file_keeps_nobody_else_waiting(tmp_path: Path, channel: Fi
         assert len(bot.provider.requests) == 1
         held.set()
         assert (await channel.pop()).address.chat_id == "1"
+
+
+async def test_the_slow_files_of_one_person_keep_nobody_elses_waiting(
+    tmp_path: Path, channel: FilesChannel
+) -> None:
+    held = asyncio.Event()
+    async with serving(tmp_path, channel) as bot:
+        for number in range(20):
+            ref = f"slow {number}"
+            channel.put(ref, b"slow")
+            channel.held[ref] = held
+            slow = Attachment("document", ref=ref, name=f"{number}.txt")
+            await channel.push("slow", attachments=(slow,), chat=f"chat {number}")
+        await channel.push("quick", attachments=(PHOTO,), chat="quick", sender=MEMBER)
+        assert (await channel.pop()).address.chat_id == "quick"
+        assert len([ref for ref in channel.fetched if ref.startswith("slow")]) == 2
+        held.set()
+        assert len({(await channel.pop()).address.chat_id for _ in range(20)}) == 20
+        assert bot.host.state == "up"
+
+
+async def test_an_unforeseen_error_is_survived_and_the_files_come(
+    tmp_path: Path, channel: FilesChannel
+) -> None:
+    failures: list[Exception] = [KeyError("unforeseen")] * 3
+    async with MemoryHome() as home, serving(tmp_path, channel, home=home) as bot:
+
+        def before(verb: str) -> None:
+            if verb == "fetched" and failures:
+                raise failures.pop()
+
+        bot.process.before = before
+        await channel.push("first", attachments=(PHOTO,))
+        await channel.pop()
+        await channel.push("second", attachments=(PHOTO,))
+        await channel.pop()
+        assert [bool(file.blob) for file in kept(bot)] == [True, True]
+    assert not failures
+
+
+async def test_waiting_messages_that_cannot_be_read_end_nothing(
+    tmp_path: Path, channel: FilesChannel
+) -> None:
+    async with serving(tmp_path, channel) as bot:
+        failures: list[Exception] = [KeyError("unforeseen")] * 2
+
+        def before(verb: str) -> None:
+            if verb == "" and channel.fetched == [] and failures:
+                raise failures.pop()
+
+        bot.process.before = before
+        await channel.push("hello", attachments=(PHOTO,))
+        await channel.pop()
+        (file,) = kept(bot)
+    assert file.blob
 
 
 async def test_a_platform_that_is_down_is_asked_again(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from nanobot.session.entries import CancelEntry, ReplyEntry, UserEntry
 from nanobot.session.inbox import Admission, Admitted, Busy
@@ -18,6 +19,25 @@ INTERRUPT = Busy(mode="interrupt")
 
 async def admit(journal: Journal, busy: Busy, *admissions: Admission) -> list[Admitted]:
     return await journal.admit("telegram", admissions, None, 50, busy)
+
+
+@pytest.mark.parametrize("seconds", [2.0, 10.5, 30.0, 60.0])
+async def test_a_burst_is_held_as_long_as_the_configuration_says(
+    home: Home, seconds: float
+) -> None:
+    journal = home.journal()
+    claimed = await begun(journal, "r1")
+    busy = Busy(mode="collect", collect_seconds=seconds)
+    await admit(journal, busy, let_in(said("one")))
+    await journal.finish(claimed.lane, claimed.run, Ending(state=RunState.COMPLETED))
+    assert await journal.claim(KEY, "r2", "UTC") is None
+    home.clock.advance(seconds - 0.5)
+    assert await journal.claim(KEY, "r2", "UTC") is None
+    await admit(journal, busy, let_in(said("two")))
+    home.clock.advance(0.5)
+    joined = await claim(journal, "r2")
+    texts = [e.body.text for e in joined.entries if isinstance(e.body, UserEntry)]
+    assert texts[-2:] == ["one", "two"]
 
 
 async def test_collect_holds_nothing_while_nothing_runs(home: Home) -> None:

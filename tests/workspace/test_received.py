@@ -103,6 +103,18 @@ async def test_another_file_of_that_name_gets_another_and_none_is_overwritten(ho
     assert paths == [f"{DAY}/a-2.txt", f"{DAY}/a-3.txt", f"{DAY}/a.txt"]
 
 
+async def test_the_thousandth_file_of_one_name_on_a_day_is_kept_like_the_first(home: Home) -> None:
+    (home.workspace / DAY).mkdir(parents=True)
+    for number in range(1_000):
+        name = f"photo-{number}.jpg" if number > 1 else "photo.jpg"
+        (home.workspace / DAY / name).write_bytes(png(padding=number))
+    kept = [await home.keep(png(padding=2_000 + n), "image", name="photo.jpg") for n in (1, 2, 1)]
+    assert [file.error for file in kept] == ["", "", ""]
+    assert len({file.path for file in kept}) == 2
+    assert kept[0].path == kept[2].path == f"{DAY}/photo-{kept[0].blob[:16]}.jpg"
+    assert (home.workspace / kept[1].path).read_bytes() == png(padding=2_002)
+
+
 async def test_no_link_leads_out_of_the_workspace(home: Home, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

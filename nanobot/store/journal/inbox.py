@@ -20,7 +20,7 @@ _decoder = msgspec.json.Decoder(InboundMessage)
 
 _OF_PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 MOST_HELD_SECONDS = 10.0
-"""A burst is answered after this long at the latest."""
+"""A burst is answered so long after its first message was to be, at the latest."""
 
 _NEXT = (
     sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.awaiting_files, _i.c.at)
@@ -56,6 +56,7 @@ class Pending(msgspec.Struct, frozen=True):
     not_before: float
     message: InboundMessage
     files_until: float = 0.0
+    at: float = 0.0
 
     @property
     def command(self) -> bool:
@@ -72,8 +73,8 @@ def pending(connection: sa.Connection, key: str, limit: int = 100) -> list[Pendi
     """The waiting messages of a lane, in order of arrival."""
     rows = connection.execute(_NEXT, {"k": key, "n": limit}).all()
     return [
-        Pending(row[0], Role(row[1]), row[2], _decoder.decode(row[3]), files_until(row[4], row[5]))
-        for row in rows
+        Pending(number, Role(role), held, _decoder.decode(body), files_until(waits, at), at)
+        for number, role, held, body, waits, at in rows
     ]
 
 
@@ -139,7 +140,8 @@ def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
     if turn and not here(turn, now):
         return min(one.files_until for one in turn if now < one.files_until) - now
     left = held_until(turn) - now
-    return left if 0 < left <= MOST_HELD_SECONDS else 0.0
+    longest = MOST_HELD_SECONDS + max((one.not_before - one.at for one in turn), default=0.0)
+    return left if 0 < left <= longest else 0.0
 
 
 def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:
