@@ -140,6 +140,11 @@ class DiscordHttp(HTTPClient):
             await self.who_am_i()
         return self._time.now()
 
+    async def at(self, moment: float) -> float:
+        """A moment by the machine's clock, by Discord's. Raises as `request`."""
+        await self.now()
+        return self._time.at(moment)
+
     async def who_am_i(self) -> Any:
         """The bot's user. Raises as `request`."""
         return await self.request(Route("GET", "/users/@me"))

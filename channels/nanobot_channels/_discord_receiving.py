@@ -32,7 +32,7 @@ from nanobot_channels._discord_messages import (
     to_inbound,
 )
 from nanobot_channels._discord_places import Places
-from nanobot_channels._discord_sent import Sent
+from nanobot_channels._discord_sent import SentMessages
 
 MOST_WAITING = 10_000
 """Events in memory; with more, the connection is given up and what is in them looked up later."""
@@ -83,7 +83,7 @@ class Receiver:
         self, name: str, http: DiscordHttp, gateway: Gateway, clock: Clock, limits: Limits
     ) -> None:
         self.skipped = 0
-        self.sent = Sent()
+        self.sent = SentMessages()
         self._name = name
         self._http = http
         self._gateway = gateway

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nanobot.errors import Uncertain
 from nanobot.ports import OutboundPart
 from nanobot_channels._discord_messages import Message, sent_at
 from nanobot_channels._discord_parts import content_of, nonce_of, payload_of
 
 _MOST = 1000
-_TELLING = 64
-_LONGEST_AGO = 86_400.0
+CLOCK_MARGIN = 60.0
+"""Seconds by which a message may seem older than the send that made it."""
 
 
-class Sent:
+class SentMessages:
     """The gateway shows every message of ours with the nonce that it was sent with."""
 
     def __init__(self) -> None:
@@ -26,33 +27,53 @@ class Sent:
         while len(self._by_nonce) > _MOST:
             del self._by_nonce[next(iter(self._by_nonce))]
 
-    def known(self, part: OutboundPart) -> str | None:
+    def id_of(self, part: OutboundPart) -> str | None:
         """The message that the gateway has shown for a part."""
         return self._by_nonce.get(nonce_of(part) or "")
 
     def among(
-        self, history: Sequence[Message], part: OutboundPart, me: str, now: float
+        self, history: Sequence[Message], part: OutboundPart, me: str, since: float
     ) -> str | None:
-        """The message in a chat's history that is this part, None if none is it for certain.
+        """The message in a chat's history that is this part, None if none can be.
 
-        The history has no nonces as a rule. Without one, a message counts that answers what the
-        part answers and reads the same, or that is long enough to be nobody else. A short one is
-        not certain; it is sent again with its nonce, and Discord drops it if it was there.
+        `since`: when its first send began, by Discord's clock. The history has no nonces as a rule.
+        Without one, a message of ours counts that reads the same and is no other part's: one from
+        before the send is an earlier answer that says the same. Raises Uncertain for one so close
+        to the beginning that the clocks cannot tell.
         """
-        nonce, wanted = nonce_of(part), content_of(part).strip()
-        reply_to = payload_of(part).reply_to
-        for message in history:
-            if message.author.id != me:
-                continue
-            if nonce and message.nonce == nonce:
-                return message.id
-            taken = message.id in self._by_nonce.values() or bool(message.nonce)
-            if taken or part.file or message.content.strip() != wanted:
-                continue
-            reference = message.message_reference
-            if reply_to and reference and reference.message_id == reply_to:
-                return message.id
-            recent = now - sent_at(message.number) < _LONGEST_AGO
-            if not reply_to and len(wanted) >= _TELLING and recent:
-                return message.id
+        nonce = nonce_of(part)
+        ours = [message for message in history if message.author.id == me]
+        exact = next((message.id for message in ours if nonce and message.nonce == nonce), None)
+        if exact is not None:
+            return exact
+        others = set(self._by_nonce.values())
+        alike = [
+            message
+            for message in ours
+            if not message.nonce and message.id not in others and _reads_like(message, part)
+        ]
+        made = {message.id: sent_at(message.number) for message in alike}
+        after = [message.number for message in alike if since and made[message.id] >= since]
+        if after:
+            return str(min(after))
+        if any(moment > since - CLOCK_MARGIN for moment in made.values()):
+            raise Uncertain("the same text stands there from about the time of the send")
         return None
+
+
+def _reads_like(message: Message, part: OutboundPart) -> bool:
+    reply_to, reference = payload_of(part).reply_to, message.message_reference
+    if reply_to and reference and reference.message_id != reply_to:
+        return False
+    texts = {_plain(content_of(part)), _plain(content_of(part, plain=True))}
+    if part.file is None:
+        return not message.attachments and _plain(message.content) in texts
+    sizes = {file.size for file in message.attachments}
+    names = {file.filename for file in message.attachments}
+    same_file = part.file.size in sizes if part.file.size else part.file.name in names
+    return same_file and _plain(message.content) in (texts if part.text else {""})
+
+
+def _plain(text: str) -> str:
+    """Without what Discord may change: white space."""
+    return " ".join(text.split())

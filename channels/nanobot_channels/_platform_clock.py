@@ -7,6 +7,9 @@ from email.utils import parsedate_to_datetime
 from nanobot.ports import Clock
 from nanobot_channels._numbers import moment
 
+_PRECISION = 3.0
+"""Seconds of difference that may come from whole seconds in a header and a slow network."""
+
 
 class PlatformClock:
     """The time of the last answer, and what has passed since; the machine's before the first."""
@@ -29,6 +32,11 @@ class PlatformClock:
             return
         if moment(seconds, 0.0):
             self._ahead = seconds - self._clock.monotonic()
+
+    def at(self, moment: float) -> float:
+        """A moment by the machine's clock, by the platform's."""
+        ahead = self.now() - self._clock.now()
+        return moment + ahead if abs(ahead) > _PRECISION else moment
 
     def now(self) -> float:
         """Unix seconds."""

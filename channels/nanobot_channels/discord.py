@@ -20,6 +20,7 @@ from nanobot.errors import (
     NotSent,
     OutcomeUnknown,
     Refused,
+    Uncertain,
 )
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, MenuCommand, OutboundPart, Rate, Reaction
@@ -34,9 +35,17 @@ from nanobot_channels._discord_http import (
     receiving_error,
 )
 from nanobot_channels._discord_interactions import menu
-from nanobot_channels._discord_messages import BadEvent, Message, is_snowflake, parse, url_of
+from nanobot_channels._discord_messages import (
+    BadEvent,
+    Message,
+    is_snowflake,
+    parse,
+    sent_at,
+    url_of,
+)
 from nanobot_channels._discord_parts import body, content_of, nonce_of, reference
 from nanobot_channels._discord_receiving import Limits, Receiver
+from nanobot_channels._discord_sent import CLOCK_MARGIN
 from nanobot_channels._discord_setup import SETUP as SETUP
 
 _T = TypeVar("_T")
@@ -47,7 +56,8 @@ FILE_LIMIT = 10 * 1024 * 1024
 
 _MARKS = {Reaction.RECEIVED: "👀", Reaction.DONE: "✅", Reaction.FAILED: "❌"}
 _MOST_MARKED = 1000
-_LOOKED_AT = 50
+_FIND_PAGES = 5
+_FIND_PAGE = 100
 # Flags of an application whose bot may see what is said (Message Content Intent).
 _CONTENT_FLAGS = (1 << 18) | (1 << 19)
 
@@ -186,14 +196,33 @@ class DiscordChannel:
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The message that this part became, from what the gateway showed or the chat's history;
-        None if it is not there for certain: sent again, its nonce keeps it from being two."""
-        known = self._receiver.sent.known(part)
-        if known is not None:
-            return known
+        None if it is not there for certain. Raises Uncertain, and as `send`."""
+        message_id = self._receiver.sent.id_of(part)
+        if message_id is not None:
+            return message_id
         who = await _sending(self._who())
-        told: Any = await _sending(self._http.logs_from(_target(address), _LOOKED_AT))
-        history = [one for one in map(_parsed, told if isinstance(told, list) else []) if one]
-        return self._receiver.sent.among(history, part, who.user.id, self._clock.now())
+        began = await _sending(self._http.at(since)) if since else 0.0
+        history, whole = await _sending(self._history(address, began - CLOCK_MARGIN))
+        message_id = self._receiver.sent.among(history, part, who.user.id, began)
+        if message_id is None and not whole:
+            raise Uncertain("the chat's history does not reach back to the send")
+        return message_id
+
+    async def _history(self, address: Address, since: float) -> tuple[list[Message], bool]:
+        """The latest messages of a chat, and whether all since that moment are among them. Without
+        the permission to read it a history is empty."""
+        messages: list[Message] = []
+        before: int | None = None
+        for _ in range(_FIND_PAGES):
+            answer: Any = await self._http.logs_from(_target(address), _FIND_PAGE, before=before)
+            raw = answer if isinstance(answer, list) else []
+            messages += [message for message in map(_parsed, raw) if message is not None]
+            if not messages:
+                return [], False
+            before = min(message.number for message in messages)
+            if len(raw) < _FIND_PAGE or sent_at(before) < since:
+                return messages, True
+        return messages, False
 
     async def fetch(self, attachment: Attachment, limit: int) -> bytes:
         """The content of a file; see ports.Fetching. Its address expires, so it is asked for."""

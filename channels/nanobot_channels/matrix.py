@@ -6,6 +6,7 @@ Encrypted rooms cannot be read.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import uuid
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.errors import ConfigError, NotSent, OutcomeUnknown
+from nanobot.errors import ConfigError, NotSent, OutcomeUnknown, Uncertain
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, OutboundPart, Reaction
 from nanobot_channels import _matrix_files, _matrix_parts
@@ -31,9 +32,12 @@ from nanobot_channels._matrix_doors import Doors, Invites
 from nanobot_channels._matrix_receiving import Receiving
 from nanobot_channels._matrix_setup import SETUP as SETUP
 from nanobot_channels._matrix_sync import messages
+from nanobot_channels._numbers import moment
 
 BACKFILL = 500
 _FIND_PAGES = 10
+_FIND_MARGIN = 3600.0
+"""Seconds by which a message may seem older than its send; its mark tells it from others."""
 _TYPING_MS = 10_000
 _EMOJI = {
     Reaction.RECEIVED: "\N{EYES}",
@@ -119,10 +123,12 @@ class MatrixChannel:
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The event id of a part, by its mark, among the bot's last thousand messages in the room.
 
-        Raises NotSent when the homeserver does not let it look.
+        Raises Uncertain if it said more there since then, and as `send` when the homeserver does
+        not let it look.
         """
         mark, start = _matrix_parts.mark_of(part), ""
         me = await self._user_id()
+        earliest = math.inf
         for _ in range(_FIND_PAGES):
             answer = await self._call("find", messages(address.chat_id, start, sender=me))
             chunk = answer.get("chunk")
@@ -130,11 +136,14 @@ class MatrixChannel:
                 found = _marked(event, mark)
                 if found:
                     return found
+                earliest = min(earliest, _moment(event))
             following = answer.get("end")
             if not isinstance(following, str) or following == start:
-                break
+                return None
             start = following
-        return None
+        if earliest < self._api.time.at(since) - _FIND_MARGIN:
+            return None
+        raise Uncertain("the bot has said more there since the send than is looked at")
 
     async def fetch(self, attachment: Attachment, limit: int) -> bytes:
         """A file's content; see ports.Fetching. Raises Refused or ChannelDown."""
@@ -220,6 +229,12 @@ def _unsent(error: Exception) -> NotSent:
 
 def _put(place: str, content: Mapping[str, object]) -> Request:
     return ("PUT", place, msgspec.json.encode(content).decode())
+
+
+def _moment(event: object) -> float:
+    """When an event was sent, in Unix seconds."""
+    sent = event.get("origin_server_ts") if isinstance(event, dict) else None
+    return moment(sent / 1000 if isinstance(sent, int | float) else None, math.inf)
 
 
 def _marked(event: object, mark: str) -> str:

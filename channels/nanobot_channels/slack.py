@@ -9,7 +9,7 @@ from typing import Any
 
 from loguru import logger
 
-from nanobot.errors import ConfigError, OutcomeUnknown
+from nanobot.errors import ConfigError, OutcomeUnknown, Uncertain
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Checked, Clock, Intake, OutboundPart, Rate, Reaction
 from nanobot_channels import _slack_files, _slack_parts
@@ -47,6 +47,8 @@ SCOPES = frozenset(
 """What docs/channels/slack.md's manifest asks for, besides `commands`."""
 _FIND_PAGES = 10
 _FIND_PAGE = 200
+_FIND_MARGIN = 3600.0
+"""Seconds by which a message may seem older than its send; its key tells it from others."""
 _EMOJI = {Reaction.RECEIVED: "eyes", Reaction.DONE: "white_check_mark", Reaction.FAILED: "x"}
 
 
@@ -155,14 +157,18 @@ class SlackChannel:
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The ts of a part, by the key in its metadata, or of a file by that in its words.
 
-        Looks at the last two thousand messages of the chat or thread. Raises NotSent when Slack
-        does not let it look.
+        Looks at the two thousand messages of the chat or thread around its end since then. Raises
+        Uncertain if there are more, NotSent or OutcomeUnknown when Slack does not let it look.
         """
         method = "conversations.replies" if address.thread_id else "conversations.history"
+        if not self._api.time.known:
+            await self._call("auth.test", {}, form=True)
+        oldest = max(self._api.time.at(since) - _FIND_MARGIN, 0.0)
         params: dict[str, Any] = {
             "channel": address.chat_id,
             "ts": address.thread_id,
             "limit": _FIND_PAGE,
+            "oldest": f"{oldest:.6f}",
             "include_all_metadata": True,
         }
         for _ in range(_FIND_PAGES):
@@ -174,9 +180,9 @@ class SlackChannel:
             data = answer.get("response_metadata")
             cursor = data.get("next_cursor") if isinstance(data, dict) else None
             if not cursor:
-                break
+                return None
             params["cursor"] = cursor
-        return None
+        raise Uncertain("more was said there since the send than is looked at")
 
     async def fetch(self, attachment: Attachment, limit: int) -> bytes:
         """A file's content; see ports.Fetching. Raises Refused or ChannelDown."""

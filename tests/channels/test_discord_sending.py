@@ -16,6 +16,7 @@ from nanobot.errors import (
     NotSent,
     OutcomeUnknown,
     Refused,
+    Uncertain,
 )
 from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import (
@@ -30,6 +31,7 @@ from nanobot.ports import (
     Reaction,
     SelfChecking,
 )
+from nanobot.testing.machine import ManualClock
 from nanobot_channels.discord import FILE_LIMIT, DiscordChannel, Server, open_channel
 from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving
 from tests.doubles import discord_server
@@ -211,29 +213,83 @@ async def test_the_gateway_tells_what_became_of_a_part(
     assert len(intake.messages) == 1
 
 
+FILE = OutboundPart(text="", key="run:2", file=Attachment(kind="document", name="a.pdf", size=4))
+
+
 async def test_the_history_tells_what_became_of_a_part(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
     asked = discord.written(CHAT, "hi")
     (answer,) = channel.render(outbound("Done.", reply_to=asked["id"]))
-    long = OutboundPart(text="long enough to be nobody else's " * 4, key="run:long")
-    assert await channel.find(DM, answer, 0.0) is None
-    first = await channel.send(DM, answer)
-    second = await channel.send(DM, long)
+    began = discord.now
+    for part in (answer, PART, FILE):
+        assert await channel.find(DM, part, began) is None
+    sent = [
+        await channel.send(DM, answer),
+        await channel.send(DM, PART),
+        await channel.send_file(DM, FILE, b"%PDF"),
+    ]
     async with opened(discord) as next_process:
-        assert await next_process.find(DM, answer, 0.0) == first
-        assert await next_process.find(DM, long, 0.0) == second
+        found = [await next_process.find(DM, part, began) for part in (answer, PART, FILE)]
+    assert found == sent
 
 
-async def test_a_short_message_is_not_taken_for_another_that_reads_the_same(
+async def test_the_same_words_from_before_the_send_are_an_earlier_answer(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    """Or the answer would never arrive, and nobody would hear of it."""
+    text = "long enough to be nobody else's, and said once already " * 4
+    earlier = OutboundPart(text=text, key="run:0")
+    await channel.send(DM, earlier)
+    discord.now += 3600
+    part = msgspec.structs.replace(earlier, key="run:1")
+    async with opened(discord, ManualClock(discord.now)) as next_process:
+        assert await next_process.find(DM, part, discord.now) is None
+
+
+async def test_the_same_words_from_about_the_time_of_the_send_leave_it_uncertain(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
     await channel.send(DM, PART)
-    another = msgspec.structs.replace(PART, key="run:1")
-    assert await channel.find(DM, another, 0.0) is None
+    discord.now += 5
+    part = msgspec.structs.replace(PART, key="run:1")
+    async with opened(discord, ManualClock(discord.now)) as next_process:
+        with pytest.raises(Uncertain):
+            await next_process.find(DM, part, discord.now)
+
+
+async def test_a_wrong_clock_of_the_machine_makes_no_earlier_answer_of_the_send(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    await channel.send(DM, PART)
+    part = msgspec.structs.replace(PART, key="run:1")
+    discord.now += 3600
+    for days in (40, -40):
+        clock = ManualClock(discord.now + days * 86_400)
+        async with opened(discord, clock) as next_process:
+            assert await next_process.find(DM, part, clock.now()) is None
+
+
+async def test_a_history_that_cannot_be_read_or_ends_too_soon_leaves_it_uncertain(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
+    """Without the permission for it Discord shows an empty one."""
+    with pytest.raises(Uncertain):
+        await channel.find(DM, PART, discord.now)
+    for number in range(600):
+        discord.written(CHAT, str(number))
+    with pytest.raises(Uncertain):
+        await channel.find(DM, PART, discord.now)
+
+
+async def test_a_nonce_in_the_history_is_certain(
+    discord: DiscordServer, channel: DiscordChannel
+) -> None:
     discord.history_has_nonces = True
-    assert await channel.find(DM, another, 0.0) is None
-    assert await channel.find(DM, PART, 0.0) == discord.mine(CHAT)[0]["id"]
+    await channel.send(DM, PART)
+    another = msgspec.structs.replace(PART, key="run:1")
+    assert await channel.find(DM, another, discord.now - 3600) is None
+    assert await channel.find(DM, PART, discord.now - 3600) == discord.mine(CHAT)[0]["id"]
 
 
 async def test_a_message_is_edited_and_one_that_is_gone_is_refused(

@@ -343,7 +343,7 @@ class DiscordServer(GatewayServer):
         made = {
             key: call.json[key] for key in ("content", "components", "nonce") if key in call.json
         }
-        made.setdefault("content", "")
+        made["content"] = made.get("content") or ""
         made["author"] = self.me
         made["attachments"] = [self.attach(content, filename=name) for name, content in call.files]
         if "message_reference" in call.json:
