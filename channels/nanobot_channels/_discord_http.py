@@ -22,6 +22,7 @@ from nanobot.errors import (
     NotSent,
     OutcomeUnknown,
     Refused,
+    ThreadGone,
 )
 from nanobot.ports import Clock
 from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
@@ -45,7 +46,9 @@ _MISSING_ACCESS = 50001
 _CANNOT_WRITE_TO_USER = 50007
 MISSING_PERMISSIONS = 50013
 _ARCHIVED_THREAD = 50083
-_GONE = {_UNKNOWN_CHANNEL, _MISSING_ACCESS, _CANNOT_WRITE_TO_USER, _ARCHIVED_THREAD}
+_LOCKED_THREAD = 160005
+_GONE = {_UNKNOWN_CHANNEL, _MISSING_ACCESS, _CANNOT_WRITE_TO_USER}
+_THREAD_GONE = {_ARCHIVED_THREAD, _LOCKED_THREAD}
 
 
 class Refusal(Exception):
@@ -238,8 +241,8 @@ def _refusal(response: aiohttp.ClientResponse, body: bytes) -> Refusal:
     )
 
 
-def delivery_error(refusal: Refusal) -> DeliveryError:
-    """What an error status means for what was to be sent."""
+def delivery_error(refusal: Refusal, *, in_thread: bool = False) -> DeliveryError:
+    """What an error status means for what was to be sent, to a thread or not."""
     text = f"Discord: {refusal}"
     if refusal.status == HTTPStatus.UNAUTHORIZED:
         return NotSent(f"{text}: the bot's token is not accepted")
@@ -251,15 +254,17 @@ def delivery_error(refusal: Refusal) -> DeliveryError:
         return answered_by_proxy(refusal.status, text)
     if cut_off:
         return NotSent(text, retry_after=refusal.retry_after)
-    return _refused_by_discord(refusal, text)
+    return _refused_by_discord(refusal, text, in_thread=in_thread)
 
 
-def _refused_by_discord(refusal: Refusal, text: str) -> DeliveryError:
+def _refused_by_discord(refusal: Refusal, text: str, *, in_thread: bool) -> DeliveryError:
+    # A thread is a channel of its own: what is said of it is not said of the one around it.
+    gone: type[DeliveryError] = ThreadGone if in_thread else ChatGone
     if refusal.code == MISSING_PERMISSIONS:
-        return ChatGone(f"{text}: the bot may not write there; give its role the permission")
+        return gone(f"{text}: the bot may not write there; give its role the permission")
     if refusal.code in _GONE:
-        return ChatGone(text)
-    return Refused(text)
+        return gone(text)
+    return ThreadGone(text) if refusal.code in _THREAD_GONE else Refused(text)
 
 
 def receiving_error(name: str, error: Refusal | DeliveryError) -> ChannelError:

@@ -20,6 +20,7 @@ from nanobot.errors import (
     NotSent,
     OutcomeUnknown,
     Refused,
+    ThreadGone,
 )
 from nanobot.ports import Clock
 from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
@@ -223,6 +224,8 @@ def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
         return ChatGone(f"{error}: {_GONE[error.code]}")
     if not error.code and error.status != 429:
         return answered_by_proxy(error.status, str(error))
+    if error.code == "restricted_action_thread_locked":
+        return ThreadGone(f"{error}: the thread is locked")
     if is_passing(error) or error.code in _BAD_TOKEN:
         return NotSent(str(error), error.retry_after)
     return Refused(str(error))

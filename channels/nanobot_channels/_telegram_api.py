@@ -8,7 +8,15 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-from nanobot.errors import ChatGone, DeliveryError, NotSent, OutcomeUnknown, Refused
+from nanobot.errors import (
+    ChatGone,
+    ChatMoved,
+    DeliveryError,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+    ThreadGone,
+)
 from nanobot_channels._net import answered_by_proxy
 from nanobot_channels._telegram_http import AiohttpRequest, ApiRefusal, NothingSent
 from nanobot_channels._telegram_library import Bot
@@ -23,10 +31,11 @@ MALFORMED = (KeyError, TypeError, AttributeError)
 _CHAT_GONE = re.compile(
     r"chat not found|not enough rights(?! to send (?!text))|have no rights to send a message"
     r"|need administrator rights|bot was kicked|bot is not a member"
-    r"|user is deactivated|group chat was (?:upgraded|deactivated)|message thread not found"
-    r"|chat_write_forbidden|chat_restricted|peer_id_invalid|topic_(?:closed|deleted)",
+    r"|user is deactivated|group chat was (?:upgraded|deactivated)"
+    r"|chat_write_forbidden|chat_restricted|peer_id_invalid",
     re.IGNORECASE,
 )
+_THREAD_GONE = re.compile(r"message thread not found|topic_(?:closed|deleted)", re.IGNORECASE)
 
 
 class BotApi:
@@ -91,16 +100,22 @@ def delivery_error(error: Exception) -> DeliveryError:
     return OutcomeUnknown(f"no usable answer from Telegram: {error!r}")
 
 
+def _bad_request(description: str) -> type[ChatGone | ThreadGone | Refused]:
+    if _THREAD_GONE.search(description):
+        return ThreadGone
+    return ChatGone if _CHAT_GONE.search(description) else Refused
+
+
 def _refusal(error: ApiRefusal) -> DeliveryError:
     text = f"Telegram: {error.message} ({error.status})"
     if not error.from_api:
         return answered_by_proxy(error.status, text)
     if error.new_chat is not None:
-        return ChatGone(f"{text}: the chat goes on as {error.new_chat}")
+        return ChatMoved(f"{text}: the chat goes on as {error.new_chat}", str(error.new_chat))
     if error.status == HTTPStatus.FORBIDDEN:
         return ChatGone(text)
     if error.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}:
-        return ChatGone(text) if _CHAT_GONE.search(error.message) else Refused(text)
+        return _bad_request(error.message)(text)
     if error.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
         return NotSent(f"{text}: the bot's token is not accepted")
     return NotSent(text, retry_after=error.retry_after)

@@ -21,6 +21,7 @@ from nanobot_channels._telegram_types import Me
 from nanobot_channels._telegram_updates import (
     ALLOWED_UPDATES,
     BadUpdate,
+    moved_chat,
     needs_me,
     press_id,
     to_inbound,
@@ -158,6 +159,8 @@ class Polling:
         following = max(numbers) + 1 if numbers else None
         messages = [message for message in map(self._converted, updates) if message]
         messages = self._albums.completed(messages)
+        for move in filter(None, map(moved_chat, updates)):
+            await self._intake.moved(*move)
         await self._intake.admit(messages, None if following is None else str(following))
         for update in updates:
             press = press_id(update)

@@ -48,6 +48,26 @@ def needs_me(update: object) -> bool:
     return False
 
 
+class _Moving(msgspec.Struct):
+    message: Message | None = None
+
+
+def moved_chat(update: object) -> tuple[str, str] | None:
+    """The old and the new id of a group that became a supergroup, if the update says so: it is told
+    of in both."""
+    try:
+        message = msgspec.convert(update, _Moving, strict=False).message
+    except (ValueError, TypeError, ArithmeticError, RecursionError):
+        return None
+    if message is None:
+        return None
+    if message.migrate_to_chat_id:
+        return str(message.chat.id), str(message.migrate_to_chat_id)
+    if message.migrate_from_chat_id:
+        return str(message.migrate_from_chat_id), str(message.chat.id)
+    return None
+
+
 def to_inbound(update: object, channel: str, me: Me | None, now: float) -> InboundMessage | None:
     """The message in an update, None if it holds none: other kinds of updates, service messages,
     other bots' messages, what a group's channel forwards to it by itself, locations that move on.

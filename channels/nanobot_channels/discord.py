@@ -157,7 +157,9 @@ class DiscordChannel:
         """
         payload = body(part, plain=plain) | self._once(address, part)
         params = MultipartParameters(payload=payload, multipart=None, files=None)
-        return _id_of(await _sending(self._http.send_message(_target(address), params=params)))
+        return _id_of(
+            await _sending(address, self._http.send_message(_target(address), params=params))
+        )
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
         """Send `part.file` with its caption; returns the message id. Raises as `send`."""
@@ -182,7 +184,7 @@ class DiscordChannel:
             except Refusal as refusal:
                 if refusal.code == MISSING_PERMISSIONS:
                     raise Refused(f"Discord: {refusal}: the bot may not attach files") from refusal
-                raise delivery_error(refusal) from refusal
+                raise delivery_error(refusal, in_thread=bool(address.thread_id)) from refusal
 
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
@@ -191,7 +193,8 @@ class DiscordChannel:
         payload = {"components": []} | body(part, plain=plain)
         params = MultipartParameters(payload=payload, multipart=None, files=None)
         await _sending(
-            self._http.edit_message(_target(address), _snowflake(message_id), params=params)
+            address,
+            self._http.edit_message(_target(address), _snowflake(message_id), params=params),
         )
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
@@ -200,9 +203,9 @@ class DiscordChannel:
         message_id = self._receiver.sent.id_of(part)
         if message_id is not None:
             return message_id
-        who = await _sending(self._who())
-        began = await _sending(self._http.at(since)) if since else 0.0
-        history, whole = await _sending(self._history(address, began - CLOCK_MARGIN))
+        who = await _sending(address, self._who())
+        began = await _sending(address, self._http.at(since)) if since else 0.0
+        history, whole = await _sending(address, self._history(address, began - CLOCK_MARGIN))
         message_id = self._receiver.sent.among(history, part, who.user.id, began)
         if message_id is None and not whole:
             raise Uncertain("the chat's history does not reach back to the send")
@@ -254,7 +257,7 @@ class DiscordChannel:
         """Put our reaction there, then take the one before away. Raises as `send`."""
         chat, number = _target(address), _snowflake(message_id)
         before = self._marked.get(message_id, _MARKS[Reaction.RECEIVED])
-        await _sending(self._http.add_reaction(chat, number, _MARKS[mark]))
+        await _sending(address, self._http.add_reaction(chat, number, _MARKS[mark]))
         self._marked[message_id] = _MARKS[mark]
         while len(self._marked) > _MOST_MARKED:
             del self._marked[next(iter(self._marked))]
@@ -264,7 +267,7 @@ class DiscordChannel:
             await self._http.remove_own_reaction(chat, number, before)
         except Refusal as refusal:
             if refusal.status != 404:
-                raise delivery_error(refusal) from refusal
+                raise delivery_error(refusal, in_thread=bool(address.thread_id)) from refusal
 
     async def register(self, commands: Sequence[MenuCommand]) -> None:
         """Make the menu of slash commands these, everywhere. Raises ChannelError."""
@@ -277,7 +280,7 @@ class DiscordChannel:
 
     async def typing(self, address: Address) -> None:
         """Show "typing" for about ten seconds. Raises as `send`."""
-        await _sending(self._http.send_typing(_target(address)))
+        await _sending(address, self._http.send_typing(_target(address)))
 
     async def close(self) -> None:
         """Close every connection."""
@@ -320,11 +323,11 @@ def _snowflake(text: str) -> int:
     return int(text)
 
 
-async def _sending(call: Awaitable[_T]) -> _T:
+async def _sending(address: Address, call: Awaitable[_T]) -> _T:
     try:
         return await call
     except Refusal as refusal:
-        raise delivery_error(refusal) from refusal
+        raise delivery_error(refusal, in_thread=bool(address.thread_id)) from refusal
 
 
 def _id_of(told: object) -> str:

@@ -16,6 +16,7 @@ from nanobot.errors import (
     NotSent,
     OutcomeUnknown,
     Refused,
+    ThreadGone,
     Uncertain,
 )
 from nanobot.messages import Address, Attachment, Choice, OutboundMessage
@@ -114,7 +115,8 @@ FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"status": 403, "code": 20026}, Refused),
     ({"status": 404, "code": 10003}, ChatGone),
     ({"status": 400, "code": 50035}, Refused),
-    ({"status": 400, "code": 50083}, ChatGone),
+    ({"status": 400, "code": 50083}, ThreadGone),
+    ({"status": 400, "code": 160005}, ThreadGone),
     ({"status": 413, "code": 40005}, Refused),
     ({"status": 429, "retry_after": 4.5}, NotSent),
     ({"status": 429, "body": b"<html>banned</html>"}, NotSent),
@@ -149,6 +151,17 @@ async def test_a_failed_send_tells_what_became_of_it(
     assert bool(discord.mine(CHAT)) == applied
     await channel.send(DM, PART)
     assert len(discord.mine(CHAT)) == 1
+
+
+@pytest.mark.parametrize("code", [10003, 50001, 50013])
+async def test_a_thread_that_is_gone_is_not_the_channel_around_it(
+    discord: DiscordServer, channel: DiscordChannel, code: int
+) -> None:
+    discord.fail(POST, status=403, code=code, times=2)
+    with pytest.raises(ThreadGone):
+        await channel.send(IN_THREAD, PART)
+    with pytest.raises(ChatGone):
+        await channel.send(GENERAL, PART)
 
 
 async def test_a_rate_limit_says_when_to_try_again(

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from nanobot.errors import ChannelDown, ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused
+from nanobot.errors import (
+    ChannelDown,
+    ChatGone,
+    ConfigError,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+    ThreadGone,
+)
 from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import (
     Channel,
@@ -68,6 +76,7 @@ FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"error": "not_in_channel"}, ChatGone),
     ({"error": "is_archived"}, ChatGone),
     ({"error": "user_not_found"}, ChatGone),
+    ({"error": "restricted_action_thread_locked"}, ThreadGone),
     ({"error": "msg_too_long"}, Refused),
     ({"error": "invalid_blocks"}, Refused),
     ({"error": "restricted_action"}, Refused),

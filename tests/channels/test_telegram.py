@@ -417,3 +417,18 @@ def test_backoff_stays_short_for_a_minute_then_grows_and_starts_anew_after_succe
     assert 20 < late[-1] <= 30
     backoff.reset()
     assert backoff.delay() <= 0.5
+
+
+async def test_a_group_that_becomes_a_supergroup_is_told_before_what_is_said_there(
+    telegram: TelegramServer, running: Running
+) -> None:
+    intake = FakeIntake()
+    moves_at_commit: list[int] = []
+    intake.on_admit = lambda: moves_at_commit.append(len(intake.moves))
+    telegram.say(-5, "", migrate_to_chat_id=-1005)
+    telegram.say(-1005, "", migrate_from_chat_id=-5)
+    telegram.say(-1005, "here now")
+    async with running(intake):
+        assert [m.text for m in await intake.received(1)] == ["here now"]
+    assert set(intake.moves) == {("-5", "-1005")}
+    assert moves_at_commit[0] > 0

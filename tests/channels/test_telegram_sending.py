@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.errors import ChatGone, ConfigError, NotSent, OutcomeUnknown, Refused
+from nanobot.errors import (
+    ChatGone,
+    ChatMoved,
+    ConfigError,
+    NotSent,
+    OutcomeUnknown,
+    Refused,
+    ThreadGone,
+)
 from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import Channel, OutboundPart
 from nanobot.testing.machine import ManualClock
@@ -56,8 +64,9 @@ async def test_a_part_is_sent_with_its_entities_thread_and_reply(
 FAULTS: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"status": 400, "description": "Bad Request: chat not found"}, ChatGone),
     ({"status": 400, "description": "Bad Request: not enough rights to send text"}, ChatGone),
-    ({"status": 400, "description": "Bad Request: message thread not found"}, ChatGone),
-    ({"status": 400, "description": "Bad Request: TOPIC_CLOSED"}, ChatGone),
+    ({"status": 400, "description": "Bad Request: message thread not found"}, ThreadGone),
+    ({"status": 400, "description": "Bad Request: TOPIC_CLOSED"}, ThreadGone),
+    ({"status": 400, "description": "Bad Request: TOPIC_DELETED"}, ThreadGone),
     ({"status": 400, "description": "Bad Request: not enough rights to send photos"}, Refused),
     ({"status": 400, "description": "Bad Request: BUTTON_DATA_INVALID"}, Refused),
     ({"status": 403, "description": "Forbidden: bot was kicked from the group chat"}, ChatGone),
@@ -120,8 +129,9 @@ async def test_a_chat_that_moved_says_where_to(
     telegram.say(1, "hi")
     moved = "Bad Request: group chat was upgraded to a supergroup chat"
     telegram.fail("sendMessage", status=400, description=moved, migrate_to_chat_id=-100123)
-    with pytest.raises(ChatGone, match="-100123"):
+    with pytest.raises(ChatMoved) as raised:
         await channel.send(CHAT, PART)
+    assert raised.value.chat_id == "-100123"
 
 
 async def test_topics_that_are_not_there_or_closed_are_gone(
@@ -132,7 +142,7 @@ async def test_topics_that_are_not_there_or_closed_are_gone(
     telegram.extras.closed.add((-5, 8))
     assert await channel.send(Address("telegram", "-5", "7"), PART)
     for thread in ("8", "9"):
-        with pytest.raises(ChatGone):
+        with pytest.raises(ThreadGone):
             await channel.send(Address("telegram", "-5", thread), PART)
 
 
