@@ -40,6 +40,14 @@ class Origin(StrEnum):
     APPROVAL = "approval"
 
 
+class LaneCommand(StrEnum):
+    """What a command does that keeps its place among the messages of its session."""
+
+    NEW = "new"
+    COMPACT = "compact"
+    COMPACT_UNDO = "compact undo"
+
+
 class Role(StrEnum):
     """What a sender may do. Strangers have no role and are not let in."""
 
@@ -155,7 +163,7 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     dedupe_key of the message that this is a new version of. `pressed`: a button was pressed, and
     `text` is what it says. `group`: several people read there; `addressed`: the bot is meant (by
     a mention, a reply to it, or because they are alone). `tainted`: it is not only its sender who
-    speaks in it.
+    speaks in it. `command` is set by the gateway, for what no model is to answer.
     """
 
     address: Address
@@ -174,6 +182,7 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     addressed: bool = True
     origin: Origin = Origin.USER
     tainted: bool = False
+    command: LaneCommand | None = None
     terms: RunOptions | None = None
 
 

@@ -16,7 +16,7 @@ from nanobot.memory.lasting import LastingFacts, whose
 from nanobot.memory.port import Provenance
 from nanobot.ports import Clock, StoreWrite
 from nanobot.providers.base import LLMProvider, ModelProfile
-from nanobot.session.entries import NoteEntry, SummaryEntry, UserEntry
+from nanobot.session.entries import AuxiliaryFailedEntry, SummaryEntry, UserEntry
 from nanobot.session.journal import Journal
 from nanobot.text import clean
 
@@ -52,7 +52,7 @@ class Compaction:
         if not made.summary:
             why = f"no summary of what was before: {said.error or 'the model said nothing'}"
             logger.warning("run {}: {}", turn.run.id, why)
-            note = NoteEntry(what="summary", text=why, ms=ms, usage=said.usage)
+            note = AuxiliaryFailedEntry(stage="summary", text=why, ms=ms, usage=said.usage)
             recorded = self._journal.record_result(turn.lane, turn.run, [note], [said.settled])
             turn.recorded(await recorded)
             return

@@ -18,16 +18,17 @@ from nanobot.messages import Origin
 from nanobot.providers.base import ChatMessage, ModelProfile, TextPart, ToolCall
 from nanobot.session.entries import (
     Body,
+    DeniedEntry,
     Entry,
+    FailedEntry,
     ModelCallEntry,
-    NoteEntry,
     PostEntry,
     RecallEntry,
     ReplyEntry,
     SummaryEntry,
     ToolResultEntry,
+    UndeliveredEntry,
     UserEntry,
-    order,
 )
 from nanobot.session.runs import PromptSnapshot
 
@@ -41,9 +42,9 @@ _ELIDED = "(an older result, left out to fit the model's context; call again if 
 _TEXT_SHARE = 0.4
 _HEADER_TOKENS = 20
 _QUOTED = 500
-_BY_OTHERS = ("undelivered", "denied")
-_NOTES_SEEN = ("error", *_BY_OTHERS)
-_TEXTS = (ToolResultEntry, PostEntry, RecallEntry)
+_NOTES = (FailedEntry, UndeliveredEntry, DeniedEntry)
+"""What the model sees as a note from the gateway."""
+_TEXTS = (ToolResultEntry, PostEntry, RecallEntry, *_NOTES)
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -156,7 +157,7 @@ def _size(body: Body | None, limit: int) -> int | None:
     if isinstance(body, ReplyEntry):
         asked = [estimate_tokens(call.arguments) for call in body.tool_calls]
         return estimate_tokens(body.text) + sum(asked)
-    if isinstance(body, _TEXTS) or (isinstance(body, NoteEntry) and body.what in _NOTES_SEEN):
+    if isinstance(body, _TEXTS):
         return estimate_tokens(body.text)
     return None
 
@@ -191,7 +192,7 @@ def context(
         message = _message(entry, call.profile, pictures)
         if message is None:
             continue
-        if _unasked(body):
+        if isinstance(body, PostEntry | UndeliveredEntry | DeniedEntry):  # of others than the run
             meanwhile.append(message)
             continue
         if open_calls:
@@ -222,11 +223,6 @@ def _summary(entries: Sequence[Entry], start: int) -> list[ChatMessage]:
             text = f"[summary of what was said before, by the gateway: {entry.body.text}]"
             return [ChatMessage(role="user", content=text)]
     return []
-
-
-def _unasked(body: Body | None) -> bool:
-    """Whether somebody else than the run may have written this."""
-    return isinstance(body, PostEntry) or (isinstance(body, NoteEntry) and body.what in _BY_OTHERS)
 
 
 def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[ChatMessage]:
@@ -262,7 +258,7 @@ def _tokens(message: ChatMessage) -> int:
 def _message(entry: Entry, profile: ModelProfile, pictures: frozenset[int]) -> ChatMessage | None:
     """How one entry reads to the model; None for what it never sees."""
     body = entry.body
-    if isinstance(body, UserEntry) and not order(body.text):
+    if isinstance(body, UserEntry) and body.command is None:
         return _user(entry.seq, body, profile, pictures)
     if isinstance(body, ReplyEntry):
         return _reply(entry, body, profile)
@@ -273,7 +269,7 @@ def _message(entry: Entry, profile: ModelProfile, pictures: frozenset[int]) -> C
     noted = ""
     if isinstance(body, RecallEntry):
         noted = f"[from memory, by the gateway: {body.text}]"
-    elif isinstance(body, NoteEntry) and body.what in _NOTES_SEEN:
+    elif isinstance(body, _NOTES):
         noted = f"[note from the gateway: {body.text}]"
     return ChatMessage(role="user", content=noted) if noted else None
 

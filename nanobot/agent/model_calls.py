@@ -46,8 +46,9 @@ from nanobot.providers.base import (
     Usage,
 )
 from nanobot.session.entries import (
+    FallbackEntry,
     ModelCallEntry,
-    NoteEntry,
+    OverflowEntry,
     PromptEntry,
     ReplyEntry,
     SummaryEntry,
@@ -147,7 +148,7 @@ class ModelCaller:
         label = others[len(failures)]
         logger.warning("run {}: {} is asked, because: {}", turn.run.id, label, error)
         ms = max(int(seconds * 1000), 0)
-        note = NoteEntry(what="fallback", text=str(error), ms=ms)
+        note = FallbackEntry(text=str(error), ms=ms)
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
         turn.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
@@ -276,16 +277,16 @@ class ModelCaller:
 
     async def _overflowed(self, turn: ActiveRun, error: ContextOverflow) -> None:
         """The prompt did not fit: note it, so that the next step cuts the window."""
-        notes = sum(isinstance(b, NoteEntry) and b.what == "overflow" for b in turn.bodies)
+        notes = sum(isinstance(b, OverflowEntry) for b in turn.bodies)
         if notes >= _MAX_OVERFLOWS:
             raise error
-        note = NoteEntry(what="overflow", text=str(error))
+        note = OverflowEntry(text=str(error))
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
 
 
 def _failures(turn: ActiveRun) -> list[str]:
     """What the models said that failed in this run, the configured one first."""
-    return [b.text for b in turn.bodies if isinstance(b, NoteEntry) and b.what == "fallback"]
+    return [b.text for b in turn.bodies if isinstance(b, FallbackEntry)]
 
 
 def _prompt_variant(turn: ActiveRun, profile: ModelProfile) -> str:

@@ -13,15 +13,15 @@ import msgspec
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.model_calls import ModelCaller
-from nanobot.agent.summaries import UNDONE, latest
+from nanobot.agent.summaries import latest
 from nanobot.agent.tool_calls import ToolExecutor
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
-from nanobot.messages import EventKind, Origin, OutboundKind
+from nanobot.messages import EventKind, LaneCommand, Origin, OutboundKind
 from nanobot.ports import Clock
-from nanobot.session.entries import NoteEntry, SummaryEntry, order
-from nanobot.session.runs import Claim, Ending
+from nanobot.session.entries import FailedEntry, SummaryEntry, SummaryUndoneEntry, WindowResetEntry
+from nanobot.session.runs import Claim, Ending, WindowChange
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.tasks import NO_TYPES, RunTypes
 
@@ -74,7 +74,7 @@ class Runner:
         )
         if turn.run.attempts > MAX_UNCLEAN_ENDS:
             return await self._fail(turn, *_gave_up())
-        if _order(turn) == "/new":
+        if _command(turn) is LaneCommand.NEW:
             return await self._start_afresh(turn)
         lost: StoreError | None = None
         with boundary(f"run {turn.run.id}") as caught:
@@ -99,7 +99,7 @@ class Runner:
             return await self._fail(turn, type(error).__name__, str(error))
 
     async def _act(self, turn: ActiveRun) -> bool:
-        if _order(turn) == "/compact":
+        if _command(turn) is not None:
             return await self._compact(turn)
         if turn.terms.type and len(turn.asked()) == 1:
             made = await self._types.perform(turn)
@@ -150,30 +150,32 @@ class Runner:
 
     async def _fail(self, turn: ActiveRun, error: str, text: str) -> bool:
         turn.emit(EventKind.ERROR, error=error, text=text)
-        turn.unrecorded.append(NoteEntry(what="error", text=text))
+        turn.unrecorded.append(FailedEntry(text=text))
         return await self._end(turn, RunState.FAILED, text, OutboundKind.NOTICE, error)
 
     async def _start_afresh(self, turn: ActiveRun) -> bool:
         """/new: the log goes on, the model sees none of what came before."""
-        turn.unrecorded.append(NoteEntry(what="new", text="a new conversation"))
+        turn.unrecorded.append(WindowResetEntry())
         text = "New conversation. I no longer see what we said before (it is kept in the log)."
-        return await self._end(turn, RunState.COMPLETED, text, OutboundKind.NOTICE, window=0)
+        return await self._end(
+            turn, RunState.COMPLETED, text, OutboundKind.NOTICE, window=WindowChange()
+        )
 
     async def _compact(self, turn: ActiveRun) -> bool:
         """/compact: what was said before is summed up now; `/compact undo` shows it again."""
         text, window = "There is nothing to sum up, or this model cannot.", None
-        if turn.asked()[0].text.split()[1:] in (["undo"], ["undo=yes"]):
+        if _command(turn) is LaneCommand.COMPACT_UNDO:
             summary = latest(turn.log)
             text = "There is no summary to take back."
             if summary is not None:
                 text, window = (
                     "I see everything again that the summary covered.",
-                    summary.covers_from,
+                    WindowChange(summary.covers_from),
                 )
                 text += _facts(
                     summary, " What went to memory with it ({}) stays there: /memory list"
                 )
-                turn.unrecorded.append(NoteEntry(what=UNDONE, text="the summary was taken back"))
+                turn.unrecorded.append(SummaryUndoneEntry())
         elif (made := await self._asker.compact(turn)) is not None:
             text = f"I go on with this summary (`/compact undo` takes it back):\n\n{made.text}"
             text += _facts(made, "\n\n({} went to memory: /memory list)")
@@ -187,7 +189,7 @@ class Runner:
         kind: OutboundKind,
         error: str | None = None,
         *,
-        window: int | None = None,
+        window: WindowChange | None = None,
     ) -> bool:
         owed = (turn.outbound(text, kind),) if text else ()
         ending = Ending(
@@ -196,8 +198,7 @@ class Runner:
             outbound=owed,
             usage=turn.usage(),
             error=error,
-            new_window=window == 0,
-            window_from=window or None,
+            window=window,
             tainted=turn.run.kind is RunKind.TASK and turn.tainted,
         )
         more = await self._journal.finish(turn.lane, turn.run, ending)
@@ -215,10 +216,10 @@ _LIMIT_LINES = {
 }
 
 
-def _order(turn: ActiveRun) -> str:
-    """The command that the run is about; empty for ordinary messages."""
-    asked = turn.asked()
-    return order(asked[0].text) if asked else ""
+def _command(turn: ActiveRun) -> LaneCommand | None:
+    """The command that the run is about; None for ordinary messages."""
+    messages = turn.asked()
+    return messages[0].command if messages else None
 
 
 def _facts(summary: SummaryEntry, line: str) -> str:

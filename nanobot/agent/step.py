@@ -11,12 +11,14 @@ from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import digest
 from nanobot.session.entries import (
     ApprovalEntry,
+    AuxiliaryFailedEntry,
     Body,
     CancelEntry,
     DecisionEntry,
     Entry,
+    FallbackEntry,
     ModelCallEntry,
-    NoteEntry,
+    OverflowEntry,
     RecallEntry,
     ReplyEntry,
     SummaryEntry,
@@ -104,10 +106,10 @@ Step: TypeAlias = CallModel | RunTools | AskHuman | Finish | Stop
 
 def elapsed_seconds(bodies: Sequence[Body]) -> float:
     """The time a run took so far: the sum of its recorded steps."""
-    timed = ReplyEntry | ToolResultEntry | NoteEntry | SummaryEntry
-    timed |= RecallEntry | TriageEntry
+    timed = ReplyEntry | ToolResultEntry | FallbackEntry | AuxiliaryFailedEntry
+    timed |= SummaryEntry | RecallEntry | TriageEntry
     ms = sum(body.ms for body in bodies if isinstance(body, timed))
-    return min(ms, _MOST_MS) / 1000
+    return min(max(ms, 0), _MOST_MS) / 1000
 
 
 def own(run_id: str, entries: Sequence[Entry]) -> list[Body]:
@@ -177,7 +179,7 @@ def said(bodies: Sequence[Body]) -> str:
 
 def _overflowed(bodies: Sequence[Body]) -> bool:
     for body in reversed(bodies):
-        if isinstance(body, NoteEntry) and body.what == "overflow":
+        if isinstance(body, OverflowEntry):
             return True
         if isinstance(body, ModelCallEntry):
             return False

@@ -15,17 +15,14 @@ import msgspec
 from nanobot.providers.base import ChatMessage, ModelProfile, ModelRequest
 from nanobot.session.entries import (
     Entry,
-    NoteEntry,
     PostEntry,
     ReplyEntry,
     SummaryEntry,
+    SummaryUndoneEntry,
     ToolResultEntry,
     UserEntry,
-    order,
 )
 
-UNDONE = "uncompact"
-"""The note that takes the last summary out of view."""
 MAX_FACTS = 12
 FACT_CHARS = 500
 """Facts of one summary, and characters of each; what is more or longer is left out."""
@@ -66,7 +63,7 @@ def latest(entries: Sequence[Entry]) -> SummaryEntry | None:
     for entry in reversed(entries):
         if isinstance(entry.body, SummaryEntry) and entry.body.upto < entry.seq:
             return entry.body
-        if isinstance(entry.body, NoteEntry) and entry.body.what == UNDONE:
+        if isinstance(entry.body, SummaryUndoneEntry):
             return None
     return None
 
@@ -127,8 +124,8 @@ def material(entries: Sequence[Entry], start: int, upto: int, limit: int) -> str
 
 def _line(entry: Entry) -> str:
     match entry.body:
-        case UserEntry(text=text) as said if not order(text):
-            return f"{said.sender_name or said.sender_id}: {text}"
+        case UserEntry(text=text, command=None) as message:
+            return f"{message.sender_name or message.sender_id}: {text}"
         case ReplyEntry(text=text, tool_calls=calls):
             made = "".join(f"\n(calls {call.name} {call.arguments})" for call in calls)
             return f"assistant: {text}{made}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +14,7 @@ from nanobot.messages import (
     TERMINAL,
     Address,
     InboundMessage,
+    LaneCommand,
     OutboundKind,
     OutboundMessage,
     Role,
@@ -84,7 +86,12 @@ class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _message(
-    context: OperationContext, caller: Caller, session: str, text: str, key: str
+    context: OperationContext,
+    caller: Caller,
+    session: str,
+    text: str,
+    key: str,
+    command: LaneCommand | None = None,
 ) -> Admission:
     """A message of the caller's. Asked by a call, its answer goes to the terminal's chat."""
     chat = session.removeprefix(f"{TERMINAL}:")
@@ -95,6 +102,7 @@ def _message(
         sender=Sender(caller.by, "you"),
         text=text,
         sent_at=context.engine.now(),
+        command=command,
     )
     return Admission(message=message, session_key=session, role=caller.role)
 
@@ -108,22 +116,27 @@ async def _admit(context: OperationContext, admission: Admission) -> Admitted:
 
 
 async def _command(
-    context: OperationContext, caller: Caller, session: str, text: str
+    context: OperationContext, caller: Caller, session: str, command: LaneCommand
 ) -> SentMessage:
     key = os.urandom(12).hex()
-    admitted = await _admit(context, _message(context, caller, session, text, key))
+    message = _message(context, caller, session, f"/{command}", key, command)
+    admitted = await _admit(context, message)
     return SentMessage(session_key=session, inbound_id=admitted.inbound_id, key=key, fresh=True)
 
 
-@operation("new", role=Role.GUEST, command="sessions new", in_lane=True)
+def _compact_command(arguments: Mapping[str, Any]) -> LaneCommand:
+    return LaneCommand.COMPACT_UNDO if arguments["undo"] else LaneCommand.COMPACT
+
+
+@operation("new", role=Role.GUEST, command="sessions new", in_lane=lambda _: LaneCommand.NEW)
 async def start_anew(
     context: OperationContext, caller: Caller, session: SessionArgument = ""
 ) -> SentMessage:
     """Starts a new conversation."""
-    return await _command(context, caller, session, "/new")
+    return await _command(context, caller, session, LaneCommand.NEW)
 
 
-@operation("compact", command="sessions compact", in_lane=True)
+@operation("compact", command="sessions compact", in_lane=_compact_command)
 async def compact(
     context: OperationContext,
     caller: Caller,
@@ -132,7 +145,7 @@ async def compact(
     undo: Annotated[bool, Meta(description="Show again what the last summary covers.")] = False,
 ) -> SentMessage:
     """Sums up what was said so far, to go on with less (`/compact undo` takes it back)."""
-    return await _command(context, caller, session, "/compact undo" if undo else "/compact")
+    return await _command(context, caller, session, _compact_command({"undo": undo}))
 
 
 class StopResult(msgspec.Struct, frozen=True, kw_only=True):

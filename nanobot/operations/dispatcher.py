@@ -70,10 +70,13 @@ class Dispatcher:
             return self._answered(asked, f"/{operation.name} is for {those}.")
         if operation.name == "stop":
             return await self._stop(asked)
-        if operation.in_lane:
-            # Whatever spelling was used, the lane knows one.
-            plain = f"/{operation.name} {asked.argument}".strip()
-            message = msgspec.structs.replace(message, text=plain)
+        try:
+            arguments = operation.parsed(asked.argument)
+        except UsageError as error:
+            return self._answered(asked, f"{error}.\nWrite: `{operation.usage}`")
+        if operation.in_lane is not None:
+            command = operation.in_lane(arguments)
+            message = msgspec.structs.replace(message, text=f"/{command}", command=command)
             return Admission(message=message, session_key=asked.session_key, role=asked.role)
         caller = Caller(
             role=asked.role,
@@ -84,10 +87,6 @@ class Dispatcher:
             key=f"{_identity(message)}:{operation.name}",
             private=not message.group,
         )
-        try:
-            arguments = operation.parsed(asked.argument)
-        except UsageError as error:
-            return self._answered(asked, f"{error}.\nWrite: `{operation.usage}`")
         try:
             result = await self._perform(operation, caller, arguments)
             text = operation.text(result, self.engine.now())

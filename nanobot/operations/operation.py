@@ -17,7 +17,7 @@ from typing import Any, Protocol, get_type_hints
 import msgspec
 
 from nanobot.errors import UsageError
-from nanobot.messages import Address, Role
+from nanobot.messages import Address, LaneCommand, Role
 from nanobot.operations.engine import Engine
 from nanobot.operations.parameters import (
     Arguments,
@@ -67,7 +67,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     alias: str
     text: Callable[[Any, float], str]
-    in_lane: bool
+    in_lane: Callable[[Mapping[str, Any]], LaneCommand] | None
     confirm: str
 
     @property
@@ -123,7 +123,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     command: str = "",
     alias: str = "",
     text: Callable[[Any, float], str] = as_text,
-    in_lane: bool = False,
+    in_lane: Callable[[Mapping[str, Any]], LaneCommand] | None = None,
     confirm: str = "",
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Makes an operation of its handler, whose annotations say what it takes and returns and whose
@@ -132,7 +132,8 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
 
     `role` is the least that may. `command` is its name on the command line where that differs,
     `alias` another name that it still has. `text` makes a chat message of a result, given the time.
-    `in_lane`: in a chat it keeps its place among the messages. `confirm`: what the command line
+    `in_lane`: in a chat it keeps its place among the messages, as the command that its arguments
+    make it. `confirm`: what the command line
     asks before.
     """
 

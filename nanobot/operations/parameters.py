@@ -130,8 +130,8 @@ def _parameter(slot: str, hint: Any, default: Any, within: str = "") -> Paramete
 
 
 def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
-    """The arguments in what stands behind a command: `name=value` by name, others in order. Raises
-    UsageError for what is too much."""
+    """The arguments in what stands behind a command: `name=value` by name, those that are yes or no
+    by their name alone, others in order. Raises UsageError for what is too much."""
     named = {one.name: one.kind for one in parameters if not one.rest}
     waiting = [one for one in parameters if one.positional]
     values: dict[str, str] = {}
@@ -145,6 +145,8 @@ def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
             break
         elif waiting:
             values[waiting.pop(0).name] = word
+        elif named.get(word) is bool:
+            values[word] = "true"
         elif not all(one.session for one in parameters):
             raise UsageError(f"{word!r} is too much")
         text = "".join(after)

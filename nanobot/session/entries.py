@@ -8,12 +8,12 @@ chain still holds.
 from __future__ import annotations
 
 import hashlib
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from nanobot.errors import StoreCorrupt
-from nanobot.messages import Address, Attachment, Origin, Role, RunOptions
+from nanobot.messages import Address, Attachment, LaneCommand, Origin, Role, RunOptions
 from nanobot.providers.base import FinishReason, ModelProfile, ToolCall, Usage
 
 
@@ -78,13 +78,8 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     steered: bool = False
     group: bool = False
     tainted: bool = False
+    command: LaneCommand | None = None
     terms: RunOptions | None = None
-
-
-def order(text: str) -> str:
-    """The command within a lane that a message is: /new or /compact; empty for ordinary ones."""
-    first = text.split(maxsplit=1)[:1] if "/" in text else []
-    return first[0] if first in (["/new"], ["/compact"]) else ""
 
 
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):
@@ -168,14 +163,56 @@ class CancelEntry(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
     by: str
 
 
-class NoteEntry(msgspec.Struct, frozen=True, kw_only=True, tag="note", omit_defaults=True):
-    """Something the gateway records (`what`: error, new, undelivered, denied, overflow, fallback,
-    triage, summary). `ms` and `usage`: what of the run it took."""
+class FallbackEntry(msgspec.Struct, frozen=True, kw_only=True, tag="fallback", omit_defaults=True):
+    """A model failed for good, as `text` says: the run asks the next of the fallback models. `ms`:
+    how long that took."""
 
-    what: str
+    text: str
+    ms: int = 0
+
+
+class OverflowEntry(msgspec.Struct, frozen=True, kw_only=True, tag="overflow"):
+    """The prompt did not fit the model: the window is cut before the next call."""
+
+    text: str
+
+
+class FailedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
+    """The run ends without an answer; `text` is what its person is told."""
+
+    text: str
+
+
+class UndeliveredEntry(msgspec.Struct, frozen=True, kw_only=True, tag="undelivered"):
+    """A message of this session did not arrive, which its next run is told."""
+
+    text: str
+
+
+class DeniedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="denied"):
+    """A call that no run waits for any more was denied, which the session's next run is told."""
+
+    text: str
+
+
+class AuxiliaryFailedEntry(
+    msgspec.Struct, frozen=True, kw_only=True, tag="auxiliary_failed", omit_defaults=True
+):
+    """Nothing came of an auxiliary call, and the run goes on without. `ms` and `usage`: what of the
+    run it took."""
+
+    stage: Literal["triage", "summary"]
     text: str
     ms: int = 0
     usage: Usage | None = None
+
+
+class WindowResetEntry(msgspec.Struct, frozen=True, tag="window_reset"):
+    """A new conversation: the model sees the log from behind this run on."""
+
+
+class SummaryUndoneEntry(msgspec.Struct, frozen=True, tag="summary_undone"):
+    """The last summary is out of view again."""
 
 
 class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post", omit_defaults=True):
@@ -220,7 +257,14 @@ Body: TypeAlias = (
     | ApprovalEntry
     | DecisionEntry
     | CancelEntry
-    | NoteEntry
+    | FallbackEntry
+    | OverflowEntry
+    | FailedEntry
+    | UndeliveredEntry
+    | DeniedEntry
+    | AuxiliaryFailedEntry
+    | WindowResetEntry
+    | SummaryUndoneEntry
     | PostEntry
     | SummaryEntry
     | RecallEntry

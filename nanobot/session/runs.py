@@ -101,6 +101,12 @@ class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class WindowChange(msgspec.Struct, frozen=True):
+    """From where on the model sees the log: from entry `begin`; None: from behind the run."""
+
+    begin: int | None = None
+
+
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ends: its last entries, its terminal state, and what it owes to whom. The model
     sees the log from here on (`new_window`) or again from an earlier entry on (`window_from`).
@@ -111,8 +117,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     outbound: tuple[OutboundMessage, ...] = ()
     usage: RunUsage = RunUsage()
     error: str | None = None
-    new_window: bool = False
-    window_from: int | None = None
+    window: WindowChange | None = None
     tainted: bool = False
 
 

@@ -10,10 +10,13 @@ import msgspec
 
 from nanobot.providers.base import Price, Usage
 from nanobot.session.entries import (
+    AuxiliaryFailedEntry,
     Body,
     CancelEntry,
+    FailedEntry,
+    FallbackEntry,
     ModelCallEntry,
-    NoteEntry,
+    OverflowEntry,
     ReplyEntry,
     SummaryEntry,
     ToolResultEntry,
@@ -21,7 +24,8 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import RunUsage
 
-_DEAD = frozenset({"fallback", "overflow", "error"})
+_DEAD = (FallbackEntry, OverflowEntry, FailedEntry)
+"""Entries behind a call that gave nothing."""
 
 
 class UsageSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +115,7 @@ def outcome(
     for body in bodies:
         if isinstance(body, ReplyEntry) and body.call == call:
             return _replied(reserved, body)
-        if isinstance(body, NoteEntry) and body.what in _DEAD and ended != "unclean":
+        if isinstance(body, _DEAD) and ended != "unclean":
             return CallOutcome(state="failed", tokens_in=0, tokens_out=0)
     if ended is None:
         return None
@@ -154,14 +158,14 @@ def run_usage(bodies: Iterable[Body]) -> RunUsage:
             cut_off = Usage(asked, guess(body)) if body.partial else None
             usage, asked = _plus(usage, body.usage or cut_off), 0
             ms += body.ms
-        elif isinstance(body, SummaryEntry | TriageEntry):
+        elif isinstance(body, SummaryEntry | TriageEntry | AuxiliaryFailedEntry):
             usage, ms = _plus(usage, body.usage), ms + body.ms
         elif isinstance(body, ToolResultEntry):
             tools, ms = tools + 1, ms + body.ms
         elif isinstance(body, CancelEntry):
             usage, asked = usage.plus(Usage(asked)), 0
-        elif isinstance(body, NoteEntry):
-            usage, asked = _plus(usage, body.usage), 0 if body.what in _DEAD else asked
+        elif isinstance(body, _DEAD):
+            asked = 0
     return msgspec.structs.replace(usage, model_calls=calls, tool_calls=tools, active_ms=ms)
 
 

@@ -108,9 +108,8 @@ async def _goes_on(rows: list[Body]) -> None:
         bot.home.do(lambda c: stored.append(c, bot.process.writer, lane, "past", rows))
         assert bot.home.verify(KEY) > len(rows)
         operations = Dispatcher(bot.engine)
-        shown = {"context show": "session", "sessions show": "key", "sessions export": "key"}
-        for name, argument in shown.items():
-            result = await operations.call(name, {argument: KEY})
+        for name in ("context show", "sessions show", "sessions export"):
+            result = await operations.call(name, {"session": KEY})
             assert operations.named(name).text(result, bot.engine.now())
             assert msgspec.json.encode(result)
         page = await bot.records.entries(KEY, after=0, limit=1_000)

@@ -12,13 +12,22 @@ from hypothesis import strategies as st
 from nanobot.agent.context import PromptBudget, Window, context, estimate_tokens, plan_window
 from nanobot.messages import Origin
 from nanobot.providers.base import ChatMessage, ModelProfile, ToolCall, ToolSpec, Usage
-from nanobot.session.entries import Body, Entry, ModelCallEntry, NoteEntry, PostEntry, UserEntry
+from nanobot.session.entries import (
+    Body,
+    Entry,
+    FailedEntry,
+    ModelCallEntry,
+    OverflowEntry,
+    PostEntry,
+    UndeliveredEntry,
+    UserEntry,
+)
 from nanobot.session.runs import PromptSnapshot
 from tests.agent.building import PROFILE, asking, joined, log, reply, result, started, user
 
 SNAPSHOT = PromptSnapshot(system="You are nanobot.", tools=(ToolSpec("look", "Looks.", {}),))
 POST = PostEntry(text="The job is done.", key="k")
-UNDELIVERED = NoteEntry(what="undelivered", text="This was not delivered")
+UNDELIVERED = UndeliveredEntry(text="This was not delivered")
 
 
 def seen(entries: list[Entry], call: ModelCallEntry | None = None) -> list[tuple[str, str]]:
@@ -129,10 +138,8 @@ def test_calls_of_two_replies_have_different_ids_even_if_the_provider_gave_none(
 
 
 def test_errors_are_told_as_notes_and_bookkeeping_is_not_shown() -> None:
-    failed = NoteEntry(what="error", text="I could not answer: no connection")
-    entries = joined(
-        [("a", [user(), failed, NoteEntry(what="overflow", text="x")]), ("b", [user("again")])]
-    )
+    failed = FailedEntry(text="I could not answer: no connection")
+    entries = joined([("a", [user(), failed, OverflowEntry(text="x")]), ("b", [user("again")])])
     assert seen(entries) == [
         ("user", "hello"),
         ("user", "[note from the gateway: I could not answer: no connection]"),
@@ -193,7 +200,7 @@ EXTRA: list[Body] = [
     result(1, 0),
     result(9, 9),
     reply(1, "", "look"),
-    NoteEntry(what="error", text="e"),
+    FailedEntry(text="e"),
     user("steer", steered=True),
 ]
 

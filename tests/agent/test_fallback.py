@@ -23,7 +23,7 @@ from nanobot.errors import (
 )
 from nanobot.messages import EventKind
 from nanobot.providers.base import ModelProfile
-from nanobot.session.entries import ModelCallEntry, NoteEntry, PromptEntry
+from nanobot.session.entries import FallbackEntry, ModelCallEntry, PromptEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome, Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
@@ -71,13 +71,13 @@ async def test_the_next_model_answers_and_the_log_says_which_did(error: NanobotE
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "hi"
         await bot.settle()
-        assert kinds(bot) == ["User", "Prompt", "ModelCall", "Note", "ModelCall", "Reply"]
+        assert kinds(bot) == ["User", "Prompt", "ModelCall", "Fallback", "ModelCall", "Reply"]
         assert [call.profile.label for call in bodies(bot, ModelCallEntry)] == [
             "test/first",
             "test/second",
         ]
-        (note,) = bodies(bot, NoteEntry)
-        assert (note.what, note.text) == ("fallback", str(error))
+        (note,) = bodies(bot, FallbackEntry)
+        assert note.text == str(error)
 
 
 async def test_the_person_is_told_who_is_asked_now_and_why() -> None:
@@ -146,7 +146,7 @@ async def test_a_fallback_that_is_misconfigured_is_passed_over() -> None:
     async with gateway(lineup, options=options()) as bot:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "hi"
-        assert [note.text for note in bodies(bot, NoteEntry)] == ["down", "second needs a key"]
+        assert [note.text for note in bodies(bot, FallbackEntry)] == ["down", "second needs a key"]
 
 
 async def test_when_all_fail_the_person_reads_why_of_each() -> None:
@@ -186,7 +186,7 @@ async def test_a_model_that_stays_silent_leaves_time_for_the_next() -> None:
         await bot.channel.push("hello")
         async with asyncio.timeout(10):
             assert (await bot.channel.pop()).text == "hi"
-        (note,) = bodies(bot, NoteEntry)
+        (note,) = bodies(bot, FallbackEntry)
         assert "test/first was silent" in note.text
 
 

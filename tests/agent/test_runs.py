@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from nanobot.agent.prompt import PromptBuilder
+from nanobot.agent.requests import RunInput, RunResult
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import INTERRUPTED, StepLimits
 from nanobot.errors import (
@@ -25,8 +26,9 @@ from nanobot.messages import EventKind
 from nanobot.providers.base import Completion, ModelProfile, ModelRequest, ToolCall, ToolSpec
 from nanobot.session.entries import (
     CancelEntry,
+    FailedEntry,
     ModelCallEntry,
-    NoteEntry,
+    OverflowEntry,
     PromptEntry,
     ReplyEntry,
     ToolResultEntry,
@@ -276,8 +278,7 @@ async def test_a_model_that_fails_is_a_clear_notice(error: ModelError) -> None:
         assert (await bot.channel.pop()).text == f"I could not answer: {error}"
         await bot.channel.push("again")
         assert (await bot.channel.pop()).text == "echo: again"
-        notes = [note.what for note in bodies(bot, NoteEntry)]
-        assert notes == ["error"]
+        assert len(bodies(bot, FailedEntry)) == 1
 
 
 async def test_a_model_that_is_not_configured_is_a_clear_notice() -> None:
@@ -352,7 +353,7 @@ async def test_an_overflow_cuts_the_window_and_asks_again() -> None:
         first, *_rest, last = bodies(bot, ModelCallEntry)
         assert first.window_from == 1
         assert last.window_from > 1
-        assert [note.what for note in bodies(bot, NoteEntry)] == ["overflow"]
+        assert len(bodies(bot, OverflowEntry)) == 1
         assert len(bodies(bot, PromptEntry)) == 2
 
 
@@ -539,3 +540,19 @@ async def test_a_run_resumed_after_a_crash_in_a_tool_is_told_that_it_was_interru
             assert (await second.channel.pop()).text == "I will check."
             assert made.calls == ["exec"]
             assert last_text(model.requests[1]) == INTERRUPTED
+
+
+async def test_what_a_program_says_is_never_taken_for_a_command() -> None:
+    async with gateway() as bot:
+        asked = RunInput(messages=[{"role": "user", "content": "/new or /compact?"}])
+        results = [one async for one in bot.programs.stream(asked)]
+        assert isinstance(results[-1], RunResult)
+        assert results[-1].message == "echo: /new or /compact?"
+
+
+@pytest.mark.parametrize("text", ["/compact everything", "/compact undo=perhaps"])
+async def test_a_command_with_what_it_does_not_take_says_how_it_is_written(text: str) -> None:
+    async with gateway() as bot:
+        await bot.channel.push(text)
+        assert "Write: `/compact [undo=yes]`" in (await bot.channel.pop()).text
+        assert bodies(bot, UserEntry) == []

@@ -7,11 +7,11 @@ import pytest
 from nanobot.agent import step
 from nanobot.agent.step import CallModel, Finish, RunTools, Step, StepLimits, Stop, next_step
 from nanobot.providers.base import FinishReason
-from nanobot.session.entries import Body, CancelEntry, NoteEntry
+from nanobot.session.entries import Body, CancelEntry, OverflowEntry, WindowResetEntry
 from tests.agent.building import RUN, asking, joined, log, reply, result, started, tool_call, user
 
 USUAL = StepLimits()
-NOTE = NoteEntry(what="overflow", text="too long")
+NOTE = OverflowEntry(text="too long")
 
 
 def after(*bodies: Body, limits: StepLimits = USUAL) -> Step:
@@ -171,7 +171,7 @@ def test_a_cancel_wins_over_everything() -> None:
 def test_an_overflow_cuts_the_window_of_the_next_call_only() -> None:
     assert after(user(), asking(1), NOTE) == CallModel(2, overflowed=True)
     assert after(user(), asking(1), NOTE, asking(2)) == CallModel(3)
-    assert after(user(), asking(1), NoteEntry(what="other", text="")) == CallModel(2)
+    assert after(user(), asking(1), WindowResetEntry()) == CallModel(2)
 
 
 def test_what_the_person_says_after_the_tools_is_answered_by_the_model() -> None:

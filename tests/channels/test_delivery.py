@@ -23,7 +23,7 @@ from nanobot.errors import (
 )
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import Capabilities, OutboundPart
-from nanobot.session.entries import NoteEntry
+from nanobot.session.entries import UndeliveredEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.journal import chats
 from nanobot.store.repositories import outbox
@@ -156,7 +156,7 @@ async def test_a_message_dies_of_age_and_not_of_attempts() -> None:
             await bot.settle()
         assert MAX_AGE_SECONDS <= clock_of(bot).now() - began <= MAX_AGE_SECONDS + 120
         assert len(bot.channel.attempts) == pytest.approx(24 * 60, abs=2)
-        assert bodies(bot, NoteEntry)[-1].what == "undelivered"
+        assert bodies(bot, UndeliveredEntry)
         bot.channel.failures.clear()
         await owe(bot, "next")
         assert (await bot.channel.pop()).text == "next"
@@ -456,7 +456,7 @@ async def test_a_message_refused_even_so_dies_and_the_next_proceeds() -> None:
         assert (await bot.channel.pop()).text == "next"
         await bot.settle()
         assert states(bot) == ["dead", "sent"]
-        (note,) = bodies(bot, NoteEntry)
+        (note,) = bodies(bot, UndeliveredEntry)
         assert note.text == "This was not delivered (bad): hello"
 
 
@@ -468,7 +468,7 @@ async def test_a_chat_that_is_gone_takes_its_messages_with_it_and_nobody_elses()
         assert (await bot.channel.pop()).text == "c"
         await bot.settle()
         assert states(bot) == ["dead", "dead", "sent"]
-        assert len(bodies(bot, NoteEntry)) == 2
+        assert len(bodies(bot, UndeliveredEntry)) == 2
         await owe(bot, "again")
         assert (await bot.channel.pop()).text == "again"
 

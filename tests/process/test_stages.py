@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from nanobot.session.entries import NoteEntry, ReplyEntry, ToolResultEntry, TriageEntry
+from nanobot.session.entries import AuxiliaryFailedEntry, ReplyEntry, ToolResultEntry, TriageEntry
 from tests.doubles.openai_server import Answer, Body
 from tests.process.harness import World, open_world, without_repeats
 
@@ -203,7 +203,7 @@ async def test_reply_only_apologises_and_the_environment_names_the_model(world: 
     assert "cannot start a task of the type agent" in (await world.answered(1, 2))[1]
     assert {body["model"] for body in world.model.requests} == {"decider"}
     assert await gateway.stop() == 0
-    notes = [b.text for b in world.entries("telegram:1") if isinstance(b, NoteEntry)]
+    notes = [b.text for b in world.entries("telegram:1") if isinstance(b, AuxiliaryFailedEntry)]
     assert any("not a decision" in text for text in notes)
     world.verify()
 

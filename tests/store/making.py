@@ -8,6 +8,7 @@ from nanobot.messages import (
     Address,
     Attachment,
     InboundMessage,
+    LaneCommand,
     Origin,
     OutboundKind,
     OutboundMessage,
@@ -27,7 +28,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.journal import Journal
-from nanobot.session.runs import Claim, Ending, PromptSnapshot
+from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
 from nanobot.session.states import RunState
 
 CHAT = Address("telegram", "7")
@@ -46,7 +47,7 @@ def said(
     key: str | None = None,
     origin: Origin = Origin.USER,
 ) -> InboundMessage:
-    """A message; its dedupe key is its text, unless another is given."""
+    """A message, /new if it begins so; its dedupe key is its text, unless another is given."""
     known_by = text if key is None else key
     return InboundMessage(
         address=address,
@@ -56,6 +57,7 @@ def said(
         text=text,
         sent_at=1_700_000_000.0,
         origin=origin,
+        command=LaneCommand.NEW if text.startswith("/new") else None,
     )
 
 
@@ -191,14 +193,14 @@ def ending(
     run_id: str = "run",
     state: RunState = RunState.COMPLETED,
     address: Address = CHAT,
-    new_window: bool = False,
+    window: WindowChange | None = None,
 ) -> Ending:
     """A run's end that owes some texts."""
     return Ending(
         state=state,
         bodies=tuple(ReplyEntry(call=1, text=text) for text in texts),
         outbound=tuple(told(text, f"{run_id}:{n}", address) for n, text in enumerate(texts)),
-        new_window=new_window,
+        window=window,
     )
 
 

@@ -14,7 +14,7 @@ from nanobot.session.entries import (
     ApprovalEntry,
     CancelEntry,
     DecisionEntry,
-    NoteEntry,
+    DeniedEntry,
     ReplyEntry,
     ToolResultEntry,
     UserEntry,
@@ -186,7 +186,7 @@ async def test_a_late_refusal_is_noted(home: Home) -> None:
     await claim(journal)
     done = await decided(home, NO)
     note = (await home.bodies(KEY))[-1]
-    assert note == NoteEntry(what="denied", text=f"#{done.approval.id} (clock) was denied by Ben")
+    assert note == DeniedEntry(text=f"#{done.approval.id} (clock) was denied by Ben")
 
 
 async def test_its_time_runs_out(home: Home) -> None:

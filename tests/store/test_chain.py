@@ -85,7 +85,7 @@ async def test_a_changed_payload_is_found(home: Home) -> None:
     ("column", "value"),
     [
         ("run_id", "another"),
-        ("kind", "note"),
+        ("kind", "post"),
         ("at", 1.0),
         ("digest", b"\0" * 32),
         ("hash", b"\0" * 32),

@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address
-from nanobot.session.entries import NoteEntry, PostEntry
+from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import outbox
@@ -192,8 +192,7 @@ async def test_the_session_is_told_of_what_did_not_arrive(home: Home) -> None:
     journal = await owed(home, "a")
     await journal.bury(await following(journal), "refused", scope="message")
     note = (await home.bodies(KEY))[-1]
-    assert isinstance(note, NoteEntry)
-    assert note.what == "undelivered"
+    assert isinstance(note, UndeliveredEntry)
     assert "refused" in note.text
     assert note.text.endswith("a")
 

@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.errors import Fenced, StoreError
 from nanobot.providers.base import Usage
-from nanobot.session.entries import NoteEntry
+from nanobot.session.entries import FailedEntry
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, RunUsage
 from nanobot.session.states import LIVE, TRANSITIONS, RunKind, RunState
@@ -206,7 +206,7 @@ async def test_the_end_of_a_run_is_one_transaction(home: Home) -> None:
     usage = RunUsage(model_calls=1, prompt_tokens=10)
     end = Ending(
         state=RunState.FAILED,
-        bodies=(NoteEntry(what="error", text="no"),),
+        bodies=(FailedEntry(text="no"),),
         outbound=ending("first", "second").outbound,
         usage=usage,
         error="limit",

@@ -15,7 +15,7 @@ from nanobot.errors import Fenced, OverBudget
 from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
 from nanobot.providers.base import Price, ToolCall, Usage
 from nanobot.session.auxiliary import AuxiliaryCall
-from nanobot.session.entries import ModelCallEntry, NoteEntry, ReplyEntry, SummaryEntry
+from nanobot.session.entries import FallbackEntry, ModelCallEntry, ReplyEntry, SummaryEntry
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
@@ -119,7 +119,7 @@ async def test_a_call_that_failed_costs_a_request_and_no_tokens(home: Home) -> N
     journal = home.journal()
     claimed = await begun(journal)
     await start(journal, claimed, priced())
-    failed = NoteEntry(what="fallback", text="nobody there")
+    failed = FallbackEntry(text="nobody there")
     await journal.record_result(claimed.lane, claimed.run, [failed])
     assert await home.rows(ROW) == [("failed", 1, 0, 0, 0.0)]
 

@@ -30,7 +30,6 @@ from nanobot.session.entries import (
     ReplyEntry,
     ToolResultEntry,
     UserEntry,
-    order,
 )
 from nanobot.text import clean
 
@@ -264,7 +263,7 @@ def _worth(fresh: Sequence[Entry], spoke: frozenset[str]) -> list[Entry] | None:
     begun: dict[str, bool] = {}
     for entry in fresh:
         body = entry.body
-        if isinstance(body, UserEntry) and not order(body.text):
+        if isinstance(body, UserEntry) and body.command is None:
             terms = body.terms
             apart = terms is not None and (terms.history is not None or body.origin is Origin.RUN)
             worth = not apart and (body.origin in _PEOPLE or entry.run_id in spoke)

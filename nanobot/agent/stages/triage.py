@@ -30,7 +30,7 @@ from nanobot.memory.port import OWNER, MemoryPort
 from nanobot.messages import EventKind, Origin, Role
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest
-from nanobot.session.entries import NoteEntry, ReplyEntry, TriageEntry, UserEntry
+from nanobot.session.entries import AuxiliaryFailedEntry, ReplyEntry, TriageEntry, UserEntry
 from nanobot.session.journal import Journal
 from nanobot.session.states import RunKind
 from nanobot.session.tasks import Parent, TaskRequest, TaskStarter
@@ -131,10 +131,10 @@ class Triage:
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         usage = None if said is None else said.usage
         entry = msgspec.structs.replace(entry, usage=usage, ms=ms, profile=profile)
-        bodies: list[TriageEntry | NoteEntry] = [entry]
+        bodies: list[TriageEntry | AuxiliaryFailedEntry] = [entry]
         if why:
             logger.warning("run {}: triage decided nothing: {}", turn.run.id, why)
-            bodies.append(NoteEntry(what="triage", text=why))
+            bodies.append(AuxiliaryFailedEntry(stage="triage", text=why))
         effects = () if said is None else (said.settled,)
         turn.recorded(await self._journal.record_result(turn.lane, turn.run, bodies, effects))
         return entry

@@ -129,7 +129,7 @@ def _edit(connection: sa.Connection, one: Admission, original: dict[str, str]) -
         old = msgspec.json.decode(row.body, type=InboundMessage)
         fetched = {file.ref: file for file in old.attachments if file.ref}
         files = [fetched.get(file.ref, file) for file in message.attachments]
-        new = msgspec.structs.replace(old, text=message.text)
+        new = msgspec.structs.replace(old, text=message.text, command=message.command)
         inbox.replace(connection, row.id, new, files, awaiting_files=one.awaiting_files)
     return bool(row.state == "taken")
 

@@ -25,7 +25,7 @@ from nanobot.session.entries import (
     ApprovalEntry,
     Body,
     DecisionEntry,
-    NoteEntry,
+    DeniedEntry,
     ReplyEntry,
     ToolResultEntry,
 )
@@ -228,7 +228,7 @@ def answer(
     if asked.state == "waiting" and live is not None:
         _resume(connection, writer, lane, live, done)
     elif given.state == "denied":
-        note = NoteEntry(what="denied", text=f"#{done.id} ({done.tool}) was denied by {given.by}")
+        note = DeniedEntry(text=f"#{done.id} ({done.tool}) was denied by {given.by}")
         log.append(connection, writer, lane, done.run_id, [note])
     else:
         admission.insert(connection, writer, _follow_up(done, now), waits=True, held=0.0)

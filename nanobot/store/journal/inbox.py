@@ -8,7 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Attachment, InboundMessage, Origin, Role
-from nanobot.session.entries import UserEntry, order
+from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
 from nanobot.session.states import RunKind
 from nanobot.store.database import schema
@@ -61,7 +61,7 @@ class Pending(msgspec.Struct, frozen=True):
     @property
     def command(self) -> bool:
         """A command that keeps its place in the lane: taken alone."""
-        return self.message.origin is Origin.USER and bool(order(self.message.text))
+        return self.message.command is not None
 
 
 def kind_for(origin: Origin) -> RunKind:
@@ -193,6 +193,7 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
         tainted=message.tainted
         or message.origin in (Origin.EVENT, Origin.WEBHOOK)
         or bool(message.attachments and one.role is not Role.OWNER),
+        command=message.command,
         terms=message.terms,
     )
 

@@ -16,7 +16,7 @@ from nanobot.messages import (
     OutboundMessage,
 )
 from nanobot.ports import OutboundPart
-from nanobot.session.entries import NoteEntry, PostEntry
+from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_or_turn
@@ -287,5 +287,5 @@ def bury(
         text = f"This was not delivered ({error}): {message.text[:200]}"
         if log.exists(connection, session_key):
             lane = log.lane_of(connection, session_key)
-            log.append(connection, writer, lane, run_id, [NoteEntry(what="undelivered", text=text)])
+            log.append(connection, writer, lane, run_id, [UndeliveredEntry(text=text)])
     return dead

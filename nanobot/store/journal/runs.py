@@ -179,10 +179,12 @@ def _end(
     outbox.owe(connection, writer, lane.session_key, run.id, ending.outbound)
     if run.reply_key not in {message.key for message in ending.outbound}:
         previews.close(connection, writer, run.id, run.reply_key, ending.bodies)
-    if ending.new_window:
-        connection.execute(_NEW_WINDOW, {"k": lane.session_key})
-    if ending.window_from is not None:
-        move_window(connection, lane.session_key, ending.window_from)
+    if ending.window is not None:
+        begin = ending.window.begin
+        if begin is None:
+            connection.execute(_NEW_WINDOW, {"k": lane.session_key})
+        else:
+            move_window(connection, lane.session_key, begin)
     if run.kind is RunKind.TASK and writer.tasks is not None:
         writer.tasks.report(connection, run, ending)
 

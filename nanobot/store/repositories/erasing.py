@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.session import entries as log_entries
-from nanobot.session.entries import NoteEntry, PostEntry, ReplyEntry, UserEntry
+from nanobot.session.entries import FailedEntry, PostEntry, ReplyEntry, UserEntry
 from nanobot.store.database import schema
 from nanobot.store.journal import log
 from nanobot.store.unit import StoreContext
@@ -40,7 +40,7 @@ def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, b
     elif isinstance(body, PostEntry):
         digests = sa.and_(_o.c.session_key == key, _o.c.key.startswith(DIGEST))
         _empty_outbound(connection, writer, sa.or_(_o.c.key == body.key, digests), body.text)
-    elif isinstance(body, ReplyEntry | NoteEntry) and found.run_id:
+    elif isinstance(body, ReplyEntry | FailedEntry) and found.run_id:
         _empty_outbound(connection, writer, _o.c.run_id == found.run_id, body.text)
     if isinstance(body, UserEntry | PostEntry):
         named = sa.and_(_s.c.key == key, _s.c.title == log.title_of(body.text))

@@ -14,8 +14,8 @@ from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.errors import ModelUnreachable
 from nanobot.providers.base import Completion, ModelProfile, Price, Retrying, Usage
 from nanobot.session.entries import (
+    AuxiliaryFailedEntry,
     ModelCallEntry,
-    NoteEntry,
     RememberEntry,
     SummaryEntry,
     TriageEntry,
@@ -81,7 +81,7 @@ async def test_triage_that_a_budget_refuses_leaves_it_to_the_run_which_says_why(
         assert len(asked.requests) == 1
         entry = bodies(bot, TriageEntry)[-1]
         assert (entry.decision, entry.reason, entry.usage) == ("act", "", None)
-        assert any("a day is used up" in note.text for note in bodies(bot, NoteEntry))
+        assert any("a day is used up" in note.text for note in bodies(bot, AuxiliaryFailedEntry))
 
 
 async def test_a_refused_triage_is_no_reason_for_an_apology() -> None:
@@ -169,7 +169,7 @@ async def test_a_summary_of_nothing_is_noted_and_counted() -> None:
     async with gateway(ScriptedProvider(otherwise=answer), options=SHORT) as bot:
         for text in ("one", "two", "three", "four"):
             await say(bot, text)
-        (note,) = [one for one in bodies(bot, NoteEntry) if one.what == "summary"]
+        (note,) = bodies(bot, AuxiliaryFailedEntry)
         assert note.usage == TOOK
         (run, *_) = await bot.records.runs(session="", state="", limit=1)
         assert run.usage is not None

@@ -10,7 +10,7 @@ import pytest
 from nanobot.errors import ModelUnreachable
 from nanobot.messages import Role
 from nanobot.providers.base import Completion, ModelProfile, ModelRequest, Usage
-from nanobot.session.entries import ModelCallEntry, NoteEntry, ReplyEntry, TriageEntry
+from nanobot.session.entries import AuxiliaryFailedEntry, ModelCallEntry, ReplyEntry, TriageEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Held, ScriptedProvider
@@ -149,7 +149,7 @@ async def test_what_is_not_a_decision_falls_through_to_acting_with_a_note(why: s
     async with gateway(model(WRONG[why]), options=options(starter)) as bot:
         assert await said(bot) == "acted"
         assert not starter.calls
-        (note,) = [one for one in bodies(bot, NoteEntry) if one.what == "triage"]
+        (note,) = bodies(bot, AuxiliaryFailedEntry)
         assert note.text
         (entry,) = bodies(bot, TriageEntry)
         assert entry.decision == "act"
@@ -160,7 +160,7 @@ async def test_a_late_decision_falls_through_to_acting() -> None:
     asked = ScriptedProvider(late, "acted")
     async with gateway(asked, options=options(starter, timeout_seconds=0.01)) as bot:
         assert await said(bot) == "acted"
-        (note,) = bodies(bot, NoteEntry)
+        (note,) = bodies(bot, AuxiliaryFailedEntry)
         assert note.text == "no decision within 0.01 s"
         assert not starter.calls
 
@@ -168,7 +168,7 @@ async def test_a_late_decision_falls_through_to_acting() -> None:
 async def test_an_empty_object_leaves_it_to_the_run_without_a_word() -> None:
     async with gateway(model("{}"), options=options(FakeStarter())) as bot:
         assert await said(bot) == "acted"
-        assert bodies(bot, NoteEntry) == []
+        assert bodies(bot, AuxiliaryFailedEntry) == []
 
 
 async def test_a_code_fence_around_the_decision_is_taken_off() -> None:
