@@ -360,6 +360,8 @@ class Filling:
             "name": plan.name,
             "state": "active",
             "owner": plan.by,
+            "channel": CHANNEL,
+            "chat_id": str(chat),
             "next_at": due,
             "next_due": due,
             "created_at": self._begin,

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+import sqlalchemy as sa
+
 from benchmarks.figures import Sample, Scenario
 from benchmarks.filled import CHANNEL, PROFILE, PROMPT, Size, filled, key_of
 from benchmarks.stage import Stage, Subject
@@ -38,20 +40,22 @@ from nanobot.session.inbox import Admission
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, Parent, TaskRequest
+from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store, open_store
 from nanobot.store.repositories.chats import SqlChatHistory
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.ledger import SqlBudgetLedger, SqlUsageStore
+from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.system import RandomIds, SystemClock
-from nanobot.triggers.cron.jobs import Plan
+from nanobot.triggers.cron.jobs import OpenTime, Plan
 from nanobot.triggers.quiet import QuietHours
 
 T = TypeVar("T")
@@ -127,6 +131,7 @@ async def grown(stage: Stage, _: Subject) -> Sample:
         timed.longest.clear()
         for number in range(TIMES):
             await verbs.all(number)
+        await verbs.due_together()
         await verbs.erasing()
         return {verb: taken * 1e3 for verb, taken in timed.longest.items() if verb}
 
@@ -154,7 +159,7 @@ class _Verbs:
         self._ids = writer.ids
         self._now = writer.clock.now
         writer.ledger = SqlBudgetLedger(_BUDGETS, writer.clock)
-        self._limiter = writer.quiet = SqlNotificationLimiter(writer, QuietHours(QuietSettings()))
+        writer.quiet = SqlNotificationLimiter(writer, QuietHours(QuietSettings()))
         self._tasks = SqlTasks(database, writer)
         self._journal = SqlJournal(database, writer)
         self._records = SqlRecords(database, writer)
@@ -307,7 +312,7 @@ class _Verbs:
                 kind=OutboundKind.POST,
             )
             await self._journal.post(str(address), message)
-        await timed.transact(self._limiter.release, "quiet release")
+        await timed.named("quiet release", self._released())
         await self._sent(address)
 
     async def reading(self, number: int) -> None:
@@ -360,7 +365,40 @@ class _Verbs:
         await timed.named("cron history", jobs.history(job_id=None, limit=50))
         await timed.named("cron history of one", jobs.history(job_id=1, limit=50))
         await jobs.trigger(job.id, at=None, key=f"trigger {number}", text="")
-        await jobs.realign()
+        await jobs.settle([f"cron:{job.id}"])
+        await jobs.prune()
+        after: int | None = 0
+        while after is not None:
+            after = await jobs.realign(after)
+
+    async def due_together(self) -> None:
+        """Every job at once, then one that has ended while all others still run."""
+        jobs, journal = self._jobs, self._journal
+        at_once = sa.update(schema.jobs).values(next_at=self._now() - 1, next_due=self._now() - 1)
+        await self._timed.transact(lambda connection: connection.execute(at_once))
+        while (await jobs.fire()).more:
+            continue
+        for number in range(10):
+            key = f"cron:{number + 1}"
+            claim = await journal.claim(key, self._ids.run_id(), "UTC")
+            assert claim is not None
+            failed = Ending(state=RunState.FAILED, error="limit_seconds")
+            await self._timed.named(
+                "a job's run ends", journal.finish(claim.lane, claim.run, failed)
+            )
+            await jobs.settle([key])
+        position: OpenTime | None = None
+        while True:
+            _, position = await jobs.sweep(position)
+            if position is None:
+                break
+
+    async def _released(self) -> None:
+        after: Address | None = None
+        while True:
+            _, after = await self._jobs.release(after)
+            if after is None:
+                break
 
     async def background(self, number: int) -> None:
         """Background runs."""

@@ -81,10 +81,12 @@ async def test_a_chat_that_is_gone_says_why_for_a_day_or_until_somebody_speaks(
 
 async def test_a_greeting_is_known_by_its_person_alone(home: Home) -> None:
     assert await chats(home).greeted("telegram:1") is None
+    job = await home.jobs().system(heartbeat_plan(home))
     for number, person in enumerate(("telegram:1", "telegram:10", "telegram:_")):
         await home.execute(
             "INSERT INTO occurrences (job_id, scheduled_at, status, call_key, fired_at, body) "
-            "VALUES (1, :at, 'done', :key, :at, :body)",
+            "VALUES (:job, :at, 'done', :key, :at, :body)",
+            job=job.id,
             at=100.0 + number,
             key=f"heartbeat:greeting:{person}:{number}",
             body=b"{}",

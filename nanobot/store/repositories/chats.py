@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, OutboundMessage, Role
+from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
@@ -19,6 +18,7 @@ from nanobot.triggers.quiet import DIGEST
 
 _i = schema.inbound
 _o = schema.outbound
+_j = schema.jobs
 _occurrences = schema.occurrences
 _r = schema.runs
 
@@ -28,6 +28,13 @@ _GONE_SECONDS = 86_400.0
 """After so long it is tried again whether a chat can be reached."""
 _SPOKEN = (OutboundKind.REPLY, OutboundKind.POST)
 _THERE = ("sent", "sending", "pending", "held", "digested")
+
+_SPOKEN_BY_OWNERS = (
+    sa.select(_i.c.id, _i.c.body)
+    .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"))
+    .order_by(_i.c.id.desc())
+    .limit(_LOOKED_AT)
+)
 
 
 class SqlChatHistory:
@@ -45,8 +52,8 @@ class SqlChatHistory:
         """The chat that an owner spoke in last."""
 
         def work(connection: sa.Connection) -> Address | None:
-            found = (_home(connection, channels) for channels in self._channels)
-            return next((address for address in found if address is not None), None)
+            chats = (_home(connection, group) for group in self._channels)
+            return next((address for address in chats if address is not None), None)
 
         return await self._database.transact(work)
 
@@ -58,8 +65,10 @@ class SqlChatHistory:
     async def greeted(self, person: str) -> float | None:
         """When that person was greeted last."""
         begin = f"{NAME}:greeting:{person}:"
+        heartbeat = sa.select(_j.c.id).where(_j.c.name == NAME, _j.c.state == "system")
         query = sa.select(sa.func.max(_occurrences.c.fired_at)).where(
-            _occurrences.c.call_key.startswith(begin, autoescape=True)
+            _occurrences.c.job_id.in_(heartbeat),
+            _occurrences.c.call_key.startswith(begin, autoescape=True),
         )
         return await self._database.transact(lambda c: c.scalar(query))
 
@@ -69,30 +78,28 @@ class SqlChatHistory:
         runs = sa.select(_r.c.id).where(_r.c.session_key == session_key, schema.RUN_LIVE)
 
         def work(connection: sa.Connection) -> bool:
-            return any(connection.execute(one.limit(1)).first() for one in (waits, runs))
+            return any(connection.execute(query.limit(1)).first() for query in (waits, runs))
 
         return await self._database.transact(work)
 
 
 def _home(connection: sa.Connection, channels: Sequence[str]) -> Address | None:
-    spoken = (
-        sa.select(_i.c.body)
-        .where(_i.c.role == Role.OWNER, _i.c.origin == Origin.USER, _i.c.channel.in_(channels))
-        .order_by(_i.c.id.desc())
-        .limit(_LOOKED_AT)
-    )
-    for (body,) in connection.execute(spoken):
-        message = msgspec.json.decode(body, type=InboundMessage)
-        if not message.group:
-            return message.address
-    return None
+    latest: dict[int, Address] = {}
+    for channel in channels:
+        for identity, body in connection.execute(_SPOKEN_BY_OWNERS, {"c": channel}):
+            message = msgspec.json.decode(body, type=InboundMessage)
+            if not message.group:
+                latest[identity] = message.address
+                break
+    return latest[max(latest)] if latest else None
 
 
 def _around(connection: sa.Connection, address: Address, most: int, now: float) -> ChatSituation:
     address = current_address(connection, address)
-    spoke = _last(connection, _i, address, _i.c.origin == Origin.USER)
-    owed = _last(connection, _o, address, _o.c.state.not_in(("preview", "direct")))
-    said = _said(connection, address, most)
+    chat = {"c": address.channel, "chat": address.chat_id}
+    spoke = connection.execute(_SPOKE, chat).first()
+    owed = connection.execute(_OWED, chat).first()
+    said = _said(connection, chat, most)
     heard_at = 0.0 if spoke is None else spoke.at
     gone = ""
     if owed is not None and owed.state == "dead" and heard_at < owed.settled_at:
@@ -102,54 +109,78 @@ def _around(connection: sa.Connection, address: Address, most: int, now: float) 
         person="" if spoke is None else f"{address.channel}:{spoke.sender_id}",
         spoke_at=None if spoke is None else spoke.at,
         active=_active(connection, address, now),
-        said=tuple(RecentMessage(text=_clipped(one.text), at=at) for at, one in said),
-        tainted=any(one.tainted for _, one in said),
+        said=tuple(RecentMessage(text=_clipped(message.text), at=at) for at, message in said),
+        tainted=any(message.tainted for _, message in said),
         gone=gone or "",
     )
 
 
-def _in(table: sa.Table, address: Address) -> sa.ColumnElement[bool]:
-    return sa.and_(table.c.channel == address.channel, table.c.chat_id == address.chat_id)
-
-
-def _last(
-    connection: sa.Connection, table: sa.Table, address: Address, *where: sa.ColumnElement[bool]
-) -> Any:
-    query = sa.select(table).where(_in(table, address), *where)
-    return connection.execute(query.order_by(table.c.id.desc()).limit(1)).first()
+def _in(table: sa.Table) -> sa.ColumnElement[bool]:
+    return sa.and_(table.c.channel == sa.bindparam("c"), table.c.chat_id == sa.bindparam("chat"))
 
 
 def _active(connection: sa.Connection, address: Address, now: float) -> float | None:
     """When a run was last at work; one that waits for a person is not. A heartbeat is none."""
-    live = _in(_r, address) & (_r.c.session_key != NAME) & (_r.c.state != RunState.AWAITING_HUMAN)
-    at_work = sa.select(_r.c.id).where(live, schema.RUN_LIVE).limit(1)
-    if connection.execute(at_work).first() is not None:
+    chat = {"c": address.channel, "chat": address.chat_id}
+    if connection.execute(_AT_WORK, chat).first() is not None:
         return now
-    ended: float | None = connection.scalar(
-        sa.select(_r.c.ended_at)
-        .where(_in(_r, address), _r.c.origin == Origin.USER, _r.c.ended_at.is_not(None))
-        .order_by(_r.c.id.desc())
-        .limit(1)
-    )
-    return ended
+    ended_at: float | None = connection.scalar(_ENDED, chat)
+    return ended_at
 
 
 def _said(
-    connection: sa.Connection, address: Address, most: int
+    connection: sa.Connection, chat: dict[str, str], most: int
 ) -> list[tuple[float, OutboundMessage]]:
     """What the assistant said, the oldest first."""
-    query = (
-        sa.select(_o.c.created_at, _o.c.body)
-        .where(_in(_o, address), _o.c.state.in_(_THERE), ~_o.c.key.startswith(DIGEST))
-        .order_by(_o.c.id.desc())
-        .limit(3 * most)
-    )
-    rows = [
-        (at, msgspec.json.decode(body, type=OutboundMessage))
-        for at, body in connection.execute(query)
+    rows = connection.execute(_SAID, {**chat, "n": 3 * most})
+    messages = [(at, msgspec.json.decode(body, type=OutboundMessage)) for at, body in rows]
+    spoken = [
+        (at, message)
+        for at, message in messages
+        if message.kind in _SPOKEN and message.text.strip()
     ]
-    spoken = [(at, one) for at, one in rows if one.kind in _SPOKEN and one.text.strip()]
     return spoken[:most][::-1]
+
+
+_SPOKE = (
+    sa.select(_i.c.session_key, _i.c.sender_id, _i.c.at)
+    .where(schema.INBOUND_SPOKEN, _in(_i))
+    .order_by(_i.c.id.desc())
+    .limit(1)
+)
+_OWED = (
+    sa.select(_o.c.state, _o.c.error, _o.c.settled_at)
+    .where(schema.OUTBOUND_FOR_CHAT, _in(_o))
+    .order_by(_o.c.id.desc())
+    .limit(1)
+)
+_SAID = (
+    sa.select(_o.c.created_at, _o.c.body)
+    .where(
+        schema.OUTBOUND_FOR_CHAT,
+        _in(_o),
+        _o.c.state.in_(_THERE),
+        ~_o.c.key.startswith(DIGEST),
+    )
+    .order_by(_o.c.id.desc())
+    .limit(sa.bindparam("n"))
+)
+_AT_WORK = (
+    sa.select(_r.c.id)
+    .where(
+        schema.RUN_LIVE,
+        _in(_r),
+        _r.c.session_key != NAME,
+        _r.c.state != RunState.AWAITING_HUMAN.value,
+    )
+    .limit(1)
+)
+_ENDED = (
+    sa.select(_r.c.ended_at)
+    .where(schema.RUN_OF_PERSON, _in(_r), _r.c.ended_at.is_not(None))
+    .order_by(_r.c.id.desc())
+    .limit(1)
+)
 
 
 def _clipped(text: str) -> str:
