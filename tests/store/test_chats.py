@@ -8,6 +8,7 @@ from nanobot.messages import Address, OutboundKind, Role
 from nanobot.session.inbox import Admission
 from nanobot.store.repositories.chats import SqlChatHistory
 from nanobot.store.unit import StoreContext
+from nanobot.triggers.cron.jobs import Plan
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, asked, begun, let_in, rendered, said, told
 
@@ -81,7 +82,18 @@ async def test_a_chat_that_is_gone_says_why_for_a_day_or_until_somebody_speaks(
 
 async def test_a_greeting_is_known_by_its_person_alone(home: Home) -> None:
     assert await chats(home).greeted("telegram:1") is None
-    job = await home.jobs().system(heartbeat_plan(home))
+    plan = Plan(
+        name="heartbeat",
+        schedule="@yearly",
+        zone="UTC",
+        anchor=0.0,
+        text="",
+        address=HERE,
+        session_key=str(HERE),
+        sender_id="heartbeat",
+        role=Role.OWNER,
+    )
+    job = await home.jobs().system(plan)
     for number, person in enumerate(("telegram:1", "telegram:10", "telegram:_")):
         await home.execute(
             "INSERT INTO occurrences (job_id, scheduled_at, status, call_key, fired_at, body) "

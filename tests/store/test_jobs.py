@@ -25,7 +25,6 @@ from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.store.repositories.jobs import move_chat
 from nanobot.triggers.cron.editing import JobRequest, Requester
 from nanobot.triggers.cron.jobs import KEPT_SECONDS, Fired, Job, OccurrenceView, Plan, following
 from nanobot.triggers.cron.schedule import parse
@@ -469,43 +468,6 @@ async def test_a_deleted_session_takes_what_was_to_be_done_there_along_and_not_t
     assert "secret" not in repr(left)
 
 
-async def test_a_chat_with_a_new_id_takes_its_jobs_along_and_what_was_counted_there(
-    home: Home,
-) -> None:
-    old, new = Address("fake", "-7"), Address("fake", "-1007")
-    thread = Address("fake", "-7", "5")
-    jobs, now = home.jobs(), home.clock.now()
-    own = await add(home, plan(home, address=old, session_key="fake:-7"))
-    chat = await add(
-        home,
-        plan(home, name="chat", address=thread, session_key="fake:-7:5", session="chat"),
-    )
-    other = await add(
-        home, plan(home, name="other", address=Address("fake", "-70"), session_key="fake:-70")
-    )
-    hook = plan(home, name="hook:ci", address=old, session_key="fake:-7", session="chat")
-    await jobs.system(hook)
-    home.clock.advance(HOUR)
-    await look(home)
-    await home.execute("INSERT INTO notifications VALUES ('n', 'fake', '-7', '', 1.0)")
-    # As the verb that moves a chat does, with all that it moves.
-    await home.execute("UPDATE inbound SET session_key = 'fake:-1007:5' WHERE chat_id = '-7'")
-    await home.do(lambda connection: move_chat(connection, old, new, now))
-    assert (await jobs.found(str(own.id))).plan.address == new
-    there = (await jobs.found(str(chat.id))).plan
-    assert (there.address, there.session_key) == (Address("fake", "-1007", "5"), "fake:-1007:5")
-    assert (await jobs.found(str(other.id))).plan == other.plan
-    assert await home.column("SELECT chat_id FROM notifications") == ["-1007"]
-    assert await home.column("SELECT chat_id FROM jobs ORDER BY id") == [
-        *("-1007", "-1007", "-70", "-1007")
-    ]
-    keys = await home.column("SELECT session_key FROM occurrences ORDER BY job_id")
-    assert keys == [f"cron:{own.id}", "fake:-1007:5", f"cron:{other.id}"]
-    # The configuration still says the old id.
-    again = await jobs.system(msgspec.structs.replace(hook, text="other"))
-    assert (again.plan.address, again.plan.session_key) == (new, "fake:-1007")
-
-
 async def damage(home: Home, job: Job, how: str) -> None:
     """Something that an update of the system, or a disk, may do to what is kept of a job."""
     bodies = {
@@ -668,3 +630,68 @@ async def test_of_many_jobs_only_some_are_done_before_others_may_use_the_store(h
             break
     assert pieces >= 3
     assert await home.column("SELECT DISTINCT status FROM occurrences") == ["failed"]
+
+
+async def refused(home: Home, chat: Address = CHAT) -> None:
+    """The platform says that the bot was thrown out there."""
+    message = OutboundMessage(address=chat, text="Are you there?", key=f"probe {chat}")
+    await home.journal().post(str(chat), message)
+    row = await home.journal().next_outbound(chat)
+    assert row is not None
+    await home.journal().bury(row, "Forbidden: bot was kicked", scope="chat")
+
+
+@pytest.mark.parametrize("send", [True, False])
+async def test_a_job_of_a_chat_that_threw_the_bot_out_is_paused_and_its_owner_told_elsewhere(
+    home: Home, *, send: bool
+) -> None:
+    group, private = Address("fake", "-7"), Address("fake", "1001")
+    await hears(home, private, "1001", Role.MEMBER)
+    await hears(home, CHAT, "1", Role.OWNER)
+    job = await add(home, plan(home, send=send, address=group, session_key="fake:-7"))
+    other = await add(home, plan(home, name="other", send=True, text="Stretch!"))
+    await refused(home, group)
+    for _ in range(3):
+        home.clock.advance(HOUR)
+        assert f"cron:{job.id}" not in (await look(home)).wakes
+    paused = await home.jobs().found(str(job.id))
+    assert (paused.state, paused.next_at) == ("paused", None)
+    assert "fake:-7 cannot be reached (Forbidden: bot was kicked)" in paused.reason
+    assert await statuses(home, job) == ["skipped"]
+    assert await statuses(home, other) == ["done"] * 3
+    (text,) = await told(home, private)
+    assert "was paused: fake:-7 cannot be reached" in text
+    service = CronService(home.jobs(), Bus(home.journal()), home.clock)
+    person = Requester(role=Role.MEMBER, sender_id="1001", address=private, session_key="fake:1001")
+    await service.book("UTC").resume(person, str(job.id))
+    home.clock.advance(HOUR)
+    await look(home)
+    assert (await statuses(home, job))[-1] == ("done" if send else "running")
+
+
+async def test_an_owner_whose_only_chat_is_gone_is_spoken_for_by_the_gateways_owner(
+    home: Home,
+) -> None:
+    group = Address("fake", "-7")
+    await hears(home, group, "1001", Role.MEMBER)
+    await hears(home, CHAT, "1", Role.OWNER)
+    await add(home, plan(home, address=group, session_key="fake:-7"))
+    await refused(home, group)
+    home.clock.advance(HOUR)
+    await look(home)
+    assert ["was paused" in text for text in await told(home)] == [True]
+
+
+async def test_what_a_trigger_publishes_for_a_chat_that_is_gone_is_noted_and_not_paid_for(
+    home: Home,
+) -> None:
+    made = plan(home, name="hook:ci", overlap="queue")
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    await refused(home)
+    assert await publisher.publish("Build 1 failed.", key="1") == "taken"
+    job = await home.jobs().found("hook:ci")
+    assert await statuses(home, job) == ["skipped"]
+    assert "cannot be reached" in ((await latest(home, job)).error or "")
+    await hears(home, CHAT, "1")
+    assert await publisher.publish("Build 2 failed.", key="2") == "taken"
+    assert await statuses(home, job) == ["skipped", "running"]

@@ -11,7 +11,6 @@ from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMess
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
-from nanobot.store.repositories.trigger_state import current_address
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.heartbeat import NAME, SAID_CHARS, ChatSituation, RecentMessage
 from nanobot.triggers.quiet import DIGEST
@@ -95,7 +94,6 @@ def _home(connection: sa.Connection, channels: Sequence[str]) -> Address | None:
 
 
 def _around(connection: sa.Connection, address: Address, most: int, now: float) -> ChatSituation:
-    address = current_address(connection, address)
     chat = {"c": address.channel, "chat": address.chat_id}
     spoke = connection.execute(_SPOKE, chat).first()
     owed = connection.execute(_OWED, chat).first()

@@ -8,9 +8,11 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
+from nanobot.messages import Address
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import prepared
+from nanobot.store.journal import chats
 from nanobot.store.repositories import job_pausing, occurrences
 from nanobot.store.repositories.job_effects import Effects, Slice
 from nanobot.store.repositories.job_rows import as_job, job_of
@@ -67,15 +69,23 @@ def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
     for row in connection.execute(_DUE, {"now": effects.now}).all():
         if not slice_.step():
             break
+        unreachable = chats.unreachable(connection, Address(row.channel, row.chat_id))
+        if unreachable is not None:
+            job_pausing.pause(effects, row, _refused(row, unreachable), "skipped")
+            continue
         with effects.contained(f"job {row.id}") as (own, caught):
             _do_due(own, row, slice_)
         if caught.error is not None:
-            job_pausing.pause(effects, row.id, row.next_at, caught.error)
+            job_pausing.pause(effects, row, job_pausing.reason_of(caught.error), "failed")
     times = (connection.scalar(_NEXT_DUE), occurrences.next_retry(connection))
     next_due = min((time for time in times if time is not None), default=None)
     more = next_due is not None and next_due <= effects.now
     # Owners are told of all that was paused together.
     return effects.fired(next_due=next_due, more=more or job_pausing.tell(effects))
+
+
+def _refused(row: Any, reason: str) -> str:
+    return f"{row.channel}:{row.chat_id} cannot be reached ({reason})"
 
 
 def _retry(effects: Effects, occurrence: Occurrence) -> None:
@@ -113,18 +123,19 @@ def _do_time(effects: Effects, job: Job, at: float, after: float | None) -> None
     _do(effects, job, at, worded(plan, plan.text, due, effects.now))
 
 
-def _do(effects: Effects, job: Job, at: float, text: str, key: str = "") -> bool:
-    """Do a job for a time, as far as what runs of it lets it. False: that time has a row."""
+def _do(effects: Effects, job: Job, at: float, text: str, key: str = "", refusal: str = "") -> bool:
+    """Do a job for a time, as far as what runs of it lets it, unless it is refused. False: that
+    time has a row."""
     plan = job.plan
     unended = [] if plan.send else _unended(effects.connection, job)
-    verdict = "send" if plan.send else admits(plan, len(unended))
+    verdict = "skip" if refusal else "send" if plan.send else admits(plan, len(unended))
     status = {"send": "done", "skip": "skipped"}.get(verdict, "running")
     new = NewOccurrence(
         job_id=job.id,
         scheduled_at=at,
         status=status,
         text=text,
-        error="the one before was not done" if verdict == "skip" else None,
+        error=(refusal or "the one before was not done") if verdict == "skip" else None,
         call_key=key,
     )
     if not occurrences.insert(effects.connection, new, effects.now):
@@ -162,13 +173,17 @@ def trigger(
     if job.state == "removed":
         raise UsageError(f"the job {job.plan.name} was removed.")
     text = text or job.plan.text
+    unreachable = None
+    if job.state == "system" and job.plan.post:
+        unreachable = chats.unreachable(connection, job.plan.address)
+    refusal = f"{job.plan.address} cannot be reached ({unreachable})" if unreachable else ""
     if at is not None:
-        taken: Taken = "taken" if _do(effects, job, at, text, key) else "known"
+        taken: Taken = "taken" if _do(effects, job, at, text, key, refusal) else "known"
         return taken, effects.fired()
     if job.plan.overlap == "queue" and len(_unended(connection, job)) >= job.plan.waiting:
         return "full", effects.fired()
     at = round(effects.now, 3)
-    while not _do(effects, job, at, text, key):
+    while not _do(effects, job, at, text, key, refusal):
         # Rounded each time: two times less than a millisecond apart would share a message's key.
         at = round(at + 0.001, 3)
     return "taken", effects.fired()

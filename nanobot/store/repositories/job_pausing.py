@@ -14,14 +14,13 @@ from nanobot.errors import NanobotError
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import prepared
-from nanobot.store.journal import outbox
+from nanobot.store.journal import chats, outbox
 from nanobot.store.repositories import occurrences
 from nanobot.store.repositories.job_effects import Effects
 from nanobot.store.repositories.occurrences import NewOccurrence, Occurrence
 
 _i = schema.inbound
 _j = schema.jobs
-_out = schema.outbound
 
 _AT_ONCE = 100
 _LISTED = 10
@@ -46,16 +45,6 @@ _SPOKEN = (
     .order_by(_i.c.id.desc())
     .limit(1)
 )
-_LAST_FOR = (
-    sa.select(_out.c.state)
-    .where(
-        schema.OUTBOUND_FOR_CHAT,
-        _out.c.channel == sa.bindparam("c"),
-        _out.c.chat_id == sa.bindparam("chat"),
-    )
-    .order_by(_out.c.id.desc())
-    .limit(1)
-)
 _OF_PERSON = (
     sa.select(_i.c.session_key, _i.c.body)
     .where(
@@ -75,35 +64,42 @@ _OF_OWNERS = (
     .order_by(_i.c.id.desc())
     .limit(_LOOKED_AT_OF_OWNERS)
 )
-prepared(_NOTICES, _SPOKEN, _LAST_FOR)
+prepared(_NOTICES, _SPOKEN)
 
 
-def pause(effects: Effects, job_id: int, at: float | None, error: Exception) -> None:
-    """Stop an active job whose time `at` could not be done; the time's row says why."""
-    reason = _reason(error)
-    paused = sa.update(_j).where(_j.c.id == job_id, schema.JOB_ACTIVE)
+def pause(effects: Effects, row: Any, reason: str, status: str) -> None:
+    """Stop an active job; the time that could not be done has a row with that status."""
+    _pause(effects, row.id, reason)
+    if row.next_at is not None:
+        occurrence = NewOccurrence(
+            job_id=row.id, scheduled_at=row.next_at, status=status, error=reason
+        )
+        occurrences.insert(effects.connection, occurrence, effects.now)
+
+
+def give_up(effects: Effects, occurrence: Occurrence, error: Exception) -> None:
+    """End a time that cannot be settled, and pause its job."""
+    reason = reason_of(error)
+    values = {"status": "failed", "ended_at": effects.now, "retry_at": None, "error": reason}
+    occurrences.update(effects.connection, occurrence, **values)
+    _pause(effects, occurrence.job_id, reason)
+
+
+def _pause(effects: Effects, job_id: int, reason: str) -> None:
     values = {
         "state": "paused",
         "next_at": None,
         "next_due": None,
         "changed_at": effects.now,
-        "reason": reason,
+        "reason": reason[:_REASON_CHARS],
         "notice_due": True,
     }
-    effects.connection.execute(paused.values(**values))
-    if at is not None:
-        failed = NewOccurrence(job_id=job_id, scheduled_at=at, status="failed", error=reason)
-        occurrences.insert(effects.connection, failed, effects.now)
+    active = sa.update(_j).where(_j.c.id == job_id, schema.JOB_ACTIVE)
+    effects.connection.execute(active.values(**values))
 
 
-def give_up(effects: Effects, occurrence: Occurrence, error: Exception) -> None:
-    """End a time that cannot be settled, and pause its job."""
-    values = {"status": "failed", "ended_at": effects.now, "retry_at": None}
-    occurrences.update(effects.connection, occurrence, **values, error=_reason(error))
-    pause(effects, occurrence.job_id, None, error)
-
-
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """An error in words for a person."""
     text = str(error) if isinstance(error, NanobotError) else f"{type(error).__name__}: {error}"
     return text[:_REASON_CHARS]
 
@@ -170,7 +166,7 @@ def _place(connection: sa.Connection, owner: str, chat: Address) -> tuple[str, A
     seen: set[Address] = set()
     for row in candidates:
         address = msgspec.json.decode(row.body, type=InboundMessage).address
-        if address not in seen and _reachable(connection, address):
+        if address not in seen and chats.unreachable(connection, address) is None:
             return row.session_key, address
         seen.add(address)
     return None
@@ -179,8 +175,3 @@ def _place(connection: sa.Connection, owner: str, chat: Address) -> tuple[str, A
 def _private(rows: Sequence[Any]) -> list[Any]:
     """Where nobody else reads along."""
     return [row for row in rows if not msgspec.json.decode(row.body, type=InboundMessage).group]
-
-
-def _reachable(connection: sa.Connection, address: Address) -> bool:
-    state = connection.scalar(_LAST_FOR, {"c": address.channel, "chat": address.chat_id})
-    return state != "dead"

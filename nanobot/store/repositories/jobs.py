@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -14,8 +13,9 @@ from nanobot.messages import Address
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
+from nanobot.store.journal import chats
 from nanobot.store.repositories import job_firing as firing
-from nanobot.store.repositories import job_pausing, trigger_state
+from nanobot.store.repositories import job_pausing
 from nanobot.store.repositories import job_settling as settling
 from nanobot.store.repositories.job_effects import Effects, Slice
 from nanobot.store.repositories.job_rows import as_job, plan_of, shown_job
@@ -30,14 +30,11 @@ from nanobot.triggers.cron.jobs import (
     Taken,
     due_at,
     following,
-    moved,
-    moved_key,
 )
 
 _j = schema.jobs
 _o = schema.occurrences
 _i = schema.inbound
-_n = schema.notifications
 
 _AT_ONCE = 200
 
@@ -213,8 +210,6 @@ def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
 
 def _system(connection: sa.Connection, writer: StoreContext, plan: Plan) -> Job:
     alone(connection, "cron")
-    place = trigger_state.current_address(connection, plan.address)
-    plan = moved(plan, plan.address, place)
     query = sa.select(_j).where(_j.c.name == plan.name, _j.c.state == "system")
     known = connection.execute(query).first()
     values = _values(writer, 0, plan, None)
@@ -250,30 +245,13 @@ def _changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
     values |= {"state": job.state, "reason": job.reason or None}
     if not job.readable:
         del values["body"]
+    was = connection.scalar(sa.select(_j.c.state).where(_j.c.id == job.id))
+    if (was, job.state) == ("paused", "active"):
+        # Whoever resumes it says that its chat can be reached; if not, it is paused again.
+        chats.reached(connection, job.plan.address)
     connection.execute(sa.update(_j).where(_j.c.id == job.id).values(**values))
     if job.state == "removed":
         Effects(connection, writer).drop_waiting(job, "removed")
-
-
-def move_chat(connection: sa.Connection, old: Address, new: Address, now: float) -> None:
-    """What is kept of a chat under its old id goes on under the new one: jobs that speak there,
-    what runs of them, what was said there unasked, and what triggers are configured to say."""
-    here = sa.and_(_j.c.channel == old.channel, _j.c.chat_id == old.chat_id)
-    place = {"channel": new.channel, "chat_id": new.chat_id}
-    for row in connection.execute(sa.select(_j.c.id, _j.c.body).where(here)).all():
-        values: dict[str, Any] = dict(place)
-        with suppress(msgspec.MsgspecError):  # what cannot be read is for firing to pause
-            values["body"] = msgspec.json.encode(moved(plan_of(row.body), old, new))
-        connection.execute(sa.update(_j).where(_j.c.id == row.id).values(**values))
-    key = f"{old.channel}:{old.chat_id}"
-    there = sa.or_(_o.c.session_key == key, _o.c.session_key.startswith(f"{key}:", autoescape=True))
-    unended = sa.select(_o.c.session_key).where(there, schema.OCCURRENCE_OPEN).distinct()
-    for key in connection.scalars(unended).all():
-        change = sa.update(_o).where(_o.c.session_key == key, schema.OCCURRENCE_OPEN)
-        connection.execute(change.values(session_key=moved_key(key, old, new)))
-    said = sa.update(_n).where(_n.c.channel == old.channel, _n.c.chat_id == old.chat_id)
-    connection.execute(said.values(**place))
-    trigger_state.chat_moved(connection, old, new, now)
 
 
 def _history(connection: sa.Connection, job_id: int | None, limit: int) -> list[OccurrenceView]:
@@ -315,7 +293,7 @@ def _realign(connection: sa.Connection, writer: StoreContext, after: int) -> int
         with effects.contained(f"job {row.id}") as (own, caught):
             _bring_forward(own, row)
         if caught.error is not None:
-            job_pausing.pause(effects, row.id, row.next_at, caught.error)
+            job_pausing.pause(effects, row, job_pausing.reason_of(caught.error), "failed")
     return after if len(rows) == _AT_ONCE else None
 
 

@@ -317,23 +317,6 @@ def viewed(job: Job) -> JobView:
     )
 
 
-def moved_key(session_key: str, old: Address, new: Address) -> str:
-    """The key of a session after its chat has got another id."""
-    begin, chat = f"{old.channel}:{old.chat_id}", f"{new.channel}:{new.chat_id}"
-    if session_key == begin or session_key.startswith(f"{begin}:"):
-        return chat + session_key[len(begin) :]
-    return session_key
-
-
-def moved(plan: Plan, old: Address, new: Address) -> Plan:
-    """The plan after the chat it speaks in has got another id; its thread stays."""
-    return msgspec.structs.replace(
-        plan,
-        address=Address(new.channel, new.chat_id, plan.address.thread_id),
-        session_key=moved_key(plan.session_key, old, new),
-    )
-
-
 def following(plan: Plan, after: float) -> float | None:
     """When a plan is due next, within its life."""
     found = plan.when().next(after)
