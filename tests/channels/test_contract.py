@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.errors import ChannelDown, NotSent, StoreError
+from nanobot.errors import ChannelDown, DeliveryError, NotSent, OutcomeUnknown, StoreError
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Channel, Intake, OutboundPart
 from nanobot.testing.channels import (
@@ -379,6 +379,62 @@ async def test_a_channel_keeps_what_the_port_promises(
 ) -> None:
     async with platform() as opened:
         await check(opened)
+
+
+# Errors that the platform did not write
+
+
+async def test_what_a_proxy_says_leaves_the_outcome_unknown() -> None:
+    for status in (500, 502, 503, 504, 520):
+        for applied in (False, True):
+            page: dict[str, Any] = {"status": status, "drop": "after" if applied else ""}
+            for name, fails, error in await _sends_that_fail(page | {"body": b"<html>"}):
+                assert (name, error) == (name, OutcomeUnknown), (status, applied, fails)
+
+
+async def test_what_the_platform_says_itself_in_its_own_form_was_not_applied() -> None:
+    failed = await _sends_that_fail(None)
+    assert [(name, error) for name, _fault, error in failed] == [
+        (name, NotSent) for name in ("telegram", "discord", "slack", "matrix")
+    ]
+
+
+async def _sends_that_fail(
+    page: dict[str, Any] | None,
+) -> list[tuple[str, dict[str, Any], type[Exception]]]:
+    """How a send ends on each platform that speaks HTTP: behind that page of a proxy, or with the
+    platform's own words that it is too busy."""
+    ended = []
+    async with TelegramServer() as server:
+        fault = page or {"status": 500, "description": "Internal Server Error"}
+        server.fail("sendMessage", **fault)
+        ended.append(("telegram", fault, await _end(Telegram(server), Address("checked", "1"))))
+    async with DiscordServer() as server:
+        fault = page or {"status": 503, "code": 130000}
+        server.fail("POST /channels/{channel}/messages", **fault)
+        address = Address("checked", discord_server.DM)
+        ended.append(("discord", fault, await _end(Discord(server), address)))
+    async with SlackServer() as server:
+        fault = page or {"status": 503, "error": "service_unavailable"}
+        server.fail("chat.postMessage", **fault)
+        ended.append(("slack", fault, await _end(Slack(server), Address("checked", "D1"))))
+    async with MatrixServer() as server:
+        own = {"errcode": "M_RESOURCE_LIMIT_EXCEEDED"}
+        fault = page or {"status": 503, "answer": own}
+        server.fail("/send/", **{name: how for name, how in fault.items() if name != "body"})
+        ended.append(("matrix", fault, await _end(Matrix(server), Address("checked", server.dm))))
+    return ended
+
+
+async def _end(platform: Platform, address: Address) -> type[Exception]:
+    channel = platform.channel()
+    try:
+        await channel.send(address, OutboundPart(text="hello", key="k:0"))
+    except DeliveryError as error:
+        return type(error)
+    finally:
+        await channel.close()
+    raise AssertionError("the send did not fail")
 
 
 # The checks find what they look for
