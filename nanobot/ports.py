@@ -98,13 +98,14 @@ class MenuCommand(msgspec.Struct, frozen=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel can do. `reconciles`: `find` can look a part up. `waits`:
-    messages wait for somebody to attach, however long. `buttons`: choices become buttons; elsewhere
-    `render` writes them out. The rates are the platform's documented ones, for a chat and for the
-    whole bot: sends are slowed down to them once it has complained. `heartbeat`: seconds between
-    two calls of Intake.alive as long as all is well; after twice that the channel is started again.
-    `discreet`: a stranger who cannot be paired gets no answer at all. `threads`: each thread is a
-    conversation, also where a chat is one by the session policy.
+    """What a channel can do. `reconciles`: `find` can look a part up. `waits`: messages wait for
+    somebody to attach, however long. `buttons`: choices become buttons; elsewhere `render` writes
+    them out. The rates are the platform's documented ones, for a chat and for the whole bot: sends
+    are slowed down to them once it has complained. `edit_rate`: that of edits by the whole bot;
+    previews leave half of it to answers. `heartbeat`: seconds between two calls of Intake.alive as
+    long as all is well; after twice that the channel is started again. `discreet`: a stranger who
+    cannot be paired gets no answer at all. `threads`: each thread is a conversation, also where a
+    chat is one by the session policy.
 
     More of it is said by what else an adapter is: Editing, Fetching, Filing, Reacting, Commanding.
     """
@@ -115,6 +116,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     buttons: bool = False
     chat_rate: Rate | None = None
     bot_rate: Rate | None = None
+    edit_rate: Rate | None = None
     heartbeat: float | None = None
     discreet: bool = False
     threads: bool = False

@@ -62,6 +62,7 @@ class SlackChannel:
         reconciles=True,
         buttons=True,
         chat_rate=Rate(count=1, seconds=1.0),
+        edit_rate=Rate(count=50, seconds=60.0),
         heartbeat=3 * PING_SECONDS,
     )
 

@@ -239,7 +239,7 @@ class ChannelHost:
             shown = {run.run_id: shown[run.run_id] for run in runs if run.run_id in shown}
             for run in runs:
                 due = shown.get(run.run_id, run.since + TYPING_AFTER)
-                if due <= now and self._sender.pacing.calm(run.address.chat_id):
+                if due <= now and self._sender.rates.free(run.address.chat_id):
                     shown[run.run_id] = now + TYPING_EVERY
                     with boundary(f"typing in {run.address}"):
                         await self._typing(run.address)

@@ -115,14 +115,15 @@ class Previews:
             del self._previews[run.reply_key]
 
     async def _look(self, run: RunInProgress, preview: _Preview) -> bool:
-        """Show what is new, if anything is and the chat is calm. True: something was shown."""
+        """Show what is new, if there is and no answer needs the rate. True: it was shown."""
         said = self._said(run.run_id)
         if said is None or preview.over or self._resting:
             return False
         preview.said = said or preview.said
         part = await self._part(run, preview.said)
         unchanged = (part.text, part.payload) == (preview.shown.text, preview.shown.payload)
-        if unchanged or not self._sender.pacing.calm(run.address.chat_id):
+        edit = preview.row is not None and preview.row.standing is not None
+        if unchanged or not self._sender.rates.free(run.address.chat_id, edit=edit):
             return False
         try:
             if preview.row is None and await self._journal.next_outbound(run.address) is not None:

@@ -1,31 +1,43 @@
-"""Pacing: as fast as a platform lets us, and slower for a while once it has complained."""
+"""Rates: as fast as a platform allows, slower for a while once it complained, answers first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from nanobot.errors import NotSent
-from nanobot.ports import Clock, Rate
+from nanobot.ports import Capabilities, Clock, Rate
 
 MEMORY_SECONDS = 60.0
 """For so long after a wait that a platform asked for, sends keep to its documented rate."""
 
 
 class _Bucket:
-    """What may be sent somewhere: nothing before `closed`, and at a rate until `slow`."""
+    """What may be sent somewhere: nothing before `closed`, and at a rate until `slow`. `blamed`:
+    until when the platform's complaint was about this very place. `waiting`: who waits for it."""
 
     def __init__(self, rate: Rate | None) -> None:
         self._gap = rate.seconds / max(rate.count, 1) if rate is not None else 0.0
         self._closed = 0.0
         self._slow = 0.0
         self._next = 0.0
+        self._blamed = 0.0
+        self.waiting = 0
 
     def complained(self, now: float, seconds: float) -> None:
         self._closed = max(self._closed, now + seconds)
-        self._slow = max(self._slow, self._closed + MEMORY_SECONDS)
+        self._blamed = max(self._blamed, self._closed + MEMORY_SECONDS)
+        self.slow_down(self._closed)
+
+    def slow_down(self, now: float) -> None:
+        self._slow = max(self._slow, now + MEMORY_SECONDS)
 
     def slow(self, now: float) -> bool:
         return now < self._slow
+
+    def blamed(self, now: float) -> bool:
+        return now < self._blamed
 
     def wait(self, now: float) -> float:
         due = max(self._closed, self._next) if self.slow(now) else self._closed
@@ -40,46 +52,77 @@ class RateLimiter:
 
     A chat that the platform complained about waits as told, and keeps to `chat_rate` for a minute
     after. A complaint about the whole bot, or complaints about two chats within that minute, slow
-    all of them down to `bot_rate`. Nobody who may send at once is kept waiting.
+    all of them down to `bot_rate`. Nobody who may send at once is kept waiting. Previews and typing
+    are told by `free` whether they would take what answers need.
     """
 
-    def __init__(self, clock: Clock, chat_rate: Rate | None, bot_rate: Rate | None) -> None:
+    def __init__(self, clock: Clock, rates: Capabilities) -> None:
         self._clock = clock
-        self._chat_rate = chat_rate
-        self._bot = _Bucket(bot_rate)
+        self._chat_rate = rates.chat_rate
+        self._edit_rate = rates.edit_rate
+        self._bot = _Bucket(rates.bot_rate)
         self._chats: dict[str, _Bucket] = {}
+        self._edits: deque[float] = deque()
 
-    async def turn(self, chat: str) -> None:
-        """Wait until a reply may go to this chat; it counts as sent then."""
-        while (wait := self._wait(chat)) > 0:
-            await self._clock.sleep(wait)
+    async def turn(self, chat: str, *, edit: bool = False) -> None:
+        """Wait until something may go to this chat; it counts as sent then."""
+        with self._queued(chat):
+            while (wait := self._wait(chat)) > 0:
+                await self._clock.sleep(wait)
         now = self._clock.monotonic()
-        for line in self._lines(chat):
-            line.took(now)
+        for bucket in self._buckets(chat):
+            bucket.took(now)
+        if edit and self._edit_rate is not None:
+            self._edits.append(now)
 
-    def calm(self, chat: str) -> bool:
-        """Whether there is no complaint to heed: previews and typing leave what is left of a rate
-        to replies."""
+    def free(self, chat: str, *, edit: bool = False) -> bool:
+        """Whether a preview or a sign of typing may go there now: nobody waits, the platform has
+        not complained of it within a minute, and half of all edits are left to answers."""
         now = self._clock.monotonic()
-        return not any(line.slow(now) for line in self._lines(chat))
+        buckets = self._buckets(chat)
+        if any(bucket.waiting or bucket.blamed(now) or bucket.wait(now) for bucket in buckets):
+            return False
+        return not edit or self._edit_rate is None or self._edited(now) < self._edit_rate.count / 2
 
     def complained(self, chat: str, error: NotSent) -> None:
         """The platform asked to be left alone, for a while if it did not say for how long."""
         if error.retry_after is None:
             return
         now = self._clock.monotonic()
-        self._chats = {name: line for name, line in self._chats.items() if line.slow(now)}
         if error.scope == "bot":
             self._bot.complained(now, error.retry_after)
             return
+        self._chats = {
+            name: bucket
+            for name, bucket in self._chats.items()
+            if bucket.slow(now) or bucket.waiting
+        }
         if any(name != chat for name in self._chats):
-            self._bot.complained(now, 0.0)
+            self._bot.slow_down(now)
         self._chats.setdefault(chat, _Bucket(self._chat_rate)).complained(now, error.retry_after)
+
+    def _edited(self, now: float) -> int:
+        """Edits within the last period of their rate."""
+        since = now - (0.0 if self._edit_rate is None else self._edit_rate.seconds)
+        while self._edits and self._edits[0] <= since:
+            self._edits.popleft()
+        return len(self._edits)
+
+    @contextmanager
+    def _queued(self, chat: str) -> Iterator[None]:
+        buckets = self._buckets(chat)
+        for bucket in buckets:
+            bucket.waiting += 1
+        try:
+            yield
+        finally:
+            for bucket in buckets:
+                bucket.waiting -= 1
 
     def _wait(self, chat: str) -> float:
         now = self._clock.monotonic()
-        return max(line.wait(now) for line in self._lines(chat))
+        return max(bucket.wait(now) for bucket in self._buckets(chat))
 
-    def _lines(self, chat: str) -> Iterable[_Bucket]:
+    def _buckets(self, chat: str) -> tuple[_Bucket, ...]:
         own = self._chats.get(chat)
         return (self._bot,) if own is None else (self._bot, own)

@@ -34,8 +34,7 @@ class PartSender:
         moved: MovedChats,
         blobs: BlobReader | None = None,
     ) -> None:
-        capabilities = channel.capabilities
-        self.pacing = RateLimiter(clock, capabilities.chat_rate, capabilities.bot_rate)
+        self.rates = RateLimiter(clock, channel.capabilities)
         self.channel = self._channel = channel
         self.moved = moved
         self._blobs = blobs
@@ -82,7 +81,7 @@ class PartSender:
         possible (the message is gone, the part is a file) and it is to be sent instead; and
         NotSent, because it may be done again, where the outcome is unknown."""
         try:
-            await self._paced(address, lambda: self._edit(address, message_id, part))
+            await self._paced(address, lambda: self._edit(address, message_id, part), edit=True)
         except OutcomeUnknown as error:
             raise NotSent(str(error)) from error
         return message_id
@@ -93,8 +92,10 @@ class PartSender:
         there = self.moved.there(address)
         return await self._contained(address, lambda: self._channel.find(there, part, since))
 
-    async def _paced(self, address: Address, work: Callable[[], Awaitable[str]]) -> str:
-        await self.pacing.turn(address.chat_id)
+    async def _paced(
+        self, address: Address, work: Callable[[], Awaitable[str]], *, edit: bool = False
+    ) -> str:
+        await self.rates.turn(address.chat_id, edit=edit)
         return await self._contained(address, work)
 
     async def _contained(self, address: Address, work: Callable[[], Awaitable[T]]) -> T:
@@ -106,7 +107,7 @@ class PartSender:
             except DeliveryError as error:
                 failure = error
         if isinstance(failure, NotSent):
-            self.pacing.complained(address.chat_id, failure)
+            self.rates.complained(address.chat_id, failure)
         if failure is not None:
             raise failure
         raise OutcomeUnknown(f"the channel failed inside ({type(caught.error).__name__})")

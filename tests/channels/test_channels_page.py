@@ -99,6 +99,8 @@ async def test_rates_and_heartbeats_are_those_of_the_adapter(kind: str) -> None:
     said = column(kind)
     assert said["Sends to a chat, once it complained"] == shown(able.chat_rate)
     assert said["Sends in all, once it complained"] == shown(able.bot_rate)
+    if able.edit_rate is not None:
+        assert said["Edits in all, half of them for answers"] == shown(able.edit_rate)
     heard = said["Silence of the platform is noticed by"]
     if able.heartbeat is None:
         assert "heartbeat" not in heard

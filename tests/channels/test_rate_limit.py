@@ -8,18 +8,28 @@ import pytest
 
 from nanobot.channels.rate_limit import MEMORY_SECONDS, RateLimiter
 from nanobot.errors import NotSent
-from nanobot.ports import Rate
+from nanobot.ports import Capabilities, Rate
 from nanobot.testing.machine import ManualClock
 
 SECOND, TENTH = Rate(1, 1.0), Rate(10, 1.0)
 
 
-async def sent(pacing: RateLimiter, clock: ManualClock, chat: str, count: int) -> list[float]:
+def limiter(
+    clock: ManualClock,
+    *,
+    chat: Rate | None = SECOND,
+    bot: Rate | None = TENTH,
+    edit: Rate | None = None,
+) -> RateLimiter:
+    return RateLimiter(clock, Capabilities(chat_rate=chat, bot_rate=bot, edit_rate=edit))
+
+
+async def sent(rates: RateLimiter, clock: ManualClock, chat: str, count: int) -> list[float]:
     """When so many messages went out, in seconds from now."""
     began = clock.monotonic()
     times = []
     for _ in range(count):
-        await pacing.turn(chat)
+        await rates.turn(chat)
         times.append(round(clock.monotonic() - began, 3))
     return times
 
@@ -30,72 +40,130 @@ def flood(seconds: float = 5.0) -> NotSent:
 
 async def test_who_is_not_complained_about_is_not_slowed_down() -> None:
     clock = ManualClock()
-    pacing = RateLimiter(clock, SECOND, TENTH)
-    assert await sent(pacing, clock, "1", 100) == [0] * 100
+    rates = limiter(clock)
+    assert await sent(rates, clock, "1", 100) == [0] * 100
     assert clock.sleeps == []
-    assert pacing.calm("1")
+    assert rates.free("1")
 
 
 async def test_a_chat_waits_as_told_and_keeps_to_its_rate_then() -> None:
     clock = ManualClock()
-    pacing = RateLimiter(clock, SECOND, TENTH)
-    pacing.complained("1", flood())
-    assert await sent(pacing, clock, "1", 4) == [5, 6, 7, 8]
-    assert await sent(pacing, clock, "2", 20) == [0] * 20
+    rates = limiter(clock)
+    rates.complained("1", flood())
+    assert await sent(rates, clock, "1", 4) == [5, 6, 7, 8]
+    assert await sent(rates, clock, "2", 20) == [0] * 20
 
 
 async def test_after_a_minute_it_is_as_before() -> None:
     clock = ManualClock()
-    pacing = RateLimiter(clock, SECOND, None)
-    pacing.complained("1", flood())
+    rates = limiter(clock, bot=None)
+    rates.complained("1", flood())
     clock.advance(5 + MEMORY_SECONDS - 0.1)
-    assert not pacing.calm("1")
+    assert not rates.free("1")
     clock.advance(0.1)
-    assert pacing.calm("1")
-    assert await sent(pacing, clock, "1", 10) == [0] * 10
+    assert rates.free("1")
+    assert await sent(rates, clock, "1", 10) == [0] * 10
 
 
 async def test_complaints_of_several_chats_slow_the_whole_bot() -> None:
     clock = ManualClock()
-    pacing = RateLimiter(clock, SECOND, TENTH)
-    pacing.complained("1", flood())
-    assert pacing.calm("3")
-    pacing.complained("2", flood())
-    assert not pacing.calm("3")
-    assert await sent(pacing, clock, "3", 4) == [0, 0.1, 0.2, 0.3]
+    rates = limiter(clock)
+    rates.complained("1", flood())
+    assert rates.free("3")
+    rates.complained("2", flood())
+    assert await sent(rates, clock, "3", 4) == [0, 0.1, 0.2, 0.3]
+
+
+async def test_complaints_of_two_chats_leave_previews_and_typing_to_all_others() -> None:
+    clock = ManualClock()
+    rates = limiter(clock)
+    rates.complained("1", flood())
+    rates.complained("2", flood())
+    assert [rates.free(chat) for chat in "123"] == [False, False, True]
+    await rates.turn("3")
+    assert not rates.free("4")  # what is left belongs to answers
+    clock.advance(0.1)
+    assert rates.free("4")
+
+
+async def test_a_complaint_about_the_bot_holds_previews_of_all_chats_for_a_minute() -> None:
+    clock = ManualClock()
+    rates = limiter(clock)
+    rates.complained("1", NotSent("429", retry_after=3, scope="bot"))
+    clock.advance(3 + MEMORY_SECONDS - 0.1)
+    assert not rates.free("2")
+    clock.advance(0.1)
+    assert rates.free("2")
+
+
+async def test_while_an_answer_waits_no_preview_is_sent() -> None:
+    clock = ManualClock(instant=False)
+    rates = limiter(clock, bot=SECOND)
+    rates.complained("1", flood(0))
+    rates.complained("2", flood(0))
+    await rates.turn("3")
+    async with asyncio.TaskGroup() as tasks:
+        answer = tasks.create_task(rates.turn("4"))
+        await clock.asleep()
+        clock.advance(0.999)
+        assert not rates.free("5")
+        clock.advance(0.001)
+        assert not rates.free("5")
+        await answer
+    assert not rates.free("5")
+    clock.advance(1)
+    assert rates.free("5")
+
+
+async def test_previews_leave_half_of_the_edits_to_answers() -> None:
+    clock = ManualClock()
+    rates = limiter(clock, edit=Rate(50, 60.0))
+    shown = 0
+    for _ in range(600):  # twenty runs that look every second, for half a minute
+        if rates.free(str(shown % 20), edit=True):
+            await rates.turn(str(shown % 20), edit=True)
+            shown += 1
+        clock.advance(0.05)
+    assert shown == 25
+    assert rates.free("1")
+    for chat in range(20):
+        await rates.turn(str(chat), edit=True)
+    assert clock.sleeps == []
+    clock.advance(60)
+    assert rates.free("1", edit=True)
 
 
 async def test_two_complaints_of_one_chat_are_its_own() -> None:
-    pacing = RateLimiter(ManualClock(), SECOND, TENTH)
-    pacing.complained("1", flood())
-    pacing.complained("1", flood())
-    assert pacing.calm("2")
+    rates = limiter(ManualClock())
+    rates.complained("1", flood())
+    rates.complained("1", flood())
+    assert rates.free("2")
 
 
 async def test_complaints_a_minute_apart_are_not_the_bots() -> None:
     clock = ManualClock()
-    pacing = RateLimiter(clock, SECOND, TENTH)
-    pacing.complained("1", flood())
+    rates = limiter(clock)
+    rates.complained("1", flood())
     clock.advance(5 + MEMORY_SECONDS)
-    pacing.complained("2", flood())
-    assert pacing.calm("3")
+    rates.complained("2", flood())
+    assert rates.free("3")
 
 
 async def test_a_complaint_about_the_bot_makes_every_chat_wait() -> None:
     clock = ManualClock()
-    pacing = RateLimiter(clock, SECOND, TENTH)
-    pacing.complained("1", NotSent("429", retry_after=3, scope="bot"))
-    assert await sent(pacing, clock, "2", 3) == [3, 3.1, 3.2]
+    rates = limiter(clock)
+    rates.complained("1", NotSent("429", retry_after=3, scope="bot"))
+    assert await sent(rates, clock, "2", 3) == [3, 3.1, 3.2]
 
 
 async def test_chats_that_wait_together_go_one_after_another() -> None:
     clock = ManualClock(instant=False)
-    pacing = RateLimiter(clock, SECOND, SECOND)
-    pacing.complained("1", NotSent("429", retry_after=2, scope="bot"))
+    rates = limiter(clock, bot=SECOND)
+    rates.complained("1", NotSent("429", retry_after=2, scope="bot"))
     gone: list[str] = []
 
     async def go(chat: str) -> None:
-        await pacing.turn(chat)
+        await rates.turn(chat)
         gone.append(chat)
 
     async with asyncio.TaskGroup() as tasks:
@@ -113,12 +181,12 @@ async def test_chats_that_wait_together_go_one_after_another() -> None:
 @pytest.mark.parametrize("rate", [None, Rate(0, 1.0)])
 async def test_without_a_documented_rate_only_the_wait_is_obeyed(rate: Rate | None) -> None:
     clock = ManualClock()
-    pacing = RateLimiter(clock, None, rate)
-    pacing.complained("1", flood(2))
-    assert await sent(pacing, clock, "1", 5) == [2] * 5
+    rates = limiter(clock, chat=None, bot=rate)
+    rates.complained("1", flood(2))
+    assert await sent(rates, clock, "1", 5) == [2] * 5
 
 
 async def test_a_failure_without_a_wait_is_no_complaint() -> None:
-    pacing = RateLimiter(ManualClock(), SECOND, TENTH)
-    pacing.complained("1", NotSent("503"))
-    assert pacing.calm("1")
+    rates = limiter(ManualClock())
+    rates.complained("1", NotSent("503"))
+    assert rates.free("1")
