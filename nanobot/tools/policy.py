@@ -10,13 +10,16 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from posixpath import normpath
 from typing import Any
 
 import msgspec
 
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
+from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
+from nanobot.workspace.globs import Glob
 
 PROMPT_FILES = (
     "AGENTS.md",
@@ -215,7 +218,14 @@ class Policy:
     """The rules of the configuration before the built-in ones."""
 
     def __init__(self, settings: PolicySettings | None = None) -> None:
+        """Raises ConfigError for a path that is no pattern."""
         self.settings = settings or PolicySettings()
+        for number, rule in enumerate(self.settings.rules, 1):
+            for name in filter(_is_path, rule.args):
+                try:
+                    _glob(rule.args[name])
+                except ToolError as error:
+                    raise ConfigError(f"policy, rule {number}: args.{name}: {error}") from None
 
     def judge(self, call: PolicyInput) -> PolicyDecision:
         """The verdict of the first rule that matches."""
@@ -269,9 +279,13 @@ def _argument(name: str, pattern: str, arguments: Mapping[str, Any], *, lenient:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     if name == "command":
         return _command(pattern, text, lenient=lenient)
-    if name == "path" or name.endswith("_path"):
+    if _is_path(name):
         return _path(pattern, text, exact=lenient)
     return fnmatchcase(text, pattern)
+
+
+def _is_path(name: str) -> bool:
+    return name == "path" or name.endswith("_path")
 
 
 def _command(pattern: str, command: str, *, lenient: bool) -> bool:
@@ -285,25 +299,16 @@ def _command(pattern: str, command: str, *, lenient: bool) -> bool:
 
 
 def _path(pattern: str, path: str, *, exact: bool) -> bool:
-    """`*` stays within a folder, `**` goes below."""
-    found = normpath(path.strip() or ".")
+    place = normpath(path.strip() or ".")
     if not exact:  # on some disks README.md is readme.MD
-        found, pattern = found.casefold(), pattern.casefold()
-    return re.fullmatch(_glob(pattern), found) is not None
+        place, pattern = place.casefold(), pattern.casefold()
+    return _glob(pattern).matches(place)
 
 
-def _glob(pattern: str) -> str:
-    made, rest = "", pattern
-    while rest:
-        if rest.startswith("**/"):
-            made, rest = made + "(?:.*/)?", rest[3:]
-        elif rest.startswith("**"):
-            made, rest = made + ".*", rest[2:]
-        elif rest[0] in "*?":
-            made, rest = made + ("[^/]*" if rest[0] == "*" else "[^/]"), rest[1:]
-        else:
-            made, rest = made + re.escape(rest[0]), rest[1:]
-    return made
+@lru_cache(maxsize=256)
+def _glob(pattern: str) -> Glob:
+    # A rule that allows notes.md means that of the workspace, and no other below it.
+    return Glob(pattern, anywhere=False)
 
 
 def _in_paths(patterns: Sequence[str], call: PolicyInput) -> bool:

@@ -1,19 +1,12 @@
-"""All files below an open folder, without leaving it, and the patterns that choose among them."""
+"""All files below an open folder, without leaving it."""
 
 from __future__ import annotations
 
-import fnmatch
 import os
-import re
 from collections.abc import Iterator, Set
-
-from nanobot.errors import ToolError
-from nanobot.text import quoted
 
 # More than this many names below one folder are not looked through.
 MAX_NAMES = 200_000
-MAX_PATTERN = 500
-MAX_CHOICES = 64
 # Every level on the way is an open descriptor.
 MAX_DEPTH = 100
 _SKIPPED = frozenset({".git"})
@@ -72,81 +65,3 @@ def _inside(
 
 def _by_name(entry: os.DirEntry[str]) -> str:
     return entry.name
-
-
-class Glob:
-    """A pattern for paths: `*`, `?`, `[a-z]`, `{a,b}` within a name, `**` over folders.
-
-    Without a slash it is about names at any depth. Raises ToolError for what is no glob. Whatever
-    the pattern, a path costs no more than its names times the pattern's.
-    """
-
-    def __init__(self, pattern: str) -> None:
-        if not pattern or len(pattern) > MAX_PATTERN or "\0" in pattern:
-            raise ToolError(f"{quoted(pattern)} cannot be a glob; write something like **/*.md")
-        self._choices = [_names(text) for text in _expanded(pattern)]
-
-    def matches(self, path: str) -> bool:
-        """Whether a path (relative, with slashes) is one of those meant."""
-        names = path.split("/")
-        return any(_fits(choice, names) for choice in self._choices)
-
-
-# One name of a pattern; None for `**`, any number of names.
-_Name = re.Pattern[str] | None
-
-
-def _names(text: str) -> list[_Name]:
-    parts = text.strip("/").removeprefix("./").split("/")
-    if "/" not in text.rstrip("/"):
-        parts.insert(0, "**")
-    if parts[-1] == "**":
-        # What is below a folder is not the folder itself.
-        parts.append("*")
-    # fnmatch's regular expressions do not backtrack from name to name of a pattern.
-    return [None if part == "**" else re.compile(fnmatch.translate(part)) for part in parts]
-
-
-def _fits(choice: list[_Name], names: list[str]) -> bool:
-    standing = _after_any(choice, {0})
-    for name in names:
-        going = set()
-        for at in standing:
-            pattern = choice[at] if at < len(choice) else _END
-            if pattern is None:
-                going.add(at)
-            elif pattern.fullmatch(name):
-                going.add(at + 1)
-        standing = _after_any(choice, going)
-    return len(choice) in standing
-
-
-_END = re.compile(r"(?!)")
-
-
-def _after_any(choice: list[_Name], standing: set[int]) -> set[int]:
-    """`standing`, and where `**` for no name at all leads from there."""
-    found = set(standing)
-    for at in range(len(choice)):
-        if at in found and choice[at] is None:
-            found.add(at + 1)
-    return found
-
-
-def _expanded(pattern: str) -> list[str]:
-    """The pattern without its braces: one for each choice."""
-    done, todo = [], [pattern]
-    while todo:
-        text = todo.pop()
-        found = _BRACES.search(text)
-        if found is None:
-            done.append(text)
-        else:
-            before, after = text[: found.start()], text[found.end() :]
-            todo += [before + choice + after for choice in found[1].split(",")]
-        if len(done) + len(todo) > MAX_CHOICES:
-            raise ToolError(f"{quoted(pattern)} means more than {MAX_CHOICES} patterns")
-    return done
-
-
-_BRACES = re.compile(r"\{([^{}]*)\}")

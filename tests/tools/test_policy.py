@@ -177,7 +177,17 @@ def test_no_command_with_a_separator_is_ever_allowed_by_a_pattern(text: str) -> 
         ("**/*.md", "c.md", True),
         ("notes/?.txt", "notes/a.txt", True),
         ("notes/?.txt", "notes/ab.txt", False),
-        ("notes/[a].txt", "notes/a.txt", False),
+        ("notes/[ab].txt", "notes/a.txt", True),
+        ("notes/[ab].txt", "notes/c.txt", False),
+        ("notes/[[]a].txt", "notes/[a].txt", True),
+        ("notes/*.{md,txt}", "notes/a.md", True),
+        ("notes/a**.txt", "notes/a/b/c.txt", True),
+        ("notes/a**.txt", "notes/a.txt", True),
+        ("notes.md", "notes.md", True),
+        ("notes.md", "other/notes.md", False),
+        ("/etc/*", "/etc/hosts", True),
+        ("/etc/*", "etc/hosts", False),
+        ("**", "a/b", True),
         ("notes/**", "notes", False),
     ],
 )
@@ -185,6 +195,11 @@ def test_patterns_of_paths(pattern: str, path: str, *, fits: bool) -> None:
     rule = allows(tool="write_file", args={"path": pattern})
     found = judged("write_file", MEMBERS, (rule,), arguments={"path": path})
     assert found.configured is fits
+
+
+def test_a_path_that_is_no_pattern_is_a_mistake_of_the_configuration() -> None:
+    with pytest.raises(ConfigError, match=r"rule 1: args\.path"):
+        Policy(PolicySettings(rules=(allows(args={"path": "{a,b}" * 9}),)))
 
 
 @pytest.mark.parametrize(

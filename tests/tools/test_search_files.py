@@ -17,7 +17,7 @@ from nanobot.tools.files.search import MAX_MATCHES, search_files_tool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.tree import Glob
+from nanobot.workspace.globs import Glob
 from tests.tools.browsing import CALL
 
 RG = shutil.which("rg") or ""

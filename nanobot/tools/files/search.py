@@ -16,7 +16,7 @@ from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.files.search_worker import BAD_PATTERN, MAX_SHOWN, SearchJob
 from nanobot.tools.worker import working
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.tree import Glob
+from nanobot.workspace.globs import Glob
 
 SECONDS = 20.0
 MAX_MATCHES = 300

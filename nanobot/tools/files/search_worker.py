@@ -19,7 +19,8 @@ import msgspec
 from nanobot.errors import ToolError
 from nanobot.tools.files.textfile import decode
 from nanobot.tools.worker_limits import limit_self
-from nanobot.workspace.tree import Glob, walk
+from nanobot.workspace.globs import Glob
+from nanobot.workspace.tree import walk
 
 MAX_FILE = 16 << 20
 MAX_SHOWN = 300

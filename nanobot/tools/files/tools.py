@@ -18,7 +18,8 @@ from nanobot.tools.documents.reading import MAX_DOCUMENT, image_line, kind_of, r
 from nanobot.tools.files.search import search_files_tool
 from nanobot.tools.files.textfile import decode, read_page, replace_once
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.tree import Glob, walk
+from nanobot.workspace.globs import Glob
+from nanobot.workspace.tree import walk
 
 DEFAULT_LINES = 2_000
 MAX_ENTRIES = 500

@@ -1,31 +1,28 @@
-"""Which files of a folder are meant."""
+"""Which files of a watched folder are meant."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from fnmatch import translate
+from collections.abc import Sequence
+
+from nanobot.errors import ConfigError, ToolError
+from nanobot.workspace.globs import Glob
 
 
 class Globs:
-    """Globs of `include` and `ignore`. One without a slash is about names: an included one about
-    the file's own, an ignored one about every folder's above it, too. One with a slash is about the
-    whole path below the watched folder; its `*` crosses folders."""
+    """Globs of `include` and `ignore` (workspace.globs), for paths below the watched folder. What
+    is ignored takes along all that is in it. Raises ConfigError for what is no glob."""
 
     def __init__(self, include: Sequence[str], ignore: Sequence[str]) -> None:
-        self._names = _any(glob for glob in include if "/" not in glob)
-        self._paths = _any(glob for glob in include if "/" in glob)
-        self._not_names = _any(glob for glob in ignore if "/" not in glob)
-        self._not_paths = _any(glob for glob in ignore if "/" in glob)
+        try:
+            self._include = [Glob(pattern) for pattern in include]
+            self._ignore = [Glob(pattern) for pattern in ignore]
+        except ToolError as error:
+            raise ConfigError(f"events.files, include or ignore: {error}") from None
 
     def fit(self, path: str) -> bool:
         """Whether a path below the folder is meant."""
-        parts = path.split("/")
-        if any(map(self._not_names.match, parts)) or self._not_paths.match(path):
+        if not any(glob.matches(path) for glob in self._include):
             return False
-        return bool(self._names.match(parts[-1]) or self._paths.match(path))
-
-
-def _any(globs: Iterable[str]) -> re.Pattern[str]:
-    chosen = [translate(glob.strip("/")) for glob in globs]
-    return re.compile("|".join(chosen) if chosen else r"(?!)")
+        names = path.split("/")
+        above = ["/".join(names[: end + 1]) for end in range(len(names))]
+        return not any(glob.matches(place) for glob in self._ignore for place in above)

@@ -219,11 +219,14 @@ def test_two_changes_of_a_file_are_one() -> None:
         ("deep/er/a.pdf", True),
         ("a.txt", False),
         ("node_modules/x/a.pdf", False),
-        ("docs/2026/a.txt", True),
+        ("docs/a.txt", True),
+        ("docs/2026/a.txt", False),
+        ("notes/2026/a.txt", True),
         ("docs/draft/a.pdf", False),
+        ("docs/draft/deep/er/a.pdf", False),
         ("[odd].pdf", True),
     ],
 )
 def test_globs_are_about_names_and_with_a_slash_about_paths(path: str, fits: bool) -> None:
-    globs = Globs(("*.pdf", "docs/*"), ("node_modules", "docs/draft/*"))
+    globs = Globs(("*.pdf", "docs/*", "notes/**"), ("node_modules", "docs/draft"))
     assert globs.fit(path) is fits
