@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from nanobot.messages import Address, Attachment, InboundMessage, Sender
+from nanobot_channels._numbers import size
 from nanobot_channels._text import clean
 
 EPOCH = 1_420_070_400
@@ -74,7 +76,7 @@ class _File(msgspec.Struct):
     filename: str = ""
     title: str | None = None
     content_type: str | None = None
-    size: int = 0
+    size: Any = 0
     url: str = ""
 
 
@@ -129,7 +131,7 @@ class Message(msgspec.Struct, kw_only=True):
     webhook_id: str | None = None
     member: Member | None = None
     content: str = ""
-    nonce: str | None = None
+    nonce: str | int | None = None
     edited_timestamp: str | None = None
     mentions: list[User] = []
     attachments: list[_File] = []
@@ -158,7 +160,7 @@ class Message(msgspec.Struct, kw_only=True):
 
 def is_snowflake(text: str) -> bool:
     """Whether it can be an id of Discord's: 64 bits, in decimal digits."""
-    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
+    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS and int(text) < 1 << 63
 
 
 def sent_at(snowflake: int) -> float:
@@ -211,6 +213,20 @@ def to_inbound(
         edit_of=message.id if edited else None,
         group=place.group,
         addressed=not place.group or _is_for(message, me),
+        tainted=_others_speak(message, me),
+    )
+
+
+def _others_speak(message: Message, me: Me) -> bool:
+    """Whether words are in it of somebody who is neither its sender nor the bot. A forwarded
+    message does not say whose it was."""
+    if message.message_snapshots:
+        return True
+    replied = message.referenced_message
+    return (
+        message.type == _REPLY
+        and replied is not None
+        and (replied.author.id not in {message.author.id, me.id} or replied.webhook_id is not None)
     )
 
 
@@ -281,7 +297,7 @@ def _attachments(message: Message) -> Iterator[Attachment]:
             ref=f"{message.channel_id}/{message.id}/{file.id}",
             name=clean(file.filename).replace("\n", " "),
             mime=mime,
-            size=file.size,
+            size=size(file.size),
         )
 
 

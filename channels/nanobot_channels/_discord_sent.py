@@ -23,7 +23,7 @@ class SentMessages:
     def heard(self, message: Message) -> None:
         """A message of ours, from the gateway."""
         if message.nonce:
-            self._by_nonce[message.nonce] = message.id
+            self._by_nonce[str(message.nonce)] = message.id
         while len(self._by_nonce) > _MOST:
             del self._by_nonce[next(iter(self._by_nonce))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -268,9 +269,20 @@ async def _read(what: str, answer: aiohttp.ClientResponse) -> dict[str, Any]:
     if answer.status != HTTPStatus.OK:
         raise _refusal(what, answer, body)
     try:
-        return msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as error:
+        return _json_object(body)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"the answer is no JSON object: {error}") from error
+
+
+def _json_object(body: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except msgspec.DecodeError:
+        # A number out of range in one event of old rooms must not cost all others.
+        value = json.loads(body)
+        if not isinstance(value, dict):
+            raise
+        return value
 
 
 def _refusal(what: str, answer: aiohttp.ClientResponse, body: bytes) -> ApiRefusal:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.messages import Attachment
+from nanobot_channels._numbers import moment, size
 from nanobot_channels._text import clean
 
 _KINDS = {"m.image": "image", "m.audio": "audio", "m.video": "video", "m.file": "document"}
@@ -31,10 +32,15 @@ class Event(msgspec.Struct, frozen=True):
     type: str
     sender: str = ""
     event_id: str = ""
-    origin_server_ts: float = 0
+    origin_server_ts: Any = 0
     content: Json = {}
     state_key: str | None = None
     unsigned: Json = {}
+
+    def sent_at(self, otherwise: float) -> float:
+        """When it was sent by the clock of its server, which may claim anything, in Unix seconds;
+        `otherwise` for what is no time."""
+        return moment(self.origin_server_ts, otherwise, per_second=1000)
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +141,6 @@ def _attachments(kind: str, content: Json) -> tuple[Attachment, ...]:
     if msgtype not in _KINDS:
         return ()
     info = _table(content, "info")
-    size = info.get("size")
     url = _text(content, "url")
     error = ""
     if not media(url):
@@ -148,7 +153,7 @@ def _attachments(kind: str, content: Json) -> tuple[Attachment, ...]:
             ref="" if error else url,
             name=" ".join(clean(name[:1000]).split()),
             mime=_text(info, "mimetype"),
-            size=int(size) if isinstance(size, int | float) and 0 < size < 2**53 else 0,
+            size=size(info.get("size")),
             error=error,
         ),
     )

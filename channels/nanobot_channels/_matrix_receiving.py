@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,7 +125,7 @@ class Receiving:
                 self._rooms.direct(event["content"])
         for room_id, value in answer.rooms.join.items():
             events = await self._room(room_id, value)
-            at = max([at, *(one.origin_server_ts for one in events)])
+            at = max([at, *(1000 * one.sent_at(0.0) for one in events)])
             found += await self._written(room_id, events)
             if any(one.type == "m.room.encrypted" and self._others(one) for one in events):
                 locked.append(room_id)
@@ -198,7 +199,7 @@ class Receiving:
             if one.type == "m.room.member":
                 self._rooms.moved(room_id, one)
         if not self._cursor.since:
-            return [one for one in events if one.origin_server_ts > self._cursor.at]
+            return [one for one in events if 1000 * one.sent_at(math.inf) > self._cursor.at]
         return self._since_invited(events) if arrived else events
 
     async def _before(self, room_id: str, start: str, end: str) -> list[Event]:
@@ -296,7 +297,7 @@ class Receiving:
             dedupe_key=event.event_id,
             sender=Sender(event.sender, room.members.get(event.sender, "")),
             text=without_name(it, me),
-            sent_at=event.origin_server_ts / 1000,
+            sent_at=event.sent_at(self._api.time.now()),
             attachments=it.attachments,
             reply_to=reply_to or None,
             quote=quote,

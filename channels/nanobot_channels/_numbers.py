@@ -17,10 +17,12 @@ def seconds(value: object) -> float | None:
     return None if number is None or number < 0 else min(number, LONGEST_WAIT)
 
 
-def moment(value: object, otherwise: float) -> float:
-    """A time in Unix seconds; `otherwise` for what is no time between 1970 and 9999."""
+def moment(value: object, otherwise: float, *, per_second: float = 1.0) -> float:
+    """A time in Unix seconds, of which the value counts `per_second`; `otherwise` for what is no
+    time between 1970 and 9999."""
     number = _finite(value)
-    return number if number is not None and 0 < number <= _LAST_MOMENT else otherwise
+    usable = number is not None and 0 < number / per_second <= _LAST_MOMENT
+    return number / per_second if number is not None and usable else otherwise
 
 
 def size(value: object) -> int:

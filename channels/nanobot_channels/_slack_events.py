@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.messages import Address, Attachment, InboundMessage, Sender
+from nanobot_channels._numbers import moment, size
 from nanobot_channels._slack_parts import ACTION_PREFIX
 from nanobot_channels._slack_text import mentions, people_in, to_plain, without_mention
 from nanobot_channels._text import clean
@@ -38,7 +39,7 @@ class File(msgspec.Struct, frozen=True):
     name: str | None = ""
     title: str | None = ""
     mimetype: str | None = ""
-    size: int | None = 0
+    size: Any = 0
     mode: str = ""
     url_private: str = ""
     url_private_download: str = ""
@@ -191,7 +192,7 @@ def inbound(
         dedupe_key=f"{key}:edit:{edited}" if edited else key,
         sender=Sender(message.user, names.get(message.user, "")),
         text=text,
-        sent_at=float(message.ts),
+        sent_at=moment(message.ts, 0.0),
         attachments=attachments,
         reply_to=item.thread,
         quote=to_plain(thread.quote, names),
@@ -233,7 +234,7 @@ def _attachment(file: File) -> Attachment:
         ref=file.url_private_download or file.url_private or file.id,
         name=clean(file.name or file.title or "").replace("\n", " "),
         mime=file.mimetype or "",
-        size=file.size or 0,
+        size=size(file.size),
         error=error,
     )
 
@@ -286,7 +287,7 @@ def pressed(body: Mapping[str, Any], channel: str) -> InboundMessage | None:
         dedupe_key=f"{dedupe_key(chat, ts)}:press:{press.user.id}:{action.action_ts}",
         sender=Sender(press.user.id, clean(press.user.name or press.user.username)),
         text=clean(action.value).strip(),
-        sent_at=float(action.action_ts),
+        sent_at=moment(action.action_ts, 0.0),
         reply_to=ts,
         pressed=True,
         group=not is_direct(chat),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nanobot.messages import Attachment
+from nanobot_channels._numbers import size
 from nanobot_channels._telegram_types import File, Location, Message, Origin, Sticker, User
 from nanobot_channels._text import file_name, label
 
@@ -18,7 +19,7 @@ def attachments(message: Message) -> tuple[Attachment, ...]:
 
 def _files(message: Message) -> Iterator[Attachment]:
     if message.photo:
-        largest = max(message.photo, key=lambda size: (size.width, size.file_size))
+        largest = max(message.photo, key=lambda photo: (size(photo.width), size(photo.file_size)))
         yield _file(largest, "image/jpeg", f"photo-{message.message_id}.jpg")
     number = message.message_id
     if message.animation:
@@ -43,7 +44,7 @@ def _files(message: Message) -> Iterator[Attachment]:
             ref=sticker.file_id,
             name=f"sticker-{number}.webp",
             mime="image/webp",
-            size=sticker.file_size,
+            size=size(sticker.file_size),
         )
 
 
@@ -55,7 +56,7 @@ def _file(file: File, mime: str, name: str) -> Attachment:
         ref=file.file_id,
         name=file_name(file.file_name) or file_name(name),
         mime=mime,
-        size=max(file.file_size, 0),
+        size=size(file.file_size),
     )
 
 

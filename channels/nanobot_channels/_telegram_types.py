@@ -53,8 +53,8 @@ class File(msgspec.Struct):
     file_id: str
     file_name: str = ""
     mime_type: str = ""
-    file_size: int = 0
-    width: int = 0
+    file_size: Any = 0
+    width: Any = 0
     title: str = ""
     performer: str = ""
 
@@ -65,7 +65,7 @@ class Sticker(msgspec.Struct):
     file_id: str
     emoji: str = ""
     set_name: str = ""
-    file_size: int = 0
+    file_size: Any = 0
     is_animated: bool = False
     is_video: bool = False
 
@@ -113,7 +113,7 @@ class Dice(msgspec.Struct):
     """A throw of one of Telegram's games of chance."""
 
     emoji: str = ""
-    value: int = 0
+    value: Any = 0
 
 
 class Origin(msgspec.Struct):
@@ -144,7 +144,7 @@ class Message(msgspec.Struct, kw_only=True):
 
     message_id: int
     chat: Chat
-    date: float = 0.0
+    date: Any = 0
     edit_date: int = 0
     sender: User | None = msgspec.field(name="from", default=None)
     sender_chat: Chat | None = None
@@ -154,6 +154,7 @@ class Message(msgspec.Struct, kw_only=True):
     migrate_to_chat_id: int | None = None
     migrate_from_chat_id: int | None = None
     forward_origin: Origin | None = None
+    via_bot: User | None = None
     media_group_id: str | None = None
     reply_to_message: Message | None = None
     external_reply: ExternalReply | None = None

@@ -7,9 +7,10 @@ import zlib
 import msgspec
 
 from nanobot.messages import Address, InboundMessage, Sender
+from nanobot_channels._numbers import moment
 from nanobot_channels._telegram_content import attachments, described, forwarded, person
 from nanobot_channels._telegram_text import means, written
-from nanobot_channels._telegram_types import Me, Message, Press, Update
+from nanobot_channels._telegram_types import Me, Message, Origin, Press, Update
 from nanobot_channels._text import clean, clipped, label
 
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query")
@@ -73,7 +74,7 @@ def to_inbound(update: object, channel: str, me: Me | None, now: float) -> Inbou
     other bots' messages, what a group's channel forwards to it by itself, locations that move on.
 
     In groups `addressed` are mentions of the bot, replies to it and commands with its name. `now`
-    is the time of presses, which Telegram does not tell. Raises BadUpdate.
+    is the time of what has none, such as presses. Raises BadUpdate.
     """
     try:
         parsed = msgspec.convert(update, Update, strict=False)
@@ -86,12 +87,12 @@ def _message(update: Update, channel: str, me: Me | None, now: float) -> Inbound
     if update.callback_query:
         return _from_press(update.callback_query, channel, now)
     if update.message:
-        return _from_message(update.message, channel, me)
+        return _from_message(update.message, channel, me, now)
     edited = update.edited_message
     # Telegram also sends one for changes that bots cannot see: then there is no edit_date.
     if edited is None or not edited.edit_date or edited.location:
         return None
-    message = _from_message(edited, channel, me)
+    message = _from_message(edited, channel, me, now)
     if message is None:
         return None
     # Two edits may fall into one second.
@@ -122,7 +123,9 @@ def _from_press(press: Press, channel: str, now: float) -> InboundMessage | None
     )
 
 
-def _from_message(message: Message, channel: str, me: Me | None) -> InboundMessage | None:
+def _from_message(
+    message: Message, channel: str, me: Me | None, now: float
+) -> InboundMessage | None:
     sender = _sender(message)
     if sender is None or message.is_automatic_forward:
         return None
@@ -141,13 +144,14 @@ def _from_message(message: Message, channel: str, me: Me | None) -> InboundMessa
         dedupe_key=str(message.message_id),
         sender=sender,
         text=text,
-        sent_at=message.date,
+        sent_at=moment(message.date, now),
         attachments=files,
         group_id=message.media_group_id,
         reply_to=reply_to,
         quote=quote,
         group=group,
         addressed=not group or (me is not None and _is_for(message, me)),
+        tainted=_others_speak(message, me, quote),
     )
 
 
@@ -184,6 +188,35 @@ def _answered(message: Message) -> tuple[str | None, str]:
     if not whole:
         whole = ", ".join(f"[{file.kind} {file.name}]" for file in attachments(replied))
     return str(replied.message_id), _clip(chosen or whole)
+
+
+def _others_speak(message: Message, me: Me | None, quote: str) -> bool:
+    """Whether words are in it of somebody who is neither its sender nor the bot: forwarded, found
+    by an inline bot, or quoted."""
+    author = message.sender.id if message.sender and not message.sender_chat else None
+    if message.via_bot and (me is None or message.via_bot.id != me.id):
+        return True
+    return _forwards_another(message, author) or (
+        bool(quote) and _quotes_another(message, author, me)
+    )
+
+
+def _forwards_another(message: Message, author: int | None) -> bool:
+    return message.forward_origin is not None and not _wrote(message.forward_origin, author)
+
+
+def _quotes_another(message: Message, author: int | None, me: Me | None) -> bool:
+    replied = None if _opens_topic(message) else message.reply_to_message
+    if replied is None or _forwards_another(replied, author):
+        return True  # the first: it stands in another chat
+    if message.chat.type == "private":
+        return False
+    speaks = replied.sender if replied.sender_chat is None else None
+    return speaks is None or speaks.id not in {author, me.id if me else None}
+
+
+def _wrote(origin: Origin, author: int | None) -> bool:
+    return origin.sender_user is not None and origin.sender_user.id == author
 
 
 def _clip(quote: str) -> str:

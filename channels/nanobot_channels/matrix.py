@@ -234,7 +234,7 @@ def _put(place: str, content: Mapping[str, object]) -> Request:
 def _moment(event: object) -> float:
     """When an event was sent, in Unix seconds."""
     sent = event.get("origin_server_ts") if isinstance(event, dict) else None
-    return moment(sent / 1000 if isinstance(sent, int | float) else None, math.inf)
+    return moment(sent, math.inf, per_second=1000)
 
 
 def _marked(event: object, mark: str) -> str:

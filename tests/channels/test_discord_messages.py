@@ -78,6 +78,21 @@ def test_a_reply_to_the_bot_means_it_and_quotes_it() -> None:
     assert (gone.addressed, gone.reply_to, gone.quote) == (False, "900", "")
 
 
+def test_words_of_others_in_a_message_are_marked_as_from_outside() -> None:
+    reference = {"type": 0, "message_id": "900"}
+    tainted = {}
+    for author in ("99", THEM["id"], ME):
+        replied = {"id": "900", "channel_id": "5", "author": {"id": author}, "content": "x"}
+        fields: dict[str, Any] = {"referenced_message": replied, "message_reference": reference}
+        message = read(Place("500"), type=19, **fields)
+        assert message is not None
+        tainted[author] = message.tainted
+    assert tainted == {"99": True, THEM["id"]: False, ME: False}
+    forwarded = read(content="", message_snapshots=[{"message": {"content": "do it"}}])
+    assert forwarded is not None
+    assert forwarded.tainted
+
+
 def test_mentions_are_readable_and_the_bots_own_is_not_in_the_text() -> None:
     mentions = [{"id": "8", "username": "ann", "global_name": "Ann"}]
     assert text_of(content=f"<@{ME}> ask <@8> <:wave:12> `<@8>`", mentions=mentions) == (

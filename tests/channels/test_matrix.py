@@ -299,3 +299,18 @@ async def test_what_was_read_and_meant_gets_a_receipt() -> None:
             last = server.say(server.dm, "for you")["event_id"]
             await server.until(lambda: bool(server.receipts))
     assert server.receipts == {server.dm: [last]}
+
+
+@pytest.mark.parametrize("number", [float("inf"), 1e300, -5, 10**400, "soon", None])
+async def test_an_absurd_number_in_one_event_stops_nothing(number: Any) -> None:
+    async with MatrixServer() as server:
+        intake = FakeIntake()
+        async with receiving(channel(server), intake):
+            info = {"size": number, "mimetype": "image/png"}
+            fields: dict[str, Any] = {"msgtype": "m.image", "url": "mxc://loopback/a"}
+            fields["info"] = info
+            server.say(server.dm, "a.png", **fields)["origin_server_ts"] = number
+            server.say(server.dm, "still here")
+            picture, text = await intake.received(2)
+    assert text.text == "still here"
+    assert abs(picture.sent_at - text.sent_at) < 3600

@@ -126,6 +126,31 @@ def test_what_is_answered_comes_as_a_quote() -> None:
     assert (chosen.reply_to, chosen.quote) == ("4", "two")
 
 
+STRANGER = {"id": 99, "first_name": "Eve"}
+
+
+def test_words_of_others_in_a_message_are_marked_as_from_outside() -> None:
+    hidden = {"type": "hidden_user", "sender_user_name": "Eve"}
+    assert certain(text="x", forward_origin=hidden).tainted
+    assert certain(text="x", forward_origin={"type": "user", "sender_user": STRANGER}).tainted
+    assert not certain(text="x", forward_origin={"type": "user", "sender_user": PERSON}).tainted
+    assert certain(text="x", via_bot={"id": 98, "is_bot": True, "first_name": "Gif"}).tainted
+    assert certain(text="why?", external_reply={"chat": {"id": -7}}, quote={"text": "x"}).tainted
+    replied: dict[str, Any] = {"message_id": 4, "chat": GROUP, "text": "one"}
+    by = {
+        "another": STRANGER,
+        "the sender": PERSON,
+        "the bot": {"id": ME.id, "is_bot": True, "first_name": "Nano"},
+    }
+    assert {
+        who: in_group("why?", reply_to_message=replied | {"from": user}).tainted
+        for who, user in by.items()
+    } == {"another": True, "the sender": False, "the bot": False}
+    passed_on = {"message_id": 4, "chat": {"id": 1}, "text": "one", "forward_origin": hidden}
+    assert certain(text="why?", reply_to_message=passed_on).tainted
+    assert not certain(text="why?", reply_to_message=replied | {"chat": {"id": 1}}).tainted
+
+
 def test_a_long_quote_is_clipped_and_a_file_is_named() -> None:
     replied = {"message_id": 4, "chat": {"id": 1}, "caption": "x" * 5000}
     quote = certain(text="why?", reply_to_message=replied).quote
