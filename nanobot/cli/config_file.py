@@ -13,14 +13,15 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 import tomlkit
 
-from nanobot.config.loader import Config, Top, home_of, load, survey
+from nanobot.config.loader import Config, home_of, load, survey
+from nanobot.config.reader import OPEN
+from nanobot.config.settings import ConfigFile
 from nanobot.config.values import from_text, masked, masked_arguments
 from nanobot.errors import ConfigError, StoreUnwritable, UsageError
 
 _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+)$"}
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
 _NOT_WRITTEN = frozenset({"home", "file", "warnings"})
-_OWN = "settings"
 _ARGUMENTS = re.compile(r"mcp\.[^.]+\.args$")
 _SECRET_TABLE = re.compile(r"mcp\.[^.]+\.(env|headers)$")
 
@@ -40,7 +41,7 @@ def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, msgspec.Struct):
         for key in value.__struct_fields__:
             # What belongs to an adapter stands in its table, beside what all of them have.
-            below = path if key == _OWN else f"{path}.{key}"
+            below = path if key == OPEN else f"{path}.{key}"
             yield from _shown(below, getattr(value, key))
     elif isinstance(value, Mapping):
         for name, one in value.items():
@@ -191,12 +192,11 @@ def _toml(text: str) -> Any:
 
 def _hint(key: str) -> Any:
     """The type of a key; None where only an adapter knows it, or nobody."""
-    kind: Any = _File
+    kind: Any = ConfigFile
     for part in key.split("."):
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            known = {one.name: one.type for one in msgspec.structs.fields(kind)}
-            known.pop(_OWN, None)
-            kind = known.get(part)
+            kind = {one.name: one.type for one in msgspec.structs.fields(kind)}.get(part)
+            kind = None if part == OPEN else kind
         elif get_origin(kind) is Mapping:
             kind = get_args(kind)[1]
         else:
@@ -223,30 +223,12 @@ def write(file: Path, content: bytes) -> None:
         raise StoreUnwritable(f"{file} cannot be written ({error.strerror})") from None
 
 
-def _whole() -> type[msgspec.Struct]:
-    """The struct of a whole config.toml: what a person may write, whatever else is added."""
-    tables = [one for one in msgspec.structs.fields(Config) if one.name not in _NOT_WRITTEN]
-    kinds = {one.name: one for one in (*tables, *msgspec.structs.fields(Top))}
-    fields = [(one.name, one.type, _default(one)) for one in kinds.values()]
-    made = msgspec.defstruct("Configuration", fields, frozen=True, kw_only=True)
-    made.__doc__ = "nanobot's config.toml."
-    return made
-
-
-def _default(field: msgspec.structs.FieldInfo) -> Any:
-    factory: Any = field.default_factory
-    return field.default if factory is msgspec.NODEFAULT else msgspec.field(default_factory=factory)
-
-
-_File = _whole()
-
-
 def schema() -> dict[str, Any]:
     """JSON Schema of config.toml, for editors. Any value may refer to a variable or a file."""
-    made = msgspec.json.schema(_File)
+    made = msgspec.json.schema(ConfigFile)
     definitions = made["$defs"]
     for definition in definitions.values():
-        open_to_more = definition["properties"].pop(_OWN, None) is not None
+        open_to_more = definition["properties"].pop(OPEN, None) is not None
         if open_to_more:
             definition.pop("required", None)
         definition["additionalProperties"] = open_to_more

@@ -1,27 +1,28 @@
 """Reading tables of the configuration: from a file's tree, overlaid with the environment.
 
-What is wrong is a ConfigError that names the place, the key, what was found and what is allowed; a
-key nobody knows is only a warning.
+What there is to read, the structs of `nanobot.config.settings` say. What is wrong is a ConfigError
+that names the place, the key, what it is and what is allowed; a key nobody knows is only a warning.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from math import nan
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
-from nanobot.config.settings import Top, every_key
-from nanobot.config.settings.agent import DecisionSettings
-from nanobot.config.settings.base import Settings
+from nanobot.config.settings import ConfigFile
+from nanobot.config.settings.agent import CLIENTS, ProviderSettings
+from nanobot.config.settings.base import Settings, Unfit
 from nanobot.config.values import (
     EnvironmentText,
     allowed,
+    base_of,
     follow,
     from_text,
     ids,
@@ -33,20 +34,16 @@ from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL
 
 T = TypeVar("T", bound=Settings)
-V = TypeVar("V")
 _PREFIX = "NANOBOT_"
 _NOT_KEYS = frozenset({"NANOBOT_HOME", "NANOBOT_CRASH_AT"})
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_IDS = (".owners", ".members", ".guests")
+OPEN = "settings"
+"""The field that holds what belongs to an adapter: it is written among the keys of its table."""
 
 
 class Reader:
-    """One load. What is wrong is raised, or noted in `problems` and left out.
-
-    `tables` are those there are, `depth` says how many parts the name of a variable has below each
-    of them where that is not two."""
-
-    tables: ClassVar[Collection[str]] = ()
-    depth: ClassVar[Mapping[str, int]] = {}
+    """One load. What is wrong is raised, or noted in `problems` and left out."""
 
     def __init__(
         self,
@@ -55,14 +52,15 @@ class Reader:
         environ: Mapping[str, str],
         problems: list[str] | None = None,
     ) -> None:
+        self.warnings: list[str] = []
         self._home = home
-        self.file = self._file = file
+        self._file = file
         self._environ = environ
         self._problems = problems
-        self._warnings: list[str] = []
 
     @contextmanager
-    def _noting(self) -> Iterator[None]:
+    def noting(self) -> Iterator[None]:
+        """Within, what is wrong is noted if it is not to be raised."""
         try:
             yield
         except ConfigError as error:
@@ -70,68 +68,141 @@ class Reader:
                 raise
             self._problems.append(str(error))
 
-    def _or(self, otherwise: V, made: Callable[[], V]) -> V:
-        """What was made; `otherwise` if it could not be, and that is noted."""
-        with self._noting():
-            return made()
-        return otherwise
-
-    def _plain(self, kind: type[T], tables: Mapping[str, Any], name: str) -> T:
-        return self._or(kind(), lambda: self._table(kind, tables[name], name))
+    # The environment
 
     def overlay(self, tree: dict[str, Any]) -> None:
         """Put what the environment says over what the file says. An empty variable is not set."""
         for variable in sorted(self._environ):
             text = self._environ[variable]
-            if variable.startswith(_PREFIX) and variable not in _NOT_KEYS and text:
-                parts = variable.removeprefix(_PREFIX).lower().split("__")
-                deep = parts[:2] == ["agent", "decision"]
-                if len(parts) == (
-                    3 if deep else self.depth.get(parts[0], 2 if len(parts) > 1 else 0)
-                ):
-                    with self._noting():
-                        self._put(tree, parts, EnvironmentText(text, variable))
-                elif len(parts) > 1 or get_close_matches(parts[0], Top.__struct_fields__):
-                    self._unknown(".".join(parts), every_key(), EnvironmentText("", variable))
+            if not variable.startswith(_PREFIX) or variable in _NOT_KEYS or not text:
+                continue
+            parts = variable.removeprefix(_PREFIX).lower().split("__")
+            if _leads_to_a_key(parts):
+                with self.noting():
+                    self._put(tree, parts, EnvironmentText(text, variable))
+            elif len(parts) > 1 or get_close_matches(parts[0], ConfigFile.__struct_fields__):
+                self._unknown(".".join(parts), _every_key(), EnvironmentText("", variable))
 
     def _put(self, tree: dict[str, Any], parts: list[str], text: EnvironmentText) -> None:
         node = tree
         for depth, part in enumerate(parts[:-1]):
             child = node.setdefault(spelled(node, part), {})
             if not isinstance(child, dict):
-                raise self._wrong(".".join(parts[: depth + 1]), child, "a table")
+                raise self.wrong(".".join(parts[: depth + 1]), child, "a table")
             node = child
         node[spelled(node, parts[-1])] = text
 
-    def _table(self, kind: type[T], found: Any, path: str) -> T:
-        """A table whose every key is a field of `kind`."""
+    # Tables
+
+    def table(self, kind: type[T], value: Any, path: str) -> T:
+        """The table at a path, with the tables below it."""
+        items = dict(self._items(value, path))
         fields = {field.name: field for field in msgspec.structs.fields(kind)}
+        adapts = OPEN in fields and self._is_open(kind, items, path)
+        values: dict[str, Any] = {}
+        others: dict[str, Any] = {}
         prefix = f"{path}." if path else ""
-        values = {}
-        for key, value in self._items(found, path):
-            if key in fields:
-                with self._noting():
-                    values[key] = self._value(fields[key], value, prefix + key)
-            else:
-                known = [prefix + name for name in fields]
-                self._unknown(prefix + key, known if path else [*known, *self.tables], value)
-        return kind(**values)
+        for key, value in items.items():
+            if key not in fields or key == OPEN:
+                others[key] = value
+                continue
+            with self.noting():
+                values[key] = self._field(fields[key], value, prefix + key)
+        if adapts:
+            values[OPEN] = self._adapters(kind, others, prefix)
+        elif others:
+            self._strangers(kind, others, path)
+        values = kind.completed(values, path.rpartition(".")[2])
+        for field in fields.values():
+            if field.required and field.name not in values:
+                raise ConfigError(
+                    f"{self._place(items)}: {prefix}{field.name} is missing. It must be "
+                    f"{allowed(field.type)}."
+                )
+        try:
+            return kind(**values)
+        except Unfit as unfit:
+            default = getattr(fields.get(unfit.key), "default", None)
+            value = items.get(unfit.key, default) if unfit.key else items
+            raise self.wrong(f"{prefix}{unfit.key}".rstrip("."), value, unfit.wanted) from None
 
-    def _items(self, found: Any, path: str) -> list[tuple[str, Any]]:
-        if not isinstance(found, dict):
-            raise self._wrong(path, found, f"a table: write [{path}] and its keys below it")
-        return list(found.items())
+    def _strangers(self, kind: type[Settings], others: Mapping[str, Any], path: str) -> None:
+        """A word about each key that nobody knows; an error where it could be a limit."""
+        prefix = f"{path}." if path else ""
+        fields = [name for name in kind.__struct_fields__ if name != OPEN]
+        for key, value in others.items():
+            if kind.__struct_config__.forbid_unknown_fields:
+                wanted = f"left out: {path} has no keys but {', '.join(fields)}"
+                raise self.wrong(prefix + key, value, wanted)
+            self._unknown(prefix + key, [prefix + name for name in fields], value)
 
-    def _each(self, found: Any, path: str, made: Callable[[Any, str], V]) -> dict[str, V]:
-        """The tables below [path], by name."""
-        tables: dict[str, V] = {}
-        with self._noting():
-            for name, table in self._items(found, path):
-                with self._noting():
-                    tables[name] = made(table, self._named(name, path))
+    def _is_open(self, kind: type[Settings], items: Mapping[str, Any], path: str) -> bool:
+        """Whether the table has keys of an adapter: those of providers only with another package's
+        client."""
+        if kind is not ProviderSettings:
+            return True
+        client = items.get("client", "auto")
+        name = client.text if isinstance(client, EnvironmentText) else client
+        if not isinstance(name, str) or name in CLIENTS:
+            return False
+        from nanobot.plugins import PROVIDERS, Plugins  # noqa: PLC0415 - more than most need
+
+        names = Plugins().names(PROVIDERS)
+        if name not in names:
+            choices = ", ".join(f'"{one}"' for one in ("auto", "lean", "litellm", *names))
+            raise self.wrong(f"{path}.client", client, f"one of {choices}")
+        return True
+
+    def _adapters(
+        self, kind: type[Settings], others: Mapping[str, Any], prefix: str
+    ) -> dict[str, Any]:
+        """What belongs to an adapter; a warning for what may be a slip."""
+        settings = {}
+        for key, value in others.items():
+            near = get_close_matches(key, kind.__struct_fields__, n=1, cutoff=0.8)
+            if near and kind is not ProviderSettings:
+                self._unknown(prefix + key, [prefix + near[0]], value)
+            with self.noting():
+                settings[key] = self._adapter(value, prefix + key)
+        return settings
+
+    def _adapter(self, value: Any, key: str) -> Any:
+        if isinstance(value, dict):
+            return {name: self._adapter(one, f"{key}.{name}") for name, one in value.items()}
+        if isinstance(value, list):
+            return [self._adapter(one, key) for one in value]
+        return self._resolved(value, key)[0]
+
+    def _items(self, value: Any, path: str) -> list[tuple[str, Any]]:
+        if not isinstance(value, dict):
+            raise self.wrong(path, value, f"a table: write [{path}] and its keys below it")
+        return list(value.items())
+
+    def _named(self, kind: type[T], value: Any, path: str) -> dict[str, T]:
+        """The tables below a path, by name."""
+        tables: dict[str, T] = {}
+        for name, table in self._items(value, path):
+            with self.noting():
+                key = f"{path}.{quoted(name)}"
+                if _names_are_ours(path):
+                    self._check_name(name, path)
+                reader = self if self._is_on(kind, table, key) else self._lenient()
+                tables[name] = reader.table(kind, table, key)
         return tables
 
-    def _named(self, name: str, path: str) -> str:
+    def _is_on(self, kind: type[Settings], table: Any, path: str) -> bool:
+        """Whether a thing with a name of its own is switched on."""
+        fields = {field.name: field for field in msgspec.structs.fields(kind)}
+        if path.count(".") > 1 or "enabled" not in fields:
+            return True
+        switch = dict(self._items(table, path)).get("enabled", True)
+        return bool(self._value(fields["enabled"], switch, f"{path}.enabled"))
+
+    def _lenient(self) -> Reader:
+        """For what is off: it must not stop the start, so what is wrong in it is left out."""
+        return Reader(self._home, self._file, self._environ, [])
+
+    def _check_name(self, name: str, path: str) -> None:
         # The terminal's user is the owner: no platform may pose as its channel.
         reserved = path == "channels" and name == TERMINAL
         if reserved or not _NAME.fullmatch(name):
@@ -139,70 +210,129 @@ class Reader:
                 f"{self._file}: [{path}.{quoted(name)}] cannot be a name here. Use letters, "
                 f"digits, - and _, at most 64; no channel may be called '{TERMINAL}'."
             )
-        return name
 
-    def _value(self, field: msgspec.structs.FieldInfo, found: Any, key: str) -> Any:
-        if field.type is DecisionSettings:
-            return self._table(DecisionSettings, found, key)
-        value, loose = self._resolved(found, key)
+    # Values
+
+    def _field(self, field: msgspec.structs.FieldInfo, value: Any, key: str) -> Any:
+        kind, each = _table_kind(field.type)
+        if kind is None:
+            return self._value(field, value, key)
+        if each is Mapping:
+            return self._named(kind, value, key)
+        if each is tuple:
+            if not isinstance(value, list):
+                wanted = f"a list of tables: write [[{key}]] above each"
+                raise self.wrong(key, value, wanted)
+            rows = enumerate(value, 1)
+            return tuple(self.table(kind, one, f"{key}.{number}") for number, one in rows)
+        return self.table(kind, value, key)
+
+    def _value(self, field: msgspec.structs.FieldInfo, raw: Any, key: str) -> Any:
+        value, loose = self._resolved(raw, key)
         if loose:
             value = from_text(field.type, value)
         if isinstance(value, list):
             value = [self._resolved(item, key)[0] for item in value]
         elif isinstance(value, dict):
             value = {name: self._resolved(v, f"{key}.{name}")[0] for name, v in value.items()}
-        if key.endswith((".owners", ".members", ".guests")):
+        if key.endswith(_IDS):
             value = ids(value)
         try:
             converted = msgspec.convert(value, field.type)
         except msgspec.ValidationError:
             converted = nan
         if converted != converted:  # not a number: no bound refuses it
-            raise self._wrong(key, found, allowed(field.type), default=field.default)
+            raise self.wrong(key, raw, allowed(field.type), default=field.default)
         return converted
 
-    def _resolved(self, found: Any, key: str) -> tuple[Any, bool]:
+    def _resolved(self, raw: Any, key: str) -> tuple[Any, bool]:
         """The value itself, and whether it is text without a type of its own."""
-        text = found.text if isinstance(found, EnvironmentText) else found
+        text = raw.text if isinstance(raw, EnvironmentText) else raw
         if not isinstance(text, str):
             return text, False
-        value = follow(text, f"{self._place(found)}: {key}", self._home, self._environ)
+        value = follow(text, f"{self._place(raw)}: {key}", self._home, self._environ)
         if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
-            raise self._wrong(key, found, "text in UTF-8 without zero bytes")
-        return value, isinstance(found, EnvironmentText) or value is not text
+            raise self.wrong(key, raw, "text in UTF-8 without zero bytes")
+        return value, isinstance(raw, EnvironmentText) or value is not text
 
-    def _adapter(self, found: Any, key: str) -> Any:
-        if isinstance(found, dict):
-            return {name: self._adapter(value, f"{key}.{name}") for name, value in found.items()}
-        if isinstance(found, list):
-            return [self._adapter(value, key) for value in found]
-        return self._resolved(found, key)[0]
+    # What is said
 
-    def _unknown(self, key: str, known: list[str], found: Any) -> None:
+    def _unknown(self, key: str, known: list[str], raw: Any) -> None:
         last = key.rpartition(".")[2]
-        same = [other for other in every_key() if other.rpartition(".")[2] == last]
+        same = [other for other in _every_key() if other.rpartition(".")[2] == last]
         # Several tables have a key of that name: most likely the agent's is meant.
         same = same if len(same) == 1 else [other for other in same if other == f"agent.{last}"]
         near = get_close_matches(key, known, n=1) or same
         hint = f"; did you mean {near[0]}?" if near else "."
-        self._warnings.append(
-            f"{self._place(found)}: {quoted(key)} is not a known key and is ignored{hint}"
+        self.warnings.append(
+            f"{self._place(raw)}: {quoted(key)} is not a known key and is ignored{hint}"
         )
 
-    def _wrong(self, key: str, found: Any, wanted: str, *, default: Any = None) -> ConfigError:
-        value = found.text if isinstance(found, EnvironmentText) else found
+    def wrong(self, key: str, raw: Any, wanted: str, *, default: Any = None) -> ConfigError:
+        """The error that says what a key is and what it must be."""
+        value = raw.text if isinstance(raw, EnvironmentText) else raw
         remedy = "Correct it"
         if isinstance(default, str | int | float) and default != "":
             remedy += f", or leave it out for the default {shown(key, default)}"
         return ConfigError(
-            f"{self._place(found)}: {quoted(key)} is {shown(key, value)}, "
+            f"{self._place(raw)}: {quoted(key)} is {shown(key, value)}, "
             f"but must be {wanted}. {remedy}."
         )
 
-    def _place(self, found: Any) -> str:
-        if isinstance(found, EnvironmentText):
-            return f"environment variable {found.variable}"
-        if isinstance(found, dict) and found:
+    def _place(self, raw: Any) -> str:
+        if isinstance(raw, EnvironmentText):
+            return f"environment variable {raw.variable}"
+        if isinstance(raw, dict) and raw:
             # A table that only variables made is theirs; else it is the file's.
-            return next(iter(sorted(map(self._place, found.values()), key=str(self._file).__ne__)))
+            return next(iter(sorted(map(self._place, raw.values()), key=str(self._file).__ne__)))
         return str(self._file)
+
+
+def _table_kind(hint: Any) -> tuple[type[Settings] | None, Any]:
+    """The struct that a field is a table of, and whether it holds several: by name (Mapping) or in
+    a list (tuple)."""
+    base = base_of(hint)
+    each = get_origin(base)
+    if each is Mapping:
+        base = get_args(base)[1]
+    elif each is tuple:
+        base = get_args(base)[0]
+    if isinstance(base, type) and issubclass(base, Settings):
+        return base, each
+    return None, None
+
+
+def _leads_to_a_key(parts: list[str]) -> bool:
+    """Whether the parts of a variable's name end at a key, known or not, of a table there is."""
+    *tables, key = parts
+    kind: type[Settings] | None = ConfigFile
+    each: Any = None
+    for table in tables:
+        kind, each = (kind, None) if each is Mapping else _table_kind(_types(kind).get(table))
+        if kind is None:
+            return False
+    known = _types(kind)
+    if each is not None or not key:
+        return False
+    return _table_kind(known[key])[0] is None if key in known else bool(tables)
+
+
+def _types(kind: type[Settings] | None) -> dict[str, Any]:
+    return {} if kind is None else {one.name: one.type for one in msgspec.structs.fields(kind)}
+
+
+def _names_are_ours(path: str) -> bool:
+    """Whether the tables below a path are named by whoever writes them, and not by a platform."""
+    return "." not in path or path.startswith("events.")
+
+
+def _every_key(kind: type[Settings] = ConfigFile, path: str = "") -> list[str]:
+    """The keys whose names are known in advance, dotted."""
+    keys = []
+    for field in msgspec.structs.fields(kind):
+        below, each = _table_kind(field.type)
+        if below is None:
+            keys.append(path + field.name)
+        elif each is None:
+            keys += _every_key(below, f"{path}{field.name}.")
+    return keys

@@ -11,7 +11,8 @@ import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -187,7 +188,7 @@ def _secret_file(name: str, key: str, home: Path) -> str:
 
 def from_text(hint: Any, text: str) -> Any:
     """Text of the environment as the type `hint` wants it; unchanged if it cannot be that."""
-    base = _base(hint)
+    base = base_of(hint)
     try:
         if base is bool:
             word = text.strip().lower()
@@ -205,30 +206,37 @@ def from_text(hint: Any, text: str) -> Any:
 
 def allowed(hint: Any) -> str:
     """What a type admits, for people."""
-    base = _base(hint)
+    base = base_of(hint)
     if get_origin(base) is Literal:
         return "one of " + ", ".join(f'"{choice}"' for choice in get_args(base))
     if get_origin(base) is tuple:
+        each = base_of(get_args(base)[0])
+        if get_origin(each) is Literal:
+            return "a list of " + ", ".join(f'"{choice}"' for choice in get_args(each))
         return 'a list of texts, like ["one", "two"]'
     if get_origin(base) is Mapping:
-        each = get_args(base)[1]
-        return f"a table of {'texts' if each is str else f'tables, each {allowed(each)}'}"
-    if isinstance(base, type) and issubclass(base, msgspec.Struct):
-        return "with numbers for " + ", ".join(base.__struct_fields__)
+        return "a table of texts"
     if base in {int, float}:
         return ("a whole number" if base is int else "a number") + _range(hint)
     return "true or false" if base is bool else "text in double quotes"
 
 
-def _base(hint: Any) -> Any:
-    return getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
+def base_of(hint: Any) -> Any:
+    """A type without what is said about it, and without None."""
+    if hasattr(hint, "__metadata__"):
+        return base_of(hint.__origin__)
+    if get_origin(hint) in (UnionType, Union):
+        return base_of(next(one for one in get_args(hint) if one is not NoneType))
+    return hint
 
 
 def _range(hint: Any) -> str:
+    if get_origin(hint) in (UnionType, Union):
+        return _range(next(one for one in get_args(hint) if one is not NoneType))
     for bounds in getattr(hint, "__metadata__", ()):
         if isinstance(bounds, msgspec.Meta):
             low = f" above {bounds.gt}" if bounds.gt is not None else f" from {bounds.ge}"
-            return f"{low} up to {bounds.le}"
+            return low if bounds.le is None else f"{low} up to {bounds.le}"
     return ""
 
 

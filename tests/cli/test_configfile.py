@@ -230,7 +230,7 @@ def test_the_schema_names_every_key_and_lets_references_pass() -> None:
     for open_to_more in ("ChannelSettings", "TriggerSettings", "ProviderSettings"):
         assert definitions[open_to_more]["additionalProperties"] is True
         assert "required" not in definitions[open_to_more]
-    whole = set(definitions["Configuration"]["properties"])
+    whole = set(definitions["ConfigFile"]["properties"])
     known = {field.name for field in msgspec.structs.fields(Config)}
     assert known - whole == {"home", "file", "warnings"}
     limit = definitions["AgentSettings"]["properties"]["max_tokens"]

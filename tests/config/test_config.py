@@ -174,7 +174,10 @@ def test_every_key_can_come_from_the_environment(home: Path) -> None:
         NANOBOT_AGENT__DECISION__MODEL="test/small",
         NANOBOT_AGENT__DECISION__TIMEOUT_SECONDS="2.5",
         NANOBOT_AGENT__DECISION__ALLOWED_RUN_TYPES="sleep, agent",
+        NANOBOT_EVENTS__DISK__OVER="50",
+        NANOBOT_BUDGETS__PERSON__COST_PER_DAY="2",
     )
+    assert (found.events.disk.over, found.budgets.person.cost_per_day) == (50.0, 2.0)
     decision = found.agent.decision
     assert (decision.model, decision.timeout_seconds) == ("test/small", 2.5)
     assert decision.allowed_run_types == ("sleep", "agent")
@@ -276,6 +279,17 @@ def test_a_channel_that_is_off_needs_no_token(home: Path) -> None:
     assert found.channels["telegram"] == ChannelSettings(type="telegram", enabled=False)
 
 
+@pytest.mark.parametrize("table", ["mcp.a", "hooks.a", "channels.a", "triggers.a"])
+def test_what_is_off_does_not_stop_the_start_whatever_is_wrong_in_it(
+    home: Path, table: str
+) -> None:
+    text = f'[{table}]\nenabled = false\nto = "x"\nsecret = "${{GONE}}"\nurl = "file:gone"\n'
+    found = load(home, text)
+    kind, _, name = table.partition(".")
+    assert not getattr(found, kind)[name].enabled
+    assert "enabled" in refused(home, f'[{table}]\nenabled = "perhaps"\n')
+
+
 def test_secrets_are_in_no_repr(home: Path) -> None:
     found = load(
         home,
@@ -352,6 +366,10 @@ def test_secrets_are_in_no_error(home: Path, text: str) -> None:
         ("[channels.t]\nchats = 1", "channels.t.chats", "1", "[channels.t.chats]"),
         ("[channels.t.chats]\na = 1", "channels.t.chats.a", "1", "a table"),
         ("[channels.t.chats.a]\nmembers = 1", "channels.t.chats.a.members", "1", "a list of"),
+        ("[budgets.person]\ncost = 1", "budgets.person.cost", "1", "left out: budgets.person has"),
+        ("[quiet.chats.a]\nmax_per_day = -1", "quiet.chats.a.max_per_day", "-1", "from 0 up to"),
+        ("[[policy.rules]]\nverdict = 1", "policy.rules.1.verdict", "1", '"allow"'),
+        ("[policy]\nrules = 1", "policy.rules", "1", "write [[policy.rules]] above each"),
         ('[providers.x]\napi_base = "x.org"', "providers.x.api_base", '"x.org"', "http://"),
         ('database_url = "mysql://x"', "database_url", '"mysql://x"', "postgresql://"),
         ('workspace = "a\\u0000b"', "workspace", '"a\\u0000b"', "without zero bytes"),

@@ -267,11 +267,11 @@ def test_rules_are_read_from_the_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ('verdict = "alow"', "rule 2: Invalid enum value 'alow' - at `verdict`"),
-        ('tool = "exec"', "rule 2: it missing required field `verdict`"),
-        ('verdict = "deny"\nrole = "member"', "rule 2: it contains unknown field `role`"),
-        ('verdict = "deny"\nroles = ["boss"]', "rule 2: Invalid enum value 'boss'"),
-        ('verdict = "deny"\nargs = { path = 5 }', "rule 2: Expected `str`, got `int`"),
+        ('verdict = "alow"', 'rules.2.verdict is "alow", but must be one of "allow", "ask"'),
+        ('tool = "exec"', 'rules.2.verdict is missing. It must be one of "allow"'),
+        ('verdict = "deny"\nrole = "member"', "rules.2 has no keys but verdict, tool, args, roles"),
+        ('verdict = "deny"\nroles = ["boss"]', 'is a list: "boss", but must be a list of "owner"'),
+        ('verdict = "deny"\nargs = { path = 5 }', "args is a table, but must be a table of texts"),
     ],
 )
 def test_a_rule_that_is_wrong_stops_the_start_and_is_named(

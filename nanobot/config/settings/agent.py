@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import Count, Duration, LargeCount, Settings
+from nanobot.config.settings.base import URL, Count, Duration, LargeCount, Settings, Unfit, is_url
 
 RunType: TypeAlias = Literal["agent", "sleep", "summarize_conversation", "fetch_web", "index_repo"]
 
@@ -86,6 +86,10 @@ class ProviderSettings(Settings, frozen=True):
     models: Mapping[str, ModelSettings] = {}
     first_token_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 0.0
     settings: Mapping[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        if self.api_base and not is_url(self.api_base):
+            raise Unfit("api_base", URL)
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         # Which of them is secret, only that client knows: show their keys.

@@ -14,8 +14,32 @@ LargeCount: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
 Duration: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
 
 
+class Unfit(ValueError):
+    """Keys of a table that do not go together: the one to change (empty: the table itself), and
+    what it must be."""
+
+    def __init__(self, key: str, wanted: str) -> None:
+        super().__init__(f"{key} must be {wanted}")
+        self.key = key
+        self.wanted = wanted
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is the address of something on the web."""
+    return text.startswith(("http://", "https://"))
+
+
+URL = "an http:// or https:// URL"
+
+
 class Settings(msgspec.Struct, frozen=True):
-    """A table of the configuration. Its repr shows no secret and no password within a URL."""
+    """A table of the configuration. Its repr shows no secret and no password within a URL. What
+    its keys must be together it says itself: `__post_init__` raises Unfit."""
+
+    @classmethod
+    def completed(cls, values: dict[str, Any], name: str) -> dict[str, Any]:
+        """The keys that are written in a table of that name, with those that follow from them."""
+        return {**values}
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())

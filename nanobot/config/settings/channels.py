@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import Settings
+from nanobot.config.settings.base import Settings, Unfit
 
 
 class ChatSettings(Settings, frozen=True, kw_only=True):
@@ -44,6 +44,15 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
     marks: bool = False
     max_attachment_mb: Annotated[int, Meta(ge=1, le=2_000)] = 20
     settings: Mapping[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        if "*" in self.owners:
+            raise Unfit("owners", "a list of ids, not everybody")
+
+    @classmethod
+    def completed(cls, values: dict[str, Any], name: str) -> dict[str, Any]:
+        """See Settings.completed."""
+        return {"type": name, **values}
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         # Which of an adapter's settings is secret, only the adapter knows: show their keys.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-import msgspec
 from msgspec import Meta
+from msgspec.structs import fields
 
-from nanobot.config.settings.base import Count, Duration, Settings
+from nanobot.config.settings.base import Count, Duration, Settings, Unfit
 
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=100)]
 Load: TypeAlias = Annotated[float, Meta(gt=0, le=10_000)]
@@ -28,7 +28,25 @@ class WatchSettings(Settings, frozen=True, kw_only=True):
     prompt: str = ""
 
 
-class DiskSettings(WatchSettings, frozen=True, kw_only=True):
+class LevelSettings(WatchSettings, frozen=True, kw_only=True):
+    """A watch of a level: something begins `over` one and ends `under` another. One that is not
+    written is no higher than the first."""
+
+    over: float
+    under: float
+
+    def __post_init__(self) -> None:
+        if self.under > self.over:
+            raise Unfit("under", f"at most what `over` is, {self.over:g}")
+
+    @classmethod
+    def completed(cls, values: dict[str, Any], name: str) -> dict[str, Any]:
+        """See Settings.completed."""
+        default = next(field.default for field in fields(cls) if field.name == "under")
+        return {"under": min(default, values.get("over", default)), **values}
+
+
+class DiskSettings(LevelSettings, frozen=True, kw_only=True):
     """`[events.disk]`: what is used of each of `mounts` (none: all disks of this machine)."""
 
     mounts: tuple[str, ...] = ()
@@ -37,7 +55,7 @@ class DiskSettings(WatchSettings, frozen=True, kw_only=True):
     for_seconds: Lasting = 60.0
 
 
-class MemoryWatchSettings(WatchSettings, frozen=True, kw_only=True):
+class MemoryWatchSettings(LevelSettings, frozen=True, kw_only=True):
     """`[events.memory]`: what is used of the memory, without what caches would give back."""
 
     over: Share = 90.0
@@ -45,7 +63,7 @@ class MemoryWatchSettings(WatchSettings, frozen=True, kw_only=True):
     for_seconds: Lasting = 120.0
 
 
-class SwapSettings(WatchSettings, frozen=True, kw_only=True):
+class SwapSettings(LevelSettings, frozen=True, kw_only=True):
     """`[events.swap]`: what is used of the swap space."""
 
     over: Share = 80.0
@@ -53,7 +71,7 @@ class SwapSettings(WatchSettings, frozen=True, kw_only=True):
     for_seconds: Lasting = 300.0
 
 
-class LoadSettings(WatchSettings, frozen=True, kw_only=True):
+class LoadSettings(LevelSettings, frozen=True, kw_only=True):
     """`[events.load]`: the load of the last minute for each core; 100: all are busy."""
 
     over: Load = 200.0
@@ -79,6 +97,11 @@ class ProcessSettings(WatchSettings, frozen=True, kw_only=True):
     pid_file: str = ""
     every_seconds: Duration = 10.0
 
+    def __post_init__(self) -> None:
+        if self.process and self.pid_file:
+            wanted = "left out where there is a process: one of them names the program"
+            raise Unfit("pid_file", wanted)
+
 
 class FilesSettings(WatchSettings, frozen=True, kw_only=True):
     """`[events.files.NAME]`: changes of files and of all that is in folders. Globs of `include`
@@ -89,6 +112,10 @@ class FilesSettings(WatchSettings, frozen=True, kw_only=True):
     ignore: tuple[str, ...] = _LITTER
     recursive: bool = True
 
+    def __post_init__(self) -> None:
+        if not self.paths or not all(self.paths):
+            raise Unfit("paths", 'a list of files and folders, like ["~/inbox"]')
+
 
 class LogSettings(WatchSettings, frozen=True, kw_only=True):
     """`[events.logs.NAME]`: new lines of the file `path` in which `pattern` is found."""
@@ -97,6 +124,11 @@ class LogSettings(WatchSettings, frozen=True, kw_only=True):
     pattern: str = ""
     ignore_case: bool = False
     every_seconds: Duration = 2.0
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            raise Unfit("path", "the path of a log")
+        _check_pattern(self.pattern)
 
 
 class EventsSettings(Settings, frozen=True, kw_only=True):
@@ -122,58 +154,15 @@ class EventsSettings(Settings, frozen=True, kw_only=True):
     logs: Mapping[str, LogSettings] = {}
 
 
-WATCHES: Mapping[str, type[WatchSettings]] = {
-    "disk": DiskSettings,
-    "memory": MemoryWatchSettings,
-    "swap": SwapSettings,
-    "load": LoadSettings,
-    "units": UnitsSettings,
-}
-"""The tables below [events] that there is one of."""
-NAMED_WATCHES: Mapping[str, type[WatchSettings]] = {
-    "processes": ProcessSettings,
-    "files": FilesSettings,
-    "logs": LogSettings,
-}
-"""Those that hold tables by name."""
-
-
-def lowered(watch: WatchSettings, given: object) -> WatchSettings:
-    """A watch of a level whose end is no higher than its beginning, where only that is given."""
-    if isinstance(watch, DiskSettings | MemoryWatchSettings | SwapSettings | LoadSettings):
-        named = isinstance(given, Mapping) and "under" in given
-        under = watch.under if named else min(watch.under, watch.over)
-        return msgspec.structs.replace(watch, under=under)
-    return watch
-
-
-def watch_trouble(watch: WatchSettings) -> tuple[str, str]:
-    """The key that does not fit, and what it must be; empty if all fit."""
-    if isinstance(watch, DiskSettings | MemoryWatchSettings | SwapSettings | LoadSettings):
-        if watch.under > watch.over:
-            return "under", f"at most what `over` is, {watch.over:g}"
-    elif isinstance(watch, ProcessSettings):
-        if watch.process and watch.pid_file:
-            return "pid_file", "left out where there is a process: one of them names the program"
-    elif isinstance(watch, FilesSettings):
-        if not watch.paths or not all(watch.paths):
-            return "paths", 'a list of files and folders, like ["~/inbox"]'
-    elif isinstance(watch, LogSettings):
-        if not watch.path:
-            return "path", "the path of a log"
-        return _pattern_trouble(watch.pattern)
-    return "", ""
-
-
-def _pattern_trouble(pattern: str) -> tuple[str, str]:
+def _check_pattern(pattern: str) -> None:
     if not pattern:
-        return "pattern", 'a regular expression; "." is found in every line that is not empty'
+        raise Unfit("pattern", 'a regular expression; "." is found in every line that is not empty')
     if len(pattern) > _LONGEST_PATTERN:
-        return "pattern", f"a regular expression of at most {_LONGEST_PATTERN} characters"
+        raise Unfit("pattern", f"a regular expression of at most {_LONGEST_PATTERN} characters")
     try:
         re.compile(pattern)
     except re.error as error:
-        return "pattern", f"a regular expression, which it is not: {error}"
+        raise Unfit("pattern", f"a regular expression, which it is not: {error}") from None
     except (RecursionError, OverflowError):
-        return "pattern", "a regular expression that is nested less deeply, with smaller counts"
-    return "", ""
+        wanted = "a regular expression that is nested less deeply, with smaller counts"
+        raise Unfit("pattern", wanted) from None

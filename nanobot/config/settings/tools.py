@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta
 
-from nanobot.config.settings.base import Duration, Settings
-from nanobot.errors import ConfigError
+from nanobot.config.settings.base import URL, Duration, Settings, Unfit, is_url
 
 
 class ExecSettings(Settings, frozen=True, kw_only=True):
@@ -34,6 +32,15 @@ class WebToolSettings(Settings, frozen=True, kw_only=True):
     allow_private: tuple[str, ...] = ()
     proxy: str = ""
 
+    def __post_init__(self) -> None:
+        for key in ("brave_api_root", "tavily_api_root", "searxng_url", "proxy"):
+            if getattr(self, key) and not is_url(getattr(self, key)):
+                raise Unfit(key, URL)
+        needs = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
+        need = needs.get(self.search)
+        if need is not None and not getattr(self, need):
+            raise Unfit("search", f"another service unless tools.web.{need} is set")
+
 
 class ToolsSettings(Settings, frozen=True, kw_only=True):
     """`[tools]`."""
@@ -56,6 +63,18 @@ class McpSettings(Settings, frozen=True, kw_only=True):
     timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
     allow: tuple[str, ...] = ("*",)
     members: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.enabled:
+            return
+        if bool(self.command) is bool(self.url):
+            raise Unfit("", "a table with either a command (a program to start) or a url")
+        if self.url and not is_url(self.url):
+            raise Unfit("url", URL)
+        if self.command and self.headers:
+            raise Unfit("headers", "left out where there is a command: they belong to a url")
+        if self.url and (self.env or self.args):
+            raise Unfit("env" if self.env else "args", "left out where there is a url")
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         # Any of their values, and any argument, may be a key.
@@ -87,48 +106,3 @@ class PolicySettings(Settings, frozen=True, kw_only=True):
     approvers: tuple[str, ...] = ()
     approval_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
     question_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
-
-
-def rules_of(found: Any, place: str) -> tuple[RuleSettings, ...]:
-    """The rules in a list of tables. Raises ConfigError that names the rule and the key."""
-    if not isinstance(found, list):
-        raise ConfigError(
-            f"{place}: policy.rules must be a list of tables: write [[policy.rules]] above each."
-        )
-    rules = []
-    for number, one in enumerate(found, 1):
-        try:
-            rules.append(msgspec.convert(one, RuleSettings))
-        except msgspec.ValidationError as error:
-            keys = ", ".join(RuleSettings.__struct_fields__)
-            why = str(error).replace("`$.", "`").replace("Object ", "it ")
-            raise ConfigError(
-                f"{place}: policy.rules, rule {number}: {why}. A rule has the keys {keys}."
-            ) from None
-    return tuple(rules)
-
-
-def web_trouble(web: WebToolSettings) -> tuple[str, str]:
-    """The key that does not fit the others, and what it must be; empty if all fit."""
-    for key in ("brave_api_root", "tavily_api_root", "searxng_url", "proxy"):
-        url = getattr(web, key)
-        if url and not url.startswith(("http://", "https://")):
-            return key, "an http:// or https:// URL"
-    needed = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
-    need = needed.get(web.search)
-    if need is not None and not getattr(web, need):
-        return "search", f"another service unless tools.web.{need} is set"
-    return "", ""
-
-
-def server_trouble(server: McpSettings) -> tuple[str, str]:
-    """The key that does not fit ("": the table itself), and what it must be; empty if all fit."""
-    if bool(server.command) is bool(server.url):
-        return "", "a table with either a command (a program to start) or a url"
-    if server.url and not server.url.startswith(("http://", "https://")):
-        return "url", "an http:// or https:// URL"
-    if server.command and server.headers:
-        return "headers", "left out where there is a command: they belong to a url"
-    if server.url and (server.env or server.args):
-        return "env" if server.env else "args", "left out where there is a url"
-    return "", ""

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
-from nanobot.config.settings.base import Count, Duration, LargeCount, Settings
+from nanobot.config.settings.base import Count, Duration, LargeCount, Settings, Unfit
+
+_CHAT = 'a chat as "CHANNEL:ID", like "telegram:1001"'
 
 
 class LifecycleSettings(Settings, frozen=True, kw_only=True):
@@ -59,21 +61,18 @@ class HookSettings(Settings, frozen=True, kw_only=True):
     signature_header: Annotated[str, Meta(max_length=100)] = "X-Signature-256"
     timestamp_header: Annotated[str, Meta(max_length=100)] = "X-Timestamp"
 
-
-def hook_trouble(hook: HookSettings) -> tuple[str, str]:
-    """The key that keeps a hook from working and what it must be; empty if it can."""
-    if not hook.enabled:
-        return "", ""
-    if not hook.secret:
-        return "secret", 'the secret that the sender signs with, best as "${NAME}" or "file:PATH"'
-    channel, _, chat = hook.to.partition(":")
-    if hook.to and not (channel and chat):
-        return "to", 'a chat as "CHANNEL:ID", like "telegram:1001"'
-    if hook.session == "chat" and not hook.to:
-        return "session", '"own" as long as `to` names no chat'
-    if not hook.signature_header:
-        return "signature_header", "the name of a header"
-    return "", ""
+    def __post_init__(self) -> None:
+        if not self.enabled:
+            return
+        if not self.secret:
+            wanted = 'the secret that the sender signs with, best as "${NAME}" or "file:PATH"'
+            raise Unfit("secret", wanted)
+        if self.to and not all(self.to.partition(":")):
+            raise Unfit("to", _CHAT)
+        if self.session == "chat" and not self.to:
+            raise Unfit("session", '"own" as long as `to` names no chat')
+        if not self.signature_header:
+            raise Unfit("signature_header", "the name of a header")
 
 
 Messages: TypeAlias = Annotated[int, Meta(ge=0, le=100_000)]
@@ -109,6 +108,15 @@ class TriggerSettings(Settings, frozen=True, kw_only=True):
     enabled: bool = True
     to: str = ""
     settings: Mapping[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        if self.enabled and self.to and not all(self.to.partition(":")):
+            raise Unfit("to", _CHAT)
+
+    @classmethod
+    def completed(cls, values: dict[str, Any], name: str) -> dict[str, Any]:
+        """See Settings.completed."""
+        return {"type": name, **values}
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         # Which of them is secret, only the trigger knows: show their keys.
