@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import Fenced, StoreError, StoreUnwritable
+from nanobot.store.database.sqlite import SqliteDatabase
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 from tests.store.making import KEY, admit, answered, asked, begun, claim, said, told
 
@@ -222,3 +225,65 @@ async def test_closing_commits_what_was_handed_in(home: Home) -> None:
         await asyncio.sleep(0)
         await home.reopen()
     assert await noted(home) == ["a", "b", "c"]
+
+
+def without_rollback(connection: sa.Connection) -> sqlite3.Connection:
+    """The driver's connection, which refuses to roll back from now on."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+
+    def refuse(action: int, what: str | None, *_: object) -> int:
+        rollback = action == sqlite3.SQLITE_TRANSACTION and what == "ROLLBACK"
+        return sqlite3.SQLITE_DENY if rollback else sqlite3.SQLITE_OK
+
+    driver.set_authorizer(refuse)
+    return driver
+
+
+async def test_a_rollback_that_fails_is_told_and_the_next_unit_has_a_fresh_connection(
+    new_home: Home,
+) -> None:
+    def spoil(connection: sa.Connection) -> None:
+        connection.execute(note("lost"))
+        without_rollback(connection)
+        raise Noted
+
+    async with asyncio.timeout(10):
+        with pytest.raises(Noted):
+            await new_home.do(spoil)
+        assert await attempt(new_home, "after") == "after"
+    assert await noted(new_home) == ["after"]
+
+
+async def test_a_store_whose_file_cannot_be_opened_again_tells_every_caller(
+    new_home: Home, tmp_path: Path
+) -> None:
+    def spoil(connection: sa.Connection) -> None:
+        without_rollback(connection)
+        (tmp_path / "state.db").rename(tmp_path / "elsewhere")
+        (tmp_path / "state.db").mkdir()
+        raise Noted
+
+    async with asyncio.timeout(30):
+        with pytest.raises(Noted):
+            await new_home.do(spoil)
+        for _ in range(2):
+            assert isinstance(await attempt(new_home, "k"), StoreError)
+        (tmp_path / "state.db").rmdir()
+        (tmp_path / "elsewhere").rename(tmp_path / "state.db")
+        assert await attempt(new_home, "k") == "k"
+
+
+async def test_an_error_that_is_not_the_databases_in_what_follows_a_commit_is_told(
+    new_home: Home,
+) -> None:
+    database = new_home.database
+    assert isinstance(database, SqliteDatabase)
+
+    def fail() -> None:
+        raise Noted
+
+    async with asyncio.timeout(10):
+        with pytest.raises(Noted):
+            await database.between_units(fail)
+        assert await attempt(new_home, "after") == "after"

