@@ -71,6 +71,7 @@ class Gateway:
                 await stack.enter_async_context(parts.http.serving())
             await parts.lifecycle.tidy(self._machine.ids)
             await parts.worker.recover()
+            await parts.engine.records.finish_erasures()
             terminal = Terminal()
             control = self._control(parts, terminal)
             await stack.enter_async_context(control.serving(parts.programs, parts.received))

@@ -155,11 +155,16 @@ class Records(Protocol):
         ...
 
     async def delete(self, key: str) -> int:
-        """Remove a session with its log, runs and messages for good; returns its entries.
+        """Remove a session with its log, runs and messages for good, and those of the background
+        runs that began in it; returns its entries. Nobody is held up meanwhile.
 
         What arrived there stays known by its key, so that no platform can bring it again. Raises
         UsageError while a run is alive there, or when there is no such session.
         """
+        ...
+
+    async def finish_erasures(self) -> None:
+        """Remove for good what was to be when a process ended: after every start."""
         ...
 
     async def forget_prompts(self) -> int:
@@ -171,7 +176,8 @@ class Records(Protocol):
         ...
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
-        """Remove the payload of an entry for good. Raises UsageError when there is no such one."""
+        """Remove the payload of an entry for good, with every copy of it and the entries that quote
+        it. Raises UsageError when there is no such one."""
         ...
 
     async def runs(self, *, session: str, state: str, limit: int, kind: str = "") -> list[RunView]:

@@ -62,11 +62,17 @@ class NotificationLimiter(Protocol):
 class Hold:
     """A caller's hold of a lane, from its call on until it lets go."""
 
-    __slots__ = ("ended", "lane")
+    __slots__ = ("_lanes", "ended", "lane")
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: HeldLanes) -> None:
         self.lane: Lane | None = None
         self.ended = False
+        self._lanes = lanes
+
+    def release(self) -> None:
+        """The caller lets go of what they took, if anything."""
+        if self.lane is not None:
+            self._lanes.let_go(self.lane)
 
 
 class HeldLanes:
@@ -84,7 +90,7 @@ class HeldLanes:
     @contextmanager
     def taking(self) -> Iterator[Hold]:
         """Around the verb that takes a lane: one that fails, or is given up, holds nothing."""
-        hold = Hold()
+        hold = Hold(self)
         try:
             yield hold
         except BaseException:

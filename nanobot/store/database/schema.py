@@ -92,6 +92,24 @@ prompts = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
 
+# Which sessions a prompt was used in: it goes with the last of them.
+prompt_uses = sa.Table(
+    "prompt_uses",
+    metadata,
+    sa.Column("session_key", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, primary_key=True, index=True),
+    sqlite_with_rowid=False,
+)
+
+# What is being removed for good, so that a crash does not leave half of it.
+erasures = sa.Table(
+    "erasures",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
 inbound = sa.Table(
     "inbound",
     metadata,

@@ -143,6 +143,8 @@ def start_model(
         if isinstance(body, PromptEntry) and isinstance(call, ModelCallEntry):
             now = {"p": body.digest, "f": body.prompt_variant, "w": call.window_from}
             connection.execute(_PROMPT, {"k": lane.session_key, **now})
+            use = {"session_key": lane.session_key, "digest": body.digest}
+            connection.execute(insert_ignore(connection, schema.prompt_uses), use)
             if prompt is not None:
                 row = {"digest": body.digest, "body": msgspec.json.encode(prompt)}
                 connection.execute(insert_ignore(connection, schema.prompts), row)

@@ -1,9 +1,10 @@
-"""Which files a session names, and which of them nobody else does."""
+"""Which files rows name, and which of them no row does."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -16,31 +17,41 @@ _HOLDERS = (
     schema.outbound.c.body,
     schema.outbound_parts.c.file,
 )
+_ROWS = 1_000
 
 
-def of_session(connection: sa.Connection, key: str) -> set[str]:
-    """The digests that a session's rows name."""
-    owed = sa.select(schema.outbound.c.id).where(schema.outbound.c.session_key == key)
-    queries = [
-        sa.select(column).where(column.table.c.session_key == key) for column in _HOLDERS[:3]
-    ]
-    queries.append(
-        sa.select(schema.outbound_parts.c.file).where(schema.outbound_parts.c.outbound_id.in_(owed))
-    )
-    rows = (data for query in queries for data in connection.scalars(query) if data)
-    return {found.decode() for data in rows for found in _NAMED.findall(data)}
+class Place(NamedTuple):
+    """How far a search is: the column, and the key of its last row."""
+
+    holder: int = 0
+    after: tuple[Any, ...] | None = None
 
 
-def unnamed(connection: sa.Connection, digests: Iterable[str]) -> list[str]:
-    """Those that no row names any more."""
-    return [digest for digest in sorted(digests) if not _is_named(connection, digest)]
+def named(payloads: Iterable[bytes | None]) -> set[str]:
+    """The digests that some of these name."""
+    return {digest.decode() for data in payloads if data for digest in _NAMED.findall(data)}
 
 
-def _is_named(connection: sa.Connection, digest: str) -> bool:
-    sought = sa.literal(digest.encode(), sa.LargeBinary)
+def search(connection: sa.Connection, place: Place) -> tuple[set[str], Place | None]:
+    """The digests that the next rows name, and where to go on; None at the end."""
+    column = _HOLDERS[place.holder]
+    key = list(column.table.primary_key)
+    query = sa.select(*key, _with_a_blob(connection, column)).order_by(*key).limit(_ROWS)
+    if place.after is not None:
+        query = query.where(sa.tuple_(*key) > sa.tuple_(*place.after))
+    rows = connection.execute(query).all()
+    if len(rows) == _ROWS:
+        following: Place | None = Place(place.holder, tuple(rows[-1][:-1]))
+    else:
+        following = Place(place.holder + 1) if place.holder + 1 < len(_HOLDERS) else None
+    return named(row[-1] for row in rows), following
+
+
+def _with_a_blob(
+    connection: sa.Connection, column: sa.Column[Any]
+) -> sa.ColumnElement[bytes | None]:
+    """The column where it names a file, else nothing."""
+    sought = sa.literal(b'"blob":"', sa.LargeBinary)
     sqlite = connection.dialect.name == "sqlite"
-    for column in _HOLDERS:
-        at = sa.func.instr(column, sought) if sqlite else sa.func.position(sought.op("IN")(column))
-        if connection.execute(sa.select(sa.literal(1)).where(at > 0).limit(1)).first():
-            return True
-    return False
+    at = sa.func.instr(column, sought) if sqlite else sa.func.position(sought.op("IN")(column))
+    return sa.case((at > 0, column), else_=None)

@@ -1,24 +1,63 @@
-"""Erasing on request: the payload of an entry, and the copies that the queues hold of it."""
+"""Erasing an entry on request, with every copy of it and whatever quotes it."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
-from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.messages import OutboundMessage
 from nanobot.session import entries as log_entries
-from nanobot.session.entries import FailedEntry, PostEntry, ReplyEntry, UserEntry
+from nanobot.session.approvals import Approval
+from nanobot.session.entries import (
+    FailedEntry,
+    PostEntry,
+    ReplyEntry,
+    UndeliveredEntry,
+    UserEntry,
+)
 from nanobot.store.database import schema
 from nanobot.store.journal import log
+from nanobot.store.repositories.erasures import (
+    QUOTES,
+    ROWS,
+    SCRUB,
+    bare_inbound,
+    done,
+    note,
+    note_blobs,
+)
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.quiet import DIGEST, begun
 
-_s = schema.sessions
+_a = schema.approvals
+_b = schema.background_commands
+_c = schema.model_call_costs
 _e = schema.entries
 _i = schema.inbound
 _o = schema.outbound
 _p = schema.outbound_parts
+_r = schema.runs
+_s = schema.sessions
+_t = schema.tasks
+_u = schema.approval_rules
+_x = schema.erasures
+_occurrences = schema.occurrences
+_prompts = schema.prompts
+_uses = schema.prompt_uses
+
+
+class Quoted(msgspec.Struct, frozen=True):
+    """An entry that was erased, whose quotes go too. `messages`: what it is called on its platform,
+    by which later messages quote it; `beginning`: how notes quote it; `after`: how far this is."""
+
+    session_key: str
+    by: str
+    messages: tuple[str, ...]
+    beginning: str
+    after: int
 
 
 def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, by: str) -> None:
@@ -28,50 +67,146 @@ def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, b
     Raises UsageError when there is no such entry, or when it tells of an erasure itself.
     """
     where = sa.and_(_e.c.session_key == key, _e.c.seq == seq)
-    found = connection.execute(sa.select(_e.c.run_id, _e.c.kind, _e.c.payload).where(where)).first()
-    if found is None or found.kind == "erased":
+    row = connection.execute(sa.select(_e.c.run_id, _e.c.kind, _e.c.payload).where(where)).first()
+    if row is None or row.kind == "erased":
         raise UsageError(f"the log of {key} has no entry {seq} that could be erased")
-    if found.payload is None:
+    if row.payload is None:
         return
-    body = log_entries.decode(found.payload)
-    connection.execute(sa.update(_e).where(where).values(payload=None, salt=None))
+    body = log_entries.decode(row.payload)
+    note_blobs(connection, [row.payload])
+    note(connection, SCRUB, f"{key} {seq}")
+    _remove(connection, writer, key, seq, by)
+    messages: set[str] = set()
     if isinstance(body, UserEntry):
-        _empty_inbound(connection, body.inbound_id)
+        messages = {body.message_id}
+        _empty_copies(connection, body, row.run_id)
     elif isinstance(body, PostEntry):
         digests = sa.and_(_o.c.session_key == key, _o.c.key.startswith(DIGEST))
-        _empty_outbound(connection, writer, sa.or_(_o.c.key == body.key, digests), body.text)
-    elif isinstance(body, ReplyEntry | FailedEntry) and found.run_id:
-        _empty_outbound(connection, writer, _o.c.run_id == found.run_id, body.text)
+        which = sa.or_(_o.c.key == body.key, digests)
+        messages = _empty_outbound(connection, writer, which, body.text)
+    elif isinstance(body, ReplyEntry | FailedEntry) and row.run_id:
+        messages = _empty_outbound(connection, writer, _of_run(row.run_id), body.text)
+        if isinstance(body, ReplyEntry) and body.tool_calls:
+            _empty_approvals(connection, writer, key, row.run_id, body.call)
     if isinstance(body, UserEntry | PostEntry):
-        named = sa.and_(_s.c.key == key, _s.c.title == log.title_of(body.text))
-        connection.execute(sa.update(_s).where(named).values(title=""))
+        titled = sa.and_(_s.c.key == key, _s.c.title == log.title_of(body.text))
+        connection.execute(sa.update(_s).where(titled).values(title=""))
+    text = getattr(body, "text", "")
+    quoted = Quoted(key, by, tuple(sorted(messages - {""})), text.strip()[:_QUOTED], seq)
+    note(connection, QUOTES, msgspec.json.encode(quoted).decode())
+
+
+def _remove(connection: sa.Connection, writer: StoreContext, key: str, seq: int, by: str) -> None:
+    where = sa.and_(_e.c.session_key == key, _e.c.seq == seq)
+    connection.execute(sa.update(_e).where(where).values(payload=None, salt=None))
     lane = log.lane_of(connection, key)
     log.append(connection, writer, lane, "", [log_entries.ErasedEntry(seq=seq, by=by)])
 
 
-def _empty_inbound(connection: sa.Connection, identity: int) -> None:
-    row = sa.select(_i.c.body).where(_i.c.id == identity)
-    message = msgspec.json.decode(connection.scalar(row) or b"", type=InboundMessage)
-    bare = msgspec.structs.replace(message, text="", attachments=())
-    emptied = sa.update(_i).where(_i.c.id == identity)
-    connection.execute(emptied.values(body=msgspec.json.encode(bare)))
+def erase_quotes(connection: sa.Connection, writer: StoreContext, names: Sequence[str]) -> None:
+    """Remove some of the later entries that quote what was erased; what is left is noted."""
+    done(connection, QUOTES, names)
+    for name in names:
+        further = _erase_quotes(connection, writer, msgspec.json.decode(name.encode(), type=Quoted))
+        if further is not None:
+            note(connection, QUOTES, msgspec.json.encode(further).decode())
+
+
+def _erase_quotes(connection: sa.Connection, writer: StoreContext, quoted: Quoted) -> Quoted | None:
+    key = quoted.session_key
+    query = (
+        sa.select(_e.c.seq, _e.c.run_id, _e.c.payload)
+        .where(_e.c.session_key == key, _e.c.seq > quoted.after)
+        .where(_e.c.kind.in_(("user", "undelivered")))
+        .order_by(_e.c.seq)
+        .limit(ROWS)
+    )
+    rows = connection.execute(query).all()
+    for row in rows:
+        body = None if row.payload is None else log_entries.decode(row.payload)
+        if isinstance(body, UserEntry) and body.quote and body.reply_to in quoted.messages:
+            _remove(connection, writer, key, row.seq, quoted.by)
+            _empty_copies(connection, body, row.run_id)
+        elif isinstance(body, UndeliveredEntry) and _quotes(body.text, quoted.beginning):
+            _remove(connection, writer, key, row.seq, quoted.by)
+    more = len(rows) == ROWS
+    return msgspec.structs.replace(quoted, after=rows[-1].seq) if more else None
+
+
+def _quotes(note_text: str, beginning: str) -> bool:
+    """Whether a note of the gateway's own repeats how it began."""
+    return bool(beginning) and beginning in note_text
+
+
+_QUOTED = 200
+"""Characters of a message that a note repeats at most, see bury."""
+
+
+def _of_run(run_id: str) -> sa.ColumnElement[bool]:
+    """Messages of a run by their keys, which begin with its id."""
+    return sa.and_(_o.c.key >= f"{run_id}:", _o.c.key < f"{run_id};")
+
+
+def _empty_copies(connection: sa.Connection, body: UserEntry, run_id: str) -> None:
+    """What else holds a message: its row in the inbox, and what a job or a run was to do."""
+    row = sa.select(_i.c.body).where(_i.c.id == body.inbound_id)
+    inbound = connection.scalar(row)
+    if inbound is not None:
+        emptied = sa.update(_i).where(_i.c.id == body.inbound_id)
+        connection.execute(emptied.values(body=bare_inbound(inbound)))
+        due = sa.update(_occurrences).where(_occurrences.c.inbound_id == body.inbound_id)
+        connection.execute(due.values(body=msgspec.json.encode("")))
+    task = sa.update(_t).where(_t.c.run_id == run_id)
+    connection.execute(task.values(title="", input=b"{}"))
 
 
 def _empty_outbound(
     connection: sa.Connection, writer: StoreContext, which: sa.ColumnElement[bool], said: str
-) -> None:
-    """Messages among `which` that say it, or begin with what it quotes of them."""
+) -> set[str]:
+    """Messages among `which` that say it, or begin with what it quotes of them; what they are
+    called on their platform."""
+    messages: set[str] = set()
     rows = connection.execute(sa.select(_o.c.id, _o.c.body).where(which)).all()
     for identity, body in rows:
         message = msgspec.json.decode(body, type=OutboundMessage)
-        quoted = said.strip() in message.text or message.text[:200] in said
+        quoted = said.strip() in message.text or message.text[:_QUOTED] in said
         if message.key.startswith(DIGEST):
             quoted = begun(said) in message.text
-        if not said.strip() or not quoted:
+        if said.strip() and quoted:
+            messages |= _empty_message(connection, writer, identity, message)
+    return messages
+
+
+def _empty_message(
+    connection: sa.Connection, writer: StoreContext, identity: int, message: OutboundMessage
+) -> set[str]:
+    receipts = sa.select(_p.c.receipt).where(_p.c.outbound_id == identity)
+    messages = {receipt for receipt in connection.scalars(receipts) if receipt}
+    note_blobs(connection, [msgspec.json.encode(message)])
+    bare = msgspec.structs.replace(message, text="", attachments=(), choices=())
+    emptied = sa.update(_o).where(_o.c.id == identity)
+    connection.execute(emptied.values(body=msgspec.json.encode(bare), error=None))
+    dropped = emptied.where(sa.or_(schema.OUTBOUND_OPEN, schema.OUTBOUND_HELD))
+    connection.execute(dropped.values(state="dropped", settled_at=writer.clock.now()))
+    connection.execute(sa.delete(_p).where(_p.c.outbound_id == identity))
+    return messages
+
+
+def _empty_approvals(
+    connection: sa.Connection, writer: StoreContext, key: str, run_id: str, call: int
+) -> None:
+    """What people were asked about the calls of a reply, and the questions as chats got them."""
+    query = sa.select(_a.c.id, _a.c.body).where(_a.c.session_key == key, _a.c.run_id == run_id)
+    for identity, body in connection.execute(query).all():
+        asked = msgspec.json.decode(body, type=Approval)
+        if asked.model_call != call:
             continue
-        bare = msgspec.structs.replace(message, text="", attachments=(), choices=())
-        emptied = sa.update(_o).where(_o.c.id == identity)
+        bare = msgspec.structs.replace(
+            asked, arguments="{}", question="", choices=(), answer="", why="", sender_name=""
+        )
+        emptied = sa.update(_a).where(_a.c.id == identity)
         connection.execute(emptied.values(body=msgspec.json.encode(bare)))
-        dropped = emptied.where(sa.or_(schema.OUTBOUND_OPEN, schema.OUTBOUND_HELD))
-        connection.execute(dropped.values(state="dropped", settled_at=writer.clock.now()))
-        connection.execute(sa.delete(_p).where(_p.c.outbound_id == identity))
+        keys = sa.and_(_o.c.key >= f"approval:{identity}:", _o.c.key < f"approval:{identity};")
+        for number, message in connection.execute(sa.select(_o.c.id, _o.c.body).where(keys)).all():
+            decoded = msgspec.json.decode(message, type=OutboundMessage)
+            _empty_message(connection, writer, number, decoded)

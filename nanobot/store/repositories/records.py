@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
-import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, UsageError
-from nanobot.messages import Address, InboundMessage
+from nanobot.messages import Address
 from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.runs import Ending, Run
 from nanobot.session.views import (
@@ -32,7 +33,9 @@ from nanobot.store.repositories import (
 )
 from nanobot.store.repositories import (
     erasing,
+    erasures,
     outbox,
+    session_removal,
 )
 from nanobot.store.repositories import (
     views as reads,
@@ -64,6 +67,7 @@ class SqlRecords:
         self._database = database
         self._writer = writer
         self._blobs = blobs
+        self._erasing = asyncio.Lock()
         if writer.tasks is None:
             SqlTasks(database, writer)  # who may end a run has to report it
 
@@ -100,12 +104,47 @@ class SqlRecords:
     async def delete(self, key: str) -> int:
         """Remove a session for good; nothing of it stays in the database's files, nor do files
         that came or went with it alone. What lies in the workspace stays."""
-        now = self._writer.clock.now()
-        count, files = await self._do(lambda c: _delete(c, key, now), "delete")
-        await self._database.scrub()
-        if self._blobs is not None:
-            await self._blobs.remove(files)
+        with self._writer.held.taking() as hold:
+            count = await self._do(
+                lambda c: session_removal.begin_session(c, self._writer, hold, key), "delete"
+            )
+            try:
+                await self.finish_erasures()
+            finally:
+                hold.release()
         return count
+
+    async def finish_erasures(self) -> None:
+        """Remove what was to be removed before a crash too. One at a time, in slices."""
+        async with self._erasing:
+            for key in await self._do(lambda c: erasures.noted(c, erasures.SESSION)):
+                await self._remove_session(key)
+            while quotes := await self._do(lambda c: erasures.noted(c, erasures.QUOTES)):
+                await self._do(partial(erasing.erase_quotes, writer=self._writer, names=quotes))
+            await self._remove_blobs()
+            scrubs = await self._do(lambda c: erasures.noted(c, erasures.SCRUB))
+            if scrubs:
+                await self._database.scrub()
+                await self._do(lambda c: erasures.done(c, erasures.SCRUB, scrubs), "scrubbed")
+
+    async def _remove_session(self, key: str) -> None:
+        place: session_removal.Place | None = session_removal.Place()
+        while place is not None:
+            place = await self._do(
+                partial(session_removal.session_slice, key=key, place=place), "delete"
+            )
+        await self._do(lambda c: session_removal.end_session(c, self._writer, key), "delete")
+
+    async def _remove_blobs(self) -> None:
+        digests = await self._do(lambda c: erasures.noted(c, erasures.BLOB))
+        place, held = (references.Place() if digests else None), set[str]()
+        while place is not None:
+            found, place = await self._do(partial(references.search, place=place))
+            held |= found
+        if self._blobs is not None:
+            await self._blobs.remove(sorted(set(digests) - held))
+        if digests:
+            await self._do(lambda c: erasures.done(c, erasures.BLOB, digests), "blobs_removed")
 
     async def forget_prompts(self) -> int:
         """Every session gets a new prompt at its next run."""
@@ -121,7 +160,7 @@ class SqlRecords:
     async def erase(self, session_key: str, seq: int, by: str) -> None:
         """Remove an entry's payload for good; see erasing.erase. Backups made before keep it."""
         await self._do(lambda c: erasing.erase(c, self._writer, session_key, seq, by), "erase")
-        await self._database.scrub()
+        await self.finish_erasures()
 
     async def runs(self, *, session: str, state: str, limit: int, kind: str = "") -> list[RunView]:
         """Runs, the newest first."""
@@ -213,50 +252,3 @@ def _bytes(head: str) -> bytes:
         return bytes.fromhex(head)
     except ValueError:
         raise UsageError(f"{head[:80]!r} is not a head: 64 hexadecimal digits are") from None
-
-
-def _delete(connection: sa.Connection, key: str, now: float) -> tuple[int, list[str]]:
-    """See Records.delete. Rows of the inbox stay, emptied: they are how a repeat is known."""
-    row = connection.execute(sa.select(_s).where(_s.c.key == key).with_for_update()).first()
-    if row is None:
-        raise UsageError(f"there is no session {key}")
-    live = sa.select(_r.c.id).where(_r.c.session_key == key, schema.RUN_LIVE)
-    run_id = connection.scalar(live)
-    if run_id is not None:
-        raise UsageError(f"run {run_id} is alive in {key}: cancel it first")
-    files = references.of_session(connection, key)
-    _empty_inbox(connection, key)
-    owed = sa.select(_o.c.id).where(_o.c.session_key == key)
-    connection.execute(sa.delete(_p).where(_p.c.outbound_id.in_(owed)))
-    connection.execute(sa.delete(_o).where(_o.c.session_key == key))
-    theirs = sa.select(_r.c.id).where(_r.c.session_key == key)
-    connection.execute(sa.delete(schema.tasks).where(schema.tasks.c.run_id.in_(theirs)))
-    connection.execute(sa.delete(_r).where(_r.c.session_key == key))
-    _empty_occurrences(connection, key, now)
-    for table in (
-        schema.approvals,
-        schema.approval_rules,
-        schema.model_call_costs,
-        schema.background_commands,
-    ):
-        connection.execute(sa.delete(table).where(table.c.session_key == key))
-    connection.execute(sa.delete(_e).where(_e.c.session_key == key))
-    connection.execute(sa.delete(_s).where(_s.c.key == key))
-    return int(row.head_seq), references.unnamed(connection, files)
-
-
-def _empty_inbox(connection: sa.Connection, key: str) -> None:
-    rows = connection.execute(sa.select(_i.c.id, _i.c.body).where(_i.c.session_key == key)).all()
-    for identity, body in rows:
-        message = msgspec.json.decode(body, type=InboundMessage)
-        bare = msgspec.structs.replace(message, text="", attachments=())
-        emptied = sa.update(_i).where(_i.c.id == identity)
-        connection.execute(emptied.values(body=msgspec.json.encode(bare), state="settled"))
-
-
-def _empty_occurrences(connection: sa.Connection, key: str, now: float) -> None:
-    """What was to be done there goes; that it was due stays, or a delivery would be new again."""
-    theirs = sa.update(_t).where(_t.c.session_key == key)
-    called_off = theirs.where(schema.OCCURRENCE_OPEN)
-    connection.execute(called_off.values(status="cancelled", retry_at=None, ended_at=now))
-    connection.execute(theirs.values(body=msgspec.json.encode(""), error=None))

@@ -65,6 +65,18 @@ def upgrade() -> None:
 
 def _queues(big: sa.types.TypeEngine[int]) -> None:
     op.create_table(
+        "prompt_uses",
+        sa.Column("session_key", sa.Text, primary_key=True),
+        sa.Column("digest", sa.Text, primary_key=True, index=True),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "erasures",
+        sa.Column("kind", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, primary_key=True),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "inbound",
         sa.Column("id", big, primary_key=True, autoincrement=True),
         sa.Column("session_key", sa.Text, nullable=False),

@@ -1,0 +1,217 @@
+"""Removing a session with all that hangs on it, some rows at a time.
+
+It is noted first (see erasures), so that what a crash interrupts is gone on with at the next start.
+At the end the file is scrubbed: see free_space.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import UsageError
+from nanobot.session.runs import Lane
+from nanobot.store.database import schema
+from nanobot.store.journal import lanes, log
+from nanobot.store.repositories.erasures import (
+    ROWS,
+    SCRUB,
+    SESSION,
+    bare_inbound,
+    done,
+    note,
+    note_blobs,
+)
+from nanobot.store.unit import Hold, StoreContext
+
+_a = schema.approvals
+_b = schema.background_commands
+_c = schema.model_call_costs
+_e = schema.entries
+_i = schema.inbound
+_o = schema.outbound
+_p = schema.outbound_parts
+_r = schema.runs
+_s = schema.sessions
+_t = schema.tasks
+_u = schema.approval_rules
+_x = schema.erasures
+_occurrences = schema.occurrences
+_prompts = schema.prompts
+_uses = schema.prompt_uses
+
+SLICE_SECONDS = 0.01
+_RANGE = 1_000
+"""Rows of a table without an index by session that are looked through at once."""
+
+
+class Place(NamedTuple):
+    """How far the removal of a session is: the step, and its last row."""
+
+    step: int = 0
+    after: Any = 0
+
+
+def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> int:
+    """From now on the session goes, with those of background runs that it began, and nobody claims
+    it meanwhile. Returns how many entries it has. Raises UsageError for one that is not there, or
+    in which something runs."""
+    row = connection.execute(sa.select(_s).where(_s.c.key == key).with_for_update()).first()
+    if row is None:
+        raise UsageError(f"there is no session {key}")
+    keys = _with_children(connection, key)
+    for one in keys:
+        live = sa.select(_r.c.id).where(_r.c.session_key == one, schema.RUN_LIVE)
+        run_id = connection.scalar(live)
+        if run_id is not None:
+            raise UsageError(f"run {run_id} is alive in {one}: cancel it first")
+    waiting = sa.update(_i).where(schema.INBOUND_OPEN, _i.c.session_key.in_(keys))
+    connection.execute(waiting.values(state="settled"))
+    lanes.own(connection, writer, hold, Lane(key, row.token + 1), row.token)
+    for one in keys:
+        note(connection, SESSION, one)
+    note(connection, SCRUB, key)
+    return int(row.head_seq)
+
+
+def _with_children(connection: sa.Connection, key: str) -> list[str]:
+    """A session, and those of background runs that began in it or in these."""
+    keys = [key]
+    for parent in keys:
+        begun_there = sa.select(_r.c.session_key).where(
+            schema.RUN_CHILD, _r.c.parent_session == parent
+        )
+        keys += [child for child in connection.scalars(begun_there) if child not in keys]
+    return keys
+
+
+def session_slice(connection: sa.Connection, key: str, place: Place) -> Place | None:
+    """Remove some of a session's rows; where to go on, None once there are none."""
+    until = time.perf_counter() + SLICE_SECONDS
+    while True:
+        after = _STEPS[place.step](connection, key, place.after)
+        place = Place(place.step + 1) if after is None else Place(place.step, after)
+        if place.step == len(_STEPS):
+            return None
+        if time.perf_counter() >= until:
+            return place
+
+
+def end_session(connection: sa.Connection, writer: StoreContext, key: str) -> None:
+    """The session's own row goes; what was said there meanwhile begins it anew."""
+    if not done(connection, SESSION, [key]):
+        return  # somebody else was faster, and it may have begun anew
+    connection.execute(sa.delete(_s).where(_s.c.key == key))
+    waiting = sa.select(_i.c.id).where(_i.c.session_key == key, schema.INBOUND_OPEN).limit(1)
+    if connection.execute(waiting).first() is not None:
+        log.ensure_session(connection, writer, key, "")
+
+
+def _entries(connection: sa.Connection, key: str, _: Any) -> Any:
+    query = sa.select(_e.c.seq, _e.c.payload).where(_e.c.session_key == key)
+    rows = connection.execute(query.order_by(_e.c.seq).limit(ROWS)).all()
+    if not rows:
+        return None
+    note_blobs(connection, [payload for _, payload in rows])
+    whose = _e.c.session_key == key
+    connection.execute(sa.delete(_e).where(whose, _e.c.seq <= rows[-1].seq))
+    return rows[-1].seq
+
+
+def _end_of_range(connection: sa.Connection, table: sa.Table, after: int) -> int | None:
+    some = sa.select(table.c.id).where(table.c.id > after).order_by(table.c.id).limit(_RANGE)
+    last: int | None = connection.scalar(sa.select(sa.func.max(some.subquery().c.id)))
+    return last
+
+
+def _inbox(connection: sa.Connection, key: str, after: Any) -> Any:
+    """Rows of the inbox stay, emptied: they are how a repeat is known."""
+    settled = sa.and_(_i.c.session_key == key, _i.c.state == "settled")
+    return _empty_range(connection, _i, settled, after, bare_inbound)
+
+
+def _outbox(connection: sa.Connection, key: str, after: Any) -> Any:
+    end = _end_of_range(connection, _o, after)
+    if end is None:
+        return None
+    query = sa.select(_o.c.id, _o.c.body).where(_o.c.id > after, _o.c.id <= end)
+    rows = connection.execute(query.where(_o.c.session_key == key).limit(ROWS)).all()
+    note_blobs(connection, [body for _, body in rows])
+    for identity, _ in rows:
+        files = sa.select(_p.c.file).where(_p.c.outbound_id == identity)
+        note_blobs(connection, list(connection.scalars(files)))
+        connection.execute(sa.delete(_p).where(_p.c.outbound_id == identity))
+        connection.execute(sa.delete(_o).where(_o.c.id == identity))
+    return rows[-1].id if len(rows) == ROWS else end
+
+
+def _empty_range(
+    connection: sa.Connection,
+    table: sa.Table,
+    which: sa.ColumnElement[bool],
+    after: int,
+    bare: Callable[[bytes], bytes],
+) -> int | None:
+    """Empty the bodies of some rows; the last of them, None when there are no more."""
+    end = _end_of_range(connection, table, after)
+    if end is None:
+        return None
+    query = sa.select(table.c.id, table.c.body).where(table.c.id > after, table.c.id <= end)
+    rows = connection.execute(query.where(which).order_by(table.c.id).limit(ROWS)).all()
+    note_blobs(connection, [body for _, body in rows])
+    for identity, body in rows:
+        emptied = sa.update(table).where(table.c.id == identity)
+        connection.execute(emptied.values(body=bare(body)))
+    return rows[-1].id if len(rows) == ROWS else end
+
+
+def _runs(connection: sa.Connection, key: str, _: Any) -> Any:
+    ids = list(connection.scalars(sa.select(_r.c.id).where(_r.c.session_key == key).limit(ROWS)))
+    if not ids:
+        return None
+    connection.execute(sa.delete(_t).where(_t.c.run_id.in_(ids)))
+    connection.execute(sa.delete(_r).where(_r.c.id.in_(ids)))
+    return 0
+
+
+def _costs(connection: sa.Connection, key: str, after: Any) -> Any:
+    end = _end_of_range(connection, _c, after)
+    if end is not None:
+        connection.execute(
+            sa.delete(_c).where(_c.c.id > after, _c.c.id <= end, _c.c.session_key == key)
+        )
+    return end
+
+
+def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
+    for table in (_a, _u, _b):
+        connection.execute(sa.delete(table).where(table.c.session_key == key))
+    # What was to be done there goes; that it was due stays, or a delivery would be new again.
+    theirs = sa.update(_occurrences).where(_occurrences.c.session_key == key)
+    called_off = theirs.where(schema.OCCURRENCE_OPEN)
+    connection.execute(
+        called_off.values(status="cancelled", retry_at=None, ended_at=_occurrences.c.fired_at)
+    )
+    connection.execute(theirs.values(body=msgspec.json.encode(""), error=None))
+    for digest in list(
+        connection.scalars(sa.select(_uses.c.digest).where(_uses.c.session_key == key))
+    ):
+        connection.execute(
+            sa.delete(_uses).where(_uses.c.session_key == key, _uses.c.digest == digest)
+        )
+        used = sa.exists().where(_uses.c.digest == digest)
+        connection.execute(sa.delete(_prompts).where(_prompts.c.digest == digest, ~used))
+
+
+_STEPS: tuple[Callable[[sa.Connection, str, Any], Any], ...] = (
+    _entries,
+    _inbox,
+    _outbox,
+    _costs,
+    _small_tables,
+    _runs,
+)

@@ -1,0 +1,361 @@
+"""What is erased is in no byte of what the store keeps: searched for in the files themselves."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+
+from nanobot.messages import Address, Attachment, Choice, RunOptions, Sender
+from nanobot.providers.base import ToolCall
+from nanobot.session.entries import ReplyEntry, UndeliveredEntry, UserEntry
+from nanobot.store.database import schema
+from nanobot.store.repositories import session_removal
+from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.unit import StoreContext
+from nanobot.workspace.blobs import Blobs
+from tests.store.home import Home
+from tests.store.making import ANN, CHAT, KEY, admit, answered, approval, begun, claim, said, told
+
+IDENTITIES = {
+    "approval_rules": "session_key tool by",
+    "approvals": "session_key run_id state",
+    "background_commands": "session_key channel chat_id thread_id sender_id role owner",
+    "entries": "session_key run_id kind digest hash salt",
+    "inbound": "session_key channel chat_id dedupe_key sender_id role origin state run_id account",
+    "model_call_costs": "run_id root session_key day person chat job model state",
+    "occurrences": "session_key status call_key",
+    "outbound": "key session_key run_id channel chat_id state",
+    "outbound_parts": "key state receipt",
+    "prompt_uses": "session_key digest",
+    "prompts": "digest",
+    "runs": "id session_key kind state parent parent_session origin channel chat_id thread_id "
+    "sender_id role reply_to usage",
+    "sessions": "key model head_hash prompt prompt_variant owner",
+    "tasks": "run_id key type report",
+}
+"""Columns that hold what somebody or something is called, or how it stands, and nothing said."""
+
+NOTHING_SAID = {
+    "budget_warnings",
+    "channels",
+    "chats",
+    "erasures",
+    "jobs",
+    "memories",
+    "meta",
+    "moved_chats",
+    "notifications",
+    "pairings",
+    "trigger_state",
+    "unreachable_chats",
+    "usage_totals",
+}
+"""Tables that hold nothing of a conversation, or what outlives it: jobs and memories."""
+
+
+class Planted:
+    """Words that stand nowhere else, by the column that they were put into."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, str] = {}
+        self._random = random.Random(1)
+
+    def __call__(self, where: str) -> str:
+        word = f"{self._random.getrandbits(64):016x}"
+        self.words[f"{where} #{len(self.words)}"] = word
+        return word
+
+    def left(self, folder: Path) -> set[str]:
+        """Where those were put of which a half stands in some file: a page may end in any."""
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        stored = b"".join(path.read_bytes() for path in files)
+        return {
+            where
+            for where, word in self.words.items()
+            if word[:8].encode() in stored or word[8:].encode() in stored
+        }
+
+
+def columns_with_text() -> set[str]:
+    """Every column of text or bytes that a conversation can reach."""
+    return {
+        f"{table.name}.{column.name}"
+        for table in schema.metadata.sorted_tables
+        if table.name not in NOTHING_SAID
+        for column in table.columns
+        if isinstance(column.type, sa.Text | sa.LargeBinary)
+        and column.name not in IDENTITIES.get(table.name, "").split()
+    }
+
+
+def spoken(word: Planted, blob: str) -> Any:
+    """A message with all that a message can bring."""
+    return msgspec.structs.replace(
+        said(word("inbound.body text"), key="first"),
+        sender=Sender(ANN, word("inbound.body name")),
+        quote=word("inbound.body quote"),
+        attachments=(Attachment("image", blob=blob, name=word("inbound.body file")),),
+        terms=RunOptions(
+            told=word("inbound.body told"),
+            system_prompt=word("inbound.body prompt"),
+            input=word("inbound.body input"),
+            history=(("user", word("inbound.body history")),),
+        ),
+    )
+
+
+def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
+    """Rows of the conversation in the tables that its verbs do not fill here."""
+    asked = msgspec.structs.replace(
+        approval(), arguments=word("approvals.body arguments"), why=word("approvals.body why")
+    )
+    answer = msgspec.structs.replace(
+        told(word("outbound.body"), "r1:0"), choices=(Choice(word("outbound.body choice"), "/x"),)
+    )
+    file = Attachment("image", name=word("outbound_parts.file"))
+    here: dict[str, Any] = {"session_key": KEY, "channel": "c", "chat_id": "7"}
+    task: dict[str, Any] = {"run_id": "t1", "key": "t1", "type": "agent", "report": "post"}
+    child: dict[str, Any] = {**here, "session_key": "task:t1", "sender_id": ANN, "role": "owner"}
+    child |= {"first_seq": 1, "attempts": 1, "progress": 0, "created_at": 0.0, "origin": "run"}
+    return [
+        (
+            schema.approvals,
+            {
+                "session_key": KEY,
+                "run_id": "r1",
+                "state": "denied",
+                "body": msgspec.json.encode(asked),
+            },
+        ),
+        (
+            schema.outbound,
+            {
+                **here,
+                "id": 900,
+                "key": "r1:0",
+                "run_id": "r1",
+                "body": msgspec.json.encode(answer),
+                "state": "sent",
+                "error": word("outbound.error"),
+                "created_at": 0.0,
+            },
+        ),
+        (
+            schema.outbound_parts,
+            {
+                "outbound_id": 900,
+                "idx": 0,
+                "text": word("outbound_parts.text"),
+                "payload": word("outbound_parts.payload").encode(),
+                "key": "p",
+                "state": "sent",
+                "file": msgspec.json.encode(file),
+            },
+        ),
+        (
+            schema.approval_rules,
+            {
+                "session_key": KEY,
+                "tool": "exec",
+                "subject": word("approval_rules.subject"),
+                "tainted": False,
+                "by": ANN,
+                "created_at": 0.0,
+            },
+        ),
+        (
+            schema.background_commands,
+            {
+                **here,
+                "sender_id": ANN,
+                "role": "owner",
+                "command": word("background_commands.command"),
+                "owner": "us",
+                "seen_at": 0.0,
+            },
+        ),
+        (schema.prompts, {"digest": "d1", "body": word("prompts.body").encode()}),
+        (schema.prompt_uses, {"session_key": KEY, "digest": "d1"}),
+        (
+            schema.occurrences,
+            {
+                "job_id": 1,
+                "scheduled_at": 1.0,
+                "status": "done",
+                "session_key": KEY,
+                "error": word("occurrences.error"),
+                "fired_at": 1.0,
+                "body": msgspec.json.encode(word("occurrences.body")),
+            },
+        ),
+        (
+            schema.sessions,
+            {
+                "key": "task:t1",
+                "title": word("sessions.title"),
+                "created_at": 0.0,
+                "updated_at": 0.0,
+                "head_hash": b"",
+            },
+        ),
+        (
+            schema.entries,
+            {
+                "session_key": "task:t1",
+                "seq": 1,
+                "run_id": "t1",
+                "kind": "user",
+                "at": 0.0,
+                "payload": word("entries.payload of a background run").encode(),
+                "digest": b"",
+                "hash": b"",
+            },
+        ),
+        (
+            schema.runs,
+            {**child, "id": "t1", "kind": "task", "state": "completed", "parent_session": KEY},
+        ),
+        (
+            schema.tasks,
+            {
+                **task,
+                "title": word("tasks.title"),
+                "input": word("tasks.input").encode(),
+                "depth": 1,
+                "tainted": False,
+                "not_before": 0.0,
+            },
+        ),
+    ]
+
+
+async def plant(home: Home, blobs: Blobs, word: Planted) -> None:
+    """A conversation that says something in every column there is."""
+    journal = home.journal()
+    blob = await blobs.write(word("blob").encode())
+    await admit(journal, spoken(word, blob))
+    claimed = await claim(journal, "r1")
+    call = ToolCall("c", "exec", word("entries.payload call"))
+    reply = ReplyEntry(call=1, text=word("entries.payload"), tool_calls=(call,))
+    await journal.record_result(claimed.lane, claimed.run, [reply])
+    await answered(journal, claimed)
+
+    def insert(connection: sa.Connection) -> None:
+        failed = sa.update(schema.runs).where(schema.runs.c.id == "r1")
+        connection.execute(failed.values(error=word("runs.error")))
+        for table, values in rows(word):
+            connection.execute(sa.insert(table).values(**values))
+
+    await home.do(insert)
+
+
+def records_of(home: Home, blobs: Blobs) -> SqlRecords:
+    return SqlRecords(home.database, StoreContext(home.clock, home.ids, "us"), blobs)
+
+
+async def test_of_a_deleted_session_nothing_that_was_said_is_in_any_file(
+    new_home: Home, tmp_path: Path
+) -> None:
+    word, blobs = Planted(), Blobs(tmp_path / "blobs")
+    await plant(new_home, blobs, word)
+    planted = {where.split()[0] for where in word.words} - {"blob"}
+    assert planted == columns_with_text(), "plant something in a new column, and erase it"
+    assert word.left(tmp_path) == set(word.words)
+    await records_of(new_home, blobs).delete(KEY)
+    assert word.left(tmp_path) == set()
+    (again,) = await admit(new_home.journal(), said("again", key="first"))
+    assert not again.fresh
+
+
+async def test_of_an_erased_message_no_copy_and_no_quote_is_in_any_file(
+    new_home: Home, tmp_path: Path
+) -> None:
+    word, blobs = Planted(), Blobs(tmp_path / "blobs")
+    journal, secret = new_home.journal(), word("message")
+    blob = await blobs.write(word("blob").encode())
+    message = msgspec.structs.replace(
+        said(secret, key="first"), attachments=(Attachment("x", blob=blob),)
+    )
+    await admit(journal, message)
+    await answered(journal, await claim(journal, "r1"), "fine")
+    for number in range(250):  # more than are looked at at once
+        await admit(journal, said(f"{number}"), lane_limit=300)
+    quoting = said(word("answer to it"), key="last")
+    await admit(
+        journal, msgspec.structs.replace(quoting, reply_to="id-first", quote=secret), lane_limit=300
+    )
+    for number in range(3):  # a hundred at a time
+        await answered(journal, await claim(journal, f"s{number}"), "fine")
+    await records_of(new_home, blobs).erase(KEY, 1, "owner")
+    assert word.left(tmp_path) == set()
+    bodies = await new_home.bodies(KEY)
+    texts = [body.text for body in bodies if isinstance(body, UserEntry)]
+    assert texts[:2] == ["0", "1"]
+
+
+async def test_what_was_not_delivered_is_not_left_in_the_note_that_says_so(
+    new_home: Home, tmp_path: Path
+) -> None:
+    word, blobs = Planted(), Blobs(tmp_path / "blobs")
+    journal = new_home.journal()
+    await answered(journal, await begun(journal, "r1"), word("answer"))
+    row = await journal.next_outbound(CHAT)
+    assert row is not None
+    await journal.bury(row, "they left", scope="message")
+    assert any(isinstance(body, UndeliveredEntry) for body in await new_home.bodies(KEY))
+    await records_of(new_home, blobs).erase(KEY, 2, "owner")
+    assert word.left(tmp_path) == set()
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_of_hundreds_of_erased_texts_among_others_not_one_can_be_read(
+    new_home: Home, tmp_path: Path, seed: int
+) -> None:
+    """Of all sizes, so that pages are split and merged, and what stays is moved about."""
+    word, rng = Planted(), random.Random(seed)
+    journal, records = new_home.journal(), records_of(new_home, Blobs(tmp_path / "blobs"))
+    keys = [f"telegram:{number}" for number in range(8)]
+    for number in range(300):
+        key = rng.choice(keys)
+        address = Address("telegram", key.partition(":")[2])
+        text = word(key) + "." * rng.choice((0, 30, 300, 2_000))
+        await admit(journal, said(text, address=address, key=f"{number}"), session_key=key)
+        claimed = await claim(journal, f"r{number}", key)
+        await answered(journal, claimed, word(key), address=address)
+    for key in keys[:4]:
+        await records.delete(key)
+    gone = {where for where in word.words if where.split()[0] in keys[:4]}
+    assert word.left(tmp_path) == set(word.words) - gone
+    assert await new_home.column("PRAGMA integrity_check") == ["ok"]
+
+
+async def test_a_deletion_that_a_crash_interrupts_is_finished_at_the_next_start(
+    new_home: Home, tmp_path: Path
+) -> None:
+    word, blobs = Planted(), Blobs(tmp_path / "blobs")
+    await plant(new_home, blobs, word)
+    context = StoreContext(new_home.clock, new_home.ids, "us")
+    with context.held.taking() as hold:
+        await new_home.do(lambda c: session_removal.begin_session(c, context, hold, KEY))
+    await new_home.reopen()
+    assert word.left(tmp_path)
+    await records_of(new_home, blobs).finish_erasures()
+    assert word.left(tmp_path) == set()
+    assert await new_home.rows("SELECT * FROM erasures") == []
+
+
+async def test_what_is_said_while_a_session_is_deleted_begins_it_anew(new_home: Home) -> None:
+    journal = new_home.journal()
+    await answered(journal, await begun(journal, "r1"), "hi")
+    context = StoreContext(new_home.clock, new_home.ids, "us")
+    with context.held.taking() as hold:
+        await new_home.do(lambda c: session_removal.begin_session(c, context, hold, KEY))
+    await admit(journal, said("meanwhile"))
+    await new_home.records().finish_erasures()
+    claimed = await claim(journal, "r2")
+    assert [entry.seq for entry in claimed.entries] == [1]
