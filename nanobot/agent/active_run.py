@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from nanobot.agent.step import StepLimits, own
 from nanobot.bus.core import Bus
 from nanobot.memory.port import scope_of
@@ -19,20 +21,25 @@ from nanobot.messages import (
 )
 from nanobot.ports import Clock
 from nanobot.providers.base import Usage
-from nanobot.session.approvals import Approval, ParkResult
+from nanobot.session.approvals import Approval, NobodyReached, Parked, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import (
     Body,
     Entry,
+    ModelCallEntry,
     PostEntry,
+    PromptEntry,
     RecallEntry,
     ReplyEntry,
     SummaryEntry,
     ToolResultEntry,
+    ToolStartedEntry,
     UserEntry,
 )
-from nanobot.session.runs import Claim, RunUsage
-from nanobot.session.states import RunState
+from nanobot.session.journal import Effects
+from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
+from nanobot.session.states import RunKind, RunState
+from nanobot.session.tasks import TaskResult
 from nanobot.session.usage import run_usage
 from nanobot.text import clean
 
@@ -40,12 +47,68 @@ _AS_CONFIGURED = RunOptions()
 _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
 
 
-def _first(asked: int | None, configured: int) -> int:
-    return configured if asked is None else asked
+class RunLog:
+    """The log as a run has it, and what follows from it. It grows by what the journal took."""
+
+    def __init__(self, run_id: str, entries: Sequence[Entry]) -> None:
+        self.entries: list[Entry] = []
+        self.own: list[Body] = []
+        """What belongs to this run."""
+        self._run_id = run_id
+        self._messages: list[UserEntry] = []
+        self.append(entries)
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """The journal has these now."""
+        self.entries.extend(entries)
+        # Kept apart: they are asked for dozens of times a run, and the log may be long.
+        self.own += own(self._run_id, entries)
+        self._messages += [e.body for e in entries if isinstance(e.body, UserEntry)]
+
+    @property
+    def messages(self) -> list[UserEntry]:
+        """Those that this run answers."""
+        return [body for body in self.own if isinstance(body, UserEntry)]
+
+    @property
+    def terms(self) -> RunOptions:
+        """What was asked of this run besides its messages."""
+        return next((m.terms for m in self.messages if m.terms is not None), _AS_CONFIGURED)
+
+    @property
+    def visible(self) -> list[Entry]:
+        """What of the log the model may see."""
+        if self.terms.history is None:
+            return self.entries
+        return [entry for entry in self.entries if entry.run_id == self._run_id]
+
+    @property
+    def private(self) -> bool:
+        """Whether one person alone reads here. Unless somebody spoke here, or where this was begun,
+        nobody knows: no."""
+        spoken = any(
+            message.origin in _SPOKEN or (message.terms is not None and message.terms.private)
+            for message in self._messages
+        )
+        return spoken and not any(message.group for message in self._messages)
+
+    @property
+    def with_owner(self) -> bool:
+        """Whether an owner alone reads here, and owners said all that the model sees."""
+        seen = self._messages if self.terms.history is None else self.messages
+        return self.private and all(message.role is Role.OWNER for message in seen)
+
+    @property
+    def tainted(self) -> bool:
+        """Whether anything the model sees came from outside."""
+        kinds = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
+        return any(isinstance(e.body, kinds) and e.body.tainted for e in self.visible)
 
 
 class ActiveRun:
-    """One run being driven. `unrecorded` holds the bodies that the next verb will commit."""
+    """One run being driven: the only one who writes its log, by the verbs below, and who tells its
+    watchers. `answer` is what the model said last and the log does not have yet; the next verb that
+    ends the run, or `record_reply`, commits it."""
 
     def __init__(self, claim: Claim, bus: Bus, clock: Clock) -> None:
         self.lane = claim.lane
@@ -54,122 +117,44 @@ class ActiveRun:
         self.prompt = claim.prompt
         self.prompt_variant = claim.prompt_variant
         self.window_from = claim.window_from
-        self._shared = claim.shared
-        self.log: list[Entry] = []
-        self.unrecorded: list[Body] = []
-        self._own: list[Body] = []
-        self._said: list[UserEntry] = []
-        self.recorded(claim.entries)
+        self.log = RunLog(claim.run.id, claim.entries)
+        self.answer: ReplyEntry | None = None
         self.partial = ""
-        self.more = False
-        self.outside = False
-        self.withheld: frozenset[str] = frozenset()
+        self._outside = False
+        self._withheld: frozenset[str] = frozenset()
         self._bus = bus
+        self._journal = bus.journal
         self._clock = clock
         self._seq = 0
         self._call = 0
 
+    # What is known of it
+
     @property
     def entries(self) -> list[Entry]:
-        """The log, with what is about to be recorded at its end."""
-        if not self.unrecorded:
-            return self.log
-        last = self.log[-1].seq if self.log else 0
-        now = self._clock.now()
-        pending = [
-            Entry(last + number, self.run.id, now, body)
-            for number, body in enumerate(self.unrecorded, 1)
+        """The log, with the answer that is about to be recorded at its end."""
+        if self.answer is None:
+            return self.log.entries
+        last = self.log.entries[-1].seq if self.log.entries else 0
+        return [
+            *self.log.entries,
+            Entry(last + 1, self.run.id, self._clock.now(), self.answer),
         ]
-        return [*self.log, *pending]
 
     @property
     def bodies(self) -> list[Body]:
-        """What belongs to this run."""
-        return [*self._own, *self.unrecorded]
+        """What belongs to this run, its answer included."""
+        return self.log.own if self.answer is None else [*self.log.own, self.answer]
 
-    def recorded(self, entries: Sequence[Entry]) -> None:
-        """The journal has these now."""
-        self.log.extend(entries)
-        # Kept apart: they are asked for dozens of times a turn, and the log may be long.
-        self._own += own(self.run.id, entries)
-        self._said += [entry.body for entry in entries if isinstance(entry.body, UserEntry)]
-
-    def asked(self) -> list[UserEntry]:
+    @property
+    def messages(self) -> list[UserEntry]:
         """The messages this run answers."""
-        return [body for body in self.bodies if isinstance(body, UserEntry)]
-
-    def usage(self) -> RunUsage:
-        """What the run took, from its log."""
-        return run_usage(self.bodies)
+        return self.log.messages
 
     @property
     def terms(self) -> RunOptions:
         """What was asked of this run besides its messages."""
-        for body in self.bodies:
-            if isinstance(body, UserEntry) and body.terms is not None:
-                return body.terms
-        return _AS_CONFIGURED
-
-    @property
-    def seen(self) -> list[Entry]:
-        """What of the log the model may see."""
-        if self.terms.history is None:
-            return self.log
-        return [entry for entry in self.log if entry.run_id == self.run.id]
-
-    @property
-    def private(self) -> bool:
-        """Whether one person alone reads here. Unless somebody spoke here, or where this was begun,
-        nobody knows: no."""
-        spoken = any(
-            body.origin in _SPOKEN or (body.terms is not None and body.terms.private)
-            for body in self._said
-        )
-        return spoken and not self._shared and not any(body.group for body in self._said)
-
-    @property
-    def with_owner(self) -> bool:
-        """Whether an owner alone reads here, and owners said all that the model sees."""
-        seen = self._said if self.terms.history is None else self._own
-        said = (body for body in seen if isinstance(body, UserEntry))
-        return self.private and all(body.role is Role.OWNER for body in said)
-
-    @property
-    def scope(self) -> str:
-        """Whose memory the run has: the same that its tools have."""
-        return scope_of(self.address, self.run.sender_id, self.run.role, private=self.private)
-
-    @property
-    def tainted(self) -> bool:
-        """Whether anything the model sees came from outside."""
-        kinds = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
-        return self.outside or any(isinstance(e.body, kinds) and e.body.tainted for e in self.seen)
-
-    def limits(self, configured: StepLimits) -> StepLimits:
-        """How far this run may go."""
-        asked = self.terms
-        return StepLimits(
-            max_iterations=asked.max_iterations or configured.max_iterations,
-            max_tool_rounds=_first(asked.max_tool_rounds, configured.max_tool_rounds),
-            max_run_seconds=asked.max_run_seconds or configured.max_run_seconds,
-        )
-
-    def may_call(self, name: str) -> bool:
-        """Whether the terms of this run let it use a tool, and its stages have not withheld it."""
-        if name in self.withheld:
-            return False
-        return self.terms.tools is None or name in self.terms.tools
-
-    def outbound(self, text: str, kind: OutboundKind) -> OutboundMessage:
-        """A message this run owes to its own address."""
-        return OutboundMessage(
-            address=self.run.address,
-            text=text,
-            kind=kind,
-            key=self.run.reply_key,
-            reply_to=self.run.question_id,
-            direct=self.terms.direct,
-        )
+        return self.log.terms
 
     @property
     def address(self) -> Address:
@@ -177,50 +162,174 @@ class ActiveRun:
         return self.run.address
 
     @property
+    def scope(self) -> str:
+        """Whose memory the run has: the same that its tools have."""
+        return scope_of(self.address, self.run.sender_id, self.run.role, private=self.log.private)
+
+    @property
+    def tainted(self) -> bool:
+        """Whether anything the model sees, or the run was made of, came from outside."""
+        return self._outside or self.log.tainted
+
+    @property
     def watched(self) -> bool:
         """Whether anybody would see single tokens."""
         return self._bus.watched(self.run.session_key)
+
+    def limits(self, configured: StepLimits) -> StepLimits:
+        """How far this run may go."""
+        terms = self.terms
+        rounds = configured.max_tool_rounds
+        return StepLimits(
+            max_iterations=terms.max_iterations or configured.max_iterations,
+            max_tool_rounds=rounds if terms.max_tool_rounds is None else terms.max_tool_rounds,
+            max_run_seconds=terms.max_run_seconds or configured.max_run_seconds,
+        )
+
+    def may_call(self, name: str) -> bool:
+        """Whether the terms of this run let it use a tool, and its stages have not withheld it."""
+        if name in self._withheld:
+            return False
+        return self.terms.tools is None or name in self.terms.tools
+
+    def withhold(self, name: str) -> None:
+        """The run goes on without that tool."""
+        self._withheld |= {name}
+
+    # What it writes
+
+    async def steer(self, zone: str) -> None:
+        """Take in what the run's sender said meanwhile."""
+        entries = await self._journal.take_pending(self.lane, self.run, zone)
+        self.log.append(entries)
+        if entries:
+            taken = [e.body.inbound_id for e in entries if isinstance(e.body, UserEntry)]
+            self.emit(EventKind.STATUS, state="steered", inbound_ids=taken)
+
+    async def start_model(
+        self, call: ModelCallEntry, variant: str, renewed: PromptSnapshot | None
+    ) -> ModelCallEntry:
+        """A model call starts, with a new prompt if one is `renewed`; what the last one streamed is
+        void. Returns it with what a budget lets the answer take. Raises OverBudget."""
+        bodies: list[Body] = [call]
+        if renewed is not None:
+            bodies.insert(0, PromptEntry(digest=call.prompt, prompt_variant=variant))
+        entries = await self._journal.start_model(self.lane, self.run, bodies, renewed)
+        self.log.append(entries)
+        started = entries[-1].body
+        call = started if isinstance(started, ModelCallEntry) else call
+        self.window_from, self.prompt, self.prompt_variant = call.window_from, call.prompt, variant
+        self._call, self.partial = call.call, ""
+        return call
+
+    async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
+        """See Journal.start_auxiliary."""
+        return await self._journal.start_auxiliary(self.lane, self.run, call)
+
+    async def start_retry(self, discarded: Usage) -> None:
+        """See Journal.start_retry."""
+        await self._journal.start_retry(self.lane, self.run, discarded)
+
+    async def record_answer(self) -> None:
+        """The answer asks for tools: it is in the log before any of them is called."""
+        if self.answer is not None:
+            self.log.append(await self._journal.record_reply(self.lane, self.run, self.answer))
+            self.answer, self.partial = None, ""
+
+    async def start_tool(self, started: ToolStartedEntry) -> None:
+        """A call with an effect on the world is about to be made."""
+        self.log.append(await self._journal.start_tool(self.lane, self.run, started))
+
+    async def record(self, bodies: Sequence[Body], effects: Effects = ()) -> None:
+        """What came of calls and stages, with what they send or keep."""
+        self.log.append(await self._journal.record_result(self.lane, self.run, bodies, effects))
+        for effect in effects:
+            if isinstance(effect, OutboundMessage):
+                self._bus.owed(effect.address)
+            else:
+                effect.written()
+
+    async def take_result(self, result: TaskResult) -> None:
+        """What a run of some type came to; if a model is to be asked, that is the message now."""
+        self._outside = result.tainted
+        if result.ask:
+            (first,) = self.messages
+            message = msgspec.structs.replace(first, text=result.text, tainted=self.tainted)
+            await self.record([message])
+
+    async def park(self, approval: Approval) -> ParkResult:
+        """Ask a person. If that is possible the run is a row now, and its lane is free."""
+        result = await self._journal.park(self.lane, self.run, approval)
+        if isinstance(result, NobodyReached):
+            return result
+        self.log.append(result.entries)
+        if isinstance(result, Parked):
+            for address in result.owes:
+                self._bus.owed(address)
+            seconds = approval.expires_at - approval.asked_at
+            self._bus.wake(self.run.session_key, self.run.kind, seconds)
+            self.emit(EventKind.STATUS, state="waiting")
+            self._show(approval, getattr(result.entries[0].body, "id", 0))
+        return result
+
+    async def finish(
+        self,
+        state: RunState,
+        text: str,
+        kind: OutboundKind,
+        *,
+        error: str | None = None,
+        last: Sequence[Body] = (),
+        window: WindowChange | None = None,
+    ) -> bool:
+        """End it, with what its chat is owed and its `last` entries. True: more waits there."""
+        message = OutboundMessage(
+            address=self.address,
+            text=text,
+            kind=kind,
+            key=self.run.reply_key,
+            direct=self.terms.direct,
+        )
+        bodies = [*(() if self.answer is None else (self.answer,)), *last]
+        ending = Ending(
+            state=state,
+            bodies=tuple(bodies),
+            outbound=(message,) if text else (),
+            usage=run_usage([*self.log.own, *bodies]),
+            error=error,
+            window=window,
+            tainted=self.run.kind is RunKind.TASK and self.tainted,
+        )
+        more = await self._journal.finish(self.lane, self.run, ending)
+        if text:
+            self._bus.owed(self.address)
+        self._bus.reported(self.run)
+        self._ended(state, text, error)
+        return more
+
+    async def release(self) -> None:
+        """Give it back unfinished, see Journal.release."""
+        await self._journal.release(self.lane, self.run)
+
+    # What its watchers are told
 
     def partial_reply(self) -> ReplyEntry:
         """What the model said before somebody stopped it."""
         return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)
 
-    def parked(self, parked: ParkResult, asked: Approval) -> None:
-        """The run is a row now that waits for a person; its lane is free. `more` waits there."""
-        self.more = parked.more
-        for address in parked.owes:
-            self.owed(address)
-        self._bus.wake(self.run.session_key, self.run.kind, asked.expires_at - asked.asked_at)
-        self.emit(EventKind.STATUS, state="waiting")
-        told: dict[str, object] = {"tool": asked.tool, "arguments": asked.arguments[:500]}
-        told |= {"why": asked.why, "id": getattr(parked.entries[0].body, "id", 0)}
-        self.emit(EventKind.APPROVAL, question=asked.question, choices=asked.choices, **told)
-
-    async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
-        """See Journal.start_auxiliary."""
-        return await self._bus.journal.start_auxiliary(self.lane, self.run, call)
-
-    async def start_retry(self, discarded: Usage) -> None:
-        """See Journal.start_retry."""
-        await self._bus.journal.start_retry(self.lane, self.run, discarded)
-
-    def owed(self, address: Address) -> None:
-        """The run owes something to a chat."""
-        self._bus.owed(address)
-
     def stopped(self) -> None:
         """An order ended this run; its driver must not touch it any more."""
-        self.ended(RunState.ABORTED, "", None)
+        self._ended(RunState.ABORTED, "", None)
 
-    def ended(self, state: RunState, text: str, error: str | None) -> None:
-        """Tell the watchers that it is over, and which messages it answered."""
-        ids = [message.message_id for message in self.asked() if message.message_id]
+    def _ended(self, state: RunState, text: str, error: str | None) -> None:
+        ids = [message.message_id for message in self.messages if message.message_id]
         self.emit(EventKind.END, state=str(state), text=text, error=error, message_ids=ids)
 
-    def begin_call(self, number: int) -> None:
-        """A model call starts: what the last one streamed is void."""
-        self._call = number
-        self.partial = ""
+    def _show(self, approval: Approval, identity: int) -> None:
+        call: dict[str, object] = {"tool": approval.tool, "arguments": approval.arguments[:500]}
+        call |= {"why": approval.why, "id": identity}
+        question, choices = approval.question, approval.choices
+        self.emit(EventKind.APPROVAL, question=question, choices=choices, **call)
 
     def emit(self, kind: EventKind, **payload: object) -> None:
         """Tell the watchers."""

@@ -17,7 +17,6 @@ from nanobot.memory.port import Provenance
 from nanobot.ports import Clock, StoreWrite
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import AuxiliaryFailedEntry, SummaryEntry, UserEntry
-from nanobot.session.journal import Journal
 from nanobot.text import clean
 
 
@@ -25,8 +24,7 @@ class Compaction:
     """Makes summaries. A model that fails at it costs the summary, never the answer. Without a
     memory no facts are kept."""
 
-    def __init__(self, journal: Journal, clock: Clock, lasting: LastingFacts | None = None) -> None:
-        self._journal = journal
+    def __init__(self, clock: Clock, lasting: LastingFacts | None = None) -> None:
         self._clock = clock
         self._lasting = lasting
 
@@ -36,9 +34,9 @@ class Compaction:
         """Have what the model sees up to entry `upto` summed up, the summary in the log. Nothing is
         asked if it stands there, if there is nothing, or if the model is too small for it. Raises
         OverBudget."""
-        before = latest(turn.log)
+        before = latest(turn.log.entries)
         start = turn.window_from if before is None else max(before.upto + 1, turn.window_from)
-        told = material(turn.log, start, upto, int(profile.context_tokens * 1.5))
+        told = material(turn.log.entries, start, upto, int(profile.context_tokens * 1.5))
         if not profile.helper_calls or not told:
             return
         if before is not None:
@@ -53,8 +51,7 @@ class Compaction:
             why = f"no summary of what was before: {said.error or 'the model said nothing'}"
             logger.warning("run {}: {}", turn.run.id, why)
             note = AuxiliaryFailedEntry(stage="summary", text=why, ms=ms, usage=said.usage)
-            recorded = self._journal.record_result(turn.lane, turn.run, [note], [said.settled])
-            turn.recorded(await recorded)
+            await turn.record([note], [said.settled])
             return
         writes: tuple[StoreWrite, ...] = ()
         if self._lasting is not None and scope:
@@ -77,10 +74,7 @@ class Compaction:
             facts=len(writes),
             tainted=turn.tainted,
         )
-        effects = (*writes, said.settled)
-        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [body], effects))
-        for write in writes:
-            write.written()
+        await turn.record([body], (*writes, said.settled))
         if self._lasting is not None and writes:
             await self._lasting.filed(scope)
 
@@ -89,5 +83,6 @@ def _scope(turn: ActiveRun, start: int, upto: int, before: SummaryEntry | None) 
     """Whose memory the facts may go into: that of the run, if nobody else's words are summed up."""
     if before is not None and before.scope != turn.scope:
         return ""
-    said = [e.body for e in turn.log if start <= e.seq <= upto and isinstance(e.body, UserEntry)]
-    return turn.scope if whose(said, private=turn.private) <= {turn.scope} else ""
+    covered = (e.body for e in turn.log.entries if start <= e.seq <= upto)
+    messages = [body for body in covered if isinstance(body, UserEntry)]
+    return turn.scope if whose(messages, private=turn.log.private) <= {turn.scope} else ""

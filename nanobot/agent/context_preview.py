@@ -37,7 +37,7 @@ class ContextPreview:
         _, profile = await self._models.pick(claim.model)
         wanted = step.CallModel(call=1, overflowed=False)
         snapshot, call, fresh = await self._asker.prepare(turn, wanted, profile)
-        system, *messages = context(turn.seen, snapshot, call)
+        system, *messages = context(turn.log.visible, snapshot, call)
         parts = _parts(snapshot, messages)
         return ContextView(
             session_key=session_key,

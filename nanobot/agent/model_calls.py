@@ -49,10 +49,8 @@ from nanobot.session.entries import (
     FallbackEntry,
     ModelCallEntry,
     OverflowEntry,
-    PromptEntry,
     ReplyEntry,
     SummaryEntry,
-    UserEntry,
 )
 from nanobot.session.runs import PromptSnapshot
 from nanobot.session.usage import guess
@@ -84,18 +82,13 @@ class ModelCaller:
         self._persona = persona
         self._clock = clock
         self.settings = settings
-        self._compaction = Compaction(bus.journal, clock, persona.lasting)
+        self._compaction = Compaction(clock, persona.lasting)
         self._snapshots: dict[str, PromptSnapshot] = {}
 
     async def call(self, turn: ActiveRun, wanted: step.CallModel) -> None:
         """Steer, fix the prompt and the window in the log, then ask."""
         if self.settings.steer and self._bus.mail_came(turn.run.session_key):
-            lane, run = turn.lane, turn.run
-            steered = await self._journal.take_pending(lane, run, self.settings.zone)
-            turn.recorded(steered)
-            if steered:
-                taken = [e.body.inbound_id for e in steered if isinstance(e.body, UserEntry)]
-                turn.emit(EventKind.STATUS, state="steered", inbound_ids=taken)
+            await turn.steer(self.settings.zone)
         began = self._clock.monotonic()
         try:
             reply = await self._one_model(turn, wanted)
@@ -108,7 +101,7 @@ class ModelCaller:
         except _FOR_GOOD as error:
             await self._fall_back(turn, error, self._clock.monotonic() - began)
         else:
-            turn.unrecorded.append(reply)
+            turn.answer = reply
             calls = len(reply.tool_calls)
             turn.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls)
 
@@ -117,7 +110,7 @@ class ModelCaller:
         ModelError or ConfigError when there is no model."""
         if not any(isinstance(body, SummaryEntry) for body in turn.bodies):  # before a crash
             provider, profile = await self._models.pick(turn.model)
-            await self._compaction.summarise(turn, provider, profile, turn.log[-1].seq)
+            await self._compaction.summarise(turn, provider, profile, turn.log.entries[-1].seq)
         return next((body for body in turn.bodies if isinstance(body, SummaryEntry)), None)
 
     async def _one_model(self, turn: ActiveRun, wanted: step.CallModel) -> ReplyEntry:
@@ -127,10 +120,9 @@ class ModelCaller:
         label = label or turn.terms.model or turn.model
         provider, profile = await self._models.pick(label)
         snapshot, call = await self._start_model(turn, wanted, provider, profile)
-        turn.begin_call(call.call)
         request = ModelRequest(
             model=profile.name,
-            messages=_with_history(turn, context(turn.seen, snapshot, call)),
+            messages=_with_history(turn, context(turn.log.visible, snapshot, call)),
             tools=snapshot.tools if profile.tools else (),
             temperature=call.temperature,
             max_tokens=call.max_tokens,
@@ -148,8 +140,7 @@ class ModelCaller:
         label = others[len(failures)]
         logger.warning("run {}: {} is asked, because: {}", turn.run.id, label, error)
         ms = max(int(seconds * 1000), 0)
-        note = FallbackEntry(text=str(error), ms=ms)
-        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
+        await turn.record([FallbackEntry(text=str(error), ms=ms)])
         turn.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
     async def prepare(
@@ -161,7 +152,7 @@ class ModelCaller:
             kept = await self._snapshot(turn.prompt)
         snapshot = kept or await self._fresh(turn, profile)
         max_tokens = min(self.settings.max_tokens, max(profile.context_tokens // 4, 64))
-        summary = latest(turn.seen)
+        summary = latest(turn.log.visible)
         room = PromptBudget(
             profile=profile,
             fixed=len(msgspec.json.encode(snapshot)) // 3 + summary_tokens(summary),
@@ -169,7 +160,7 @@ class ModelCaller:
             max_history=self.settings.max_history,
         )
         begin = turn.window_from if summary is None else max(turn.window_from, summary.upto + 1)
-        window = plan_window(turn.seen, begin, room, overflowed=wanted.overflowed)
+        window = plan_window(turn.log.visible, begin, room, overflowed=wanted.overflowed)
         if window.start != turn.window_from:
             kept, snapshot = None, await self._fresh(turn, profile)
         call = ModelCallEntry(
@@ -194,18 +185,8 @@ class ModelCaller:
                 logger.warning("run {}: no summary of what was before: {}", turn.run.id, error)
             snapshot = await self._fresh(turn, profile)  # what was learnt may be in it
             call = msgspec.structs.replace(call, prompt=digest(snapshot))
-        bodies: list[PromptEntry | ModelCallEntry] = [call]
-        if fresh:
-            bodies.insert(
-                0, PromptEntry(digest=call.prompt, prompt_variant=_prompt_variant(turn, profile))
-            )
-        renewed = snapshot if fresh else None
-        made = await self._journal.start_model(turn.lane, turn.run, bodies, renewed)
-        turn.recorded(made)
-        if isinstance(made[-1].body, ModelCallEntry):
-            call = made[-1].body  # a budget may have cut what the answer may take
-        turn.window_from, turn.prompt = call.window_from, call.prompt
-        turn.prompt_variant = _prompt_variant(turn, profile)
+        variant = _prompt_variant(turn, profile)
+        call = await turn.start_model(call, variant, snapshot if fresh else None)
         self._keep(call.prompt, snapshot)
         return snapshot, call
 
@@ -217,7 +198,7 @@ class ModelCaller:
             key=lambda spec: _place(spec.name, terms.tool_order),
         )
         made = await self._persona.shown(
-            profile, tuple(offered), turn.scope, private=turn.with_owner
+            profile, tuple(offered), turn.scope, private=turn.log.with_owner
         )
         if terms.system_prompt is not None:
             made = msgspec.structs.replace(made, system=terms.system_prompt, parts=())
@@ -280,8 +261,7 @@ class ModelCaller:
         notes = sum(isinstance(b, OverflowEntry) for b in turn.bodies)
         if notes >= _MAX_OVERFLOWS:
             raise error
-        note = OverflowEntry(text=str(error))
-        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [note]))
+        await turn.record([OverflowEntry(text=str(error))])
 
 
 def _failures(turn: ActiveRun) -> list[str]:
@@ -291,7 +271,7 @@ def _failures(turn: ActiveRun) -> list[str]:
 
 def _prompt_variant(turn: ActiveRun, profile: ModelProfile) -> str:
     """A prompt made for the terms of one run serves no other."""
-    terms, private = turn.terms, turn.with_owner
+    terms, private = turn.terms, turn.log.with_owner
     common = prompt_variant(profile, turn.run.role, private=private, scope=turn.scope)
     of_run = (terms.system_prompt, terms.tools, terms.tool_order, terms.told)
     if of_run == (None, None, (), ""):

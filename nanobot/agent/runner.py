@@ -21,15 +21,15 @@ from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, Tool
 from nanobot.messages import EventKind, LaneCommand, Origin, OutboundKind
 from nanobot.ports import Clock
 from nanobot.session.entries import FailedEntry, SummaryEntry, SummaryUndoneEntry, WindowResetEntry
-from nanobot.session.runs import Claim, Ending, WindowChange
-from nanobot.session.states import RunKind, RunState
+from nanobot.session.runs import Claim, WindowChange
+from nanobot.session.states import RunState
 from nanobot.session.tasks import NO_TYPES, RunTypes
 
 MAX_UNCLEAN_ENDS = 3
 
 Before: TypeAlias = Callable[[ActiveRun], Awaitable[None]]
 """What precedes acting, also in a run that resumes. What it adds for the model is in the log when
-it returns; a reply it leaves in `unrecorded` is the answer. Raises StoreError only."""
+it returns; an `answer` it leaves is the run's. Raises StoreError only."""
 
 
 async def _at_once(_: ActiveRun) -> None:
@@ -37,7 +37,7 @@ async def _at_once(_: ActiveRun) -> None:
 
 
 class Runner:
-    """Drives runs. It holds no state of any run between calls: that is all in the Turn."""
+    """Drives runs. It holds no state of any run between calls: that is all in the ActiveRun."""
 
     def __init__(
         self,
@@ -49,7 +49,6 @@ class Runner:
         before: Before = _at_once,
     ) -> None:
         self._bus = bus
-        self._journal = bus.journal
         self._asker = asker
         self._caller = caller
         self._clock = clock
@@ -70,12 +69,10 @@ class Runner:
             address=msgspec.to_builtins(turn.address),
             reply_key="" if turn.terms.direct else turn.run.reply_key,
             reply_to=turn.run.question_id,
-            inbound_ids=[message.inbound_id for message in turn.asked()],
+            inbound_ids=[message.inbound_id for message in turn.messages],
         )
         if turn.run.attempts > MAX_UNCLEAN_ENDS:
             return await self._fail(turn, *_gave_up())
-        if _command(turn) is LaneCommand.NEW:
-            return await self._start_afresh(turn)
         lost: StoreError | None = None
         with boundary(f"run {turn.run.id}") as caught:
             try:
@@ -85,11 +82,14 @@ class Runner:
         if lost is not None:
             raise lost
         # What could not be recorded may be what went wrong.
-        turn.unrecorded.clear()
+        turn.answer = None
         return await self._fail(turn, "internal", _internal(turn, caught.error))
 
     async def _act_or_say_why(self, turn: ActiveRun) -> bool:
+        command = next((message.command for message in turn.messages), None)
         try:
+            if command is not None:
+                return await self._obey(turn, command)
             return await self._act(turn)
         except (ModelError, ConfigError) as error:
             return await self._fail(turn, type(error).__name__, f"I could not answer: {error}")
@@ -99,16 +99,11 @@ class Runner:
             return await self._fail(turn, type(error).__name__, str(error))
 
     async def _act(self, turn: ActiveRun) -> bool:
-        if _command(turn) is not None:
-            return await self._compact(turn)
-        if turn.terms.type and len(turn.asked()) == 1:
-            made = await self._types.perform(turn)
-            turn.outside = made.tainted
-            if not made.ask:
-                return await self._end(turn, RunState.COMPLETED, made.text, OutboundKind.REPLY)
-            (first,) = turn.asked()
-            asked = msgspec.structs.replace(first, text=made.text, tainted=turn.tainted)
-            turn.recorded(await self._journal.record_result(turn.lane, turn.run, [asked]))
+        if turn.terms.type and len(turn.messages) == 1:
+            result = await self._types.perform(turn)
+            await turn.take_result(result)
+            if not result.ask:
+                return await turn.finish(RunState.COMPLETED, result.text, OutboundKind.REPLY)
         await self._before(turn)
         limits = turn.limits(self.settings.limits)
         while True:
@@ -116,9 +111,11 @@ class Runner:
                 case step.CallModel() as wanted:
                     await self._asker.call(turn, wanted)
                 case step.RunTools(calls):
-                    await self._caller.call(turn, calls)
+                    parked = await self._caller.call(turn, calls)
+                    if parked is not None:
+                        return parked.more
                 case step.AskHuman():
-                    return turn.more
+                    return False
                 case step.Finish() as end:
                     return await self._answer(turn, end)
                 case step.Stop() as end:
@@ -130,83 +127,61 @@ class Runner:
         text = end.text.strip() or "(The model gave an empty answer. Please ask again.)"
         if end.warning:
             text += f"\n\n({end.warning})"
-        if any(message.steered for message in turn.asked()):
+        if any(message.steered for message in turn.messages):
             text += "\n\n(This also takes in what you wrote while I was working.)"
-        return await self._end(turn, RunState.COMPLETED, text, OutboundKind.REPLY)
+        return await turn.finish(RunState.COMPLETED, text, OutboundKind.REPLY)
 
     async def _stop(self, turn: ActiveRun, end: step.Stop) -> bool:
         if end.reason == "cancelled":
-            return await self._end(turn, RunState.ABORTED, "", OutboundKind.NOTICE)
+            return await turn.finish(RunState.ABORTED, "", OutboundKind.NOTICE)
         line = f"({_LIMIT_LINES[end.reason].format(limits=turn.limits(self.settings.limits))})"
         text = f"{end.text}\n\n{line}" if end.text else line
-        return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, end.reason)
+        return await turn.finish(RunState.FAILED, text, OutboundKind.REPLY, error=end.reason)
 
     async def _over(self, turn: ActiveRun, error: OverBudget) -> bool:
         """With what there is (reports as they came, if they are all), and the limit's name."""
-        told = [m.text for m in turn.asked() if m.origin is Origin.RUN and m.inbound_id]
+        told = [m.text for m in turn.messages if m.origin is Origin.RUN and m.inbound_id]
         said = step.said(turn.bodies) or "\n\n".join(told)
         text = f"{said}\n\n(I stopped here: {error}.)" if said else f"I cannot answer now: {error}."
-        return await self._end(turn, RunState.FAILED, text, OutboundKind.REPLY, error.reason)
+        return await turn.finish(RunState.FAILED, text, OutboundKind.REPLY, error=error.reason)
 
     async def _fail(self, turn: ActiveRun, error: str, text: str) -> bool:
         turn.emit(EventKind.ERROR, error=error, text=text)
-        turn.unrecorded.append(FailedEntry(text=text))
-        return await self._end(turn, RunState.FAILED, text, OutboundKind.NOTICE, error)
+        last = [FailedEntry(text=text)]
+        kind = OutboundKind.NOTICE
+        return await turn.finish(RunState.FAILED, text, kind, error=error, last=last)
 
-    async def _start_afresh(self, turn: ActiveRun) -> bool:
-        """/new: the log goes on, the model sees none of what came before."""
-        turn.unrecorded.append(WindowResetEntry())
-        text = "New conversation. I no longer see what we said before (it is kept in the log)."
-        return await self._end(
-            turn, RunState.COMPLETED, text, OutboundKind.NOTICE, window=WindowChange()
-        )
+    async def _obey(self, turn: ActiveRun, command: LaneCommand) -> bool:
+        match command:
+            case LaneCommand.NEW:
+                text = "New conversation. I no longer see what we said before (it is in the log)."
+                last, window = [WindowResetEntry()], WindowChange()
+                kind = OutboundKind.NOTICE
+                return await turn.finish(RunState.COMPLETED, text, kind, last=last, window=window)
+            case LaneCommand.COMPACT:
+                return await self._compact(turn)
+            case LaneCommand.COMPACT_UNDO:
+                return await self._undo_compact(turn)
 
     async def _compact(self, turn: ActiveRun) -> bool:
-        """/compact: what was said before is summed up now; `/compact undo` shows it again."""
-        text, window = "There is nothing to sum up, or this model cannot.", None
-        if _command(turn) is LaneCommand.COMPACT_UNDO:
-            summary = latest(turn.log)
-            text = "There is no summary to take back."
-            if summary is not None:
-                text, window = (
-                    "I see everything again that the summary covered.",
-                    WindowChange(summary.covers_from),
-                )
-                text += _facts(
-                    summary, " What went to memory with it ({}) stays there: /memory list"
-                )
-                turn.unrecorded.append(SummaryUndoneEntry())
-        elif (made := await self._asker.compact(turn)) is not None:
-            text = f"I go on with this summary (`/compact undo` takes it back):\n\n{made.text}"
-            text += _facts(made, "\n\n({} went to memory: /memory list)")
-        return await self._end(turn, RunState.COMPLETED, text, OutboundKind.NOTICE, window=window)
+        """/compact: what was said before is summed up now."""
+        summary = await self._asker.compact(turn)
+        text = "There is nothing to sum up, or this model cannot."
+        if summary is not None:
+            text = f"I go on with this summary (`/compact undo` takes it back):\n\n{summary.text}"
+            text += _facts(summary, "\n\n({} went to memory: /memory list)")
+        return await turn.finish(RunState.COMPLETED, text, OutboundKind.NOTICE)
 
-    async def _end(
-        self,
-        turn: ActiveRun,
-        state: RunState,
-        text: str,
-        kind: OutboundKind,
-        error: str | None = None,
-        *,
-        window: WindowChange | None = None,
-    ) -> bool:
-        owed = (turn.outbound(text, kind),) if text else ()
-        ending = Ending(
-            state=state,
-            bodies=tuple(turn.unrecorded),
-            outbound=owed,
-            usage=turn.usage(),
-            error=error,
-            window=window,
-            tainted=turn.run.kind is RunKind.TASK and turn.tainted,
-        )
-        more = await self._journal.finish(turn.lane, turn.run, ending)
-        if owed:
-            self._bus.owed(turn.address)
-        self._bus.reported(turn.run)
-        turn.ended(state, text, error)
-        return more
+    async def _undo_compact(self, turn: ActiveRun) -> bool:
+        """/compact undo: the model sees again what the last summary covers."""
+        summary, kind = latest(turn.log.entries), OutboundKind.NOTICE
+        if summary is None:
+            text = "There is no summary to take back."
+            return await turn.finish(RunState.COMPLETED, text, kind)
+        text = "I see everything again that the summary covered."
+        text += _facts(summary, " What went to memory with it ({}) stays there: /memory list")
+        last, window = [SummaryUndoneEntry()], WindowChange(summary.covers_from)
+        return await turn.finish(RunState.COMPLETED, text, kind, last=last, window=window)
 
 
 _LIMIT_LINES = {
@@ -214,12 +189,6 @@ _LIMIT_LINES = {
     "limit_tool_rounds": "I stopped here: the limit of {limits.max_tool_rounds} rounds of tools.",
     "limit_seconds": "I stopped here: the limit of {limits.max_run_seconds:g} seconds.",
 }
-
-
-def _command(turn: ActiveRun) -> LaneCommand | None:
-    """The command that the run is about; None for ordinary messages."""
-    messages = turn.asked()
-    return messages[0].command if messages else None
 
 
 def _facts(summary: SummaryEntry, line: str) -> str:

@@ -14,8 +14,8 @@ from nanobot.boundary import boundary
 from nanobot.errors import ToolError
 from nanobot.messages import EventKind, OutboundMessage
 from nanobot.ports import Clock, StoreWrite
-from nanobot.session.entries import ToolResultEntry, ToolStartedEntry
-from nanobot.session.journal import Journal
+from nanobot.session.approvals import AllowedForGood, NobodyReached, Parked, ParkResult
+from nanobot.session.entries import ReplyEntry, ToolResultEntry, ToolStartedEntry
 from nanobot.tools.approval_request import CallSite, approval, nobody_to_ask
 from nanobot.tools.base import CallContext, Effect, ToolOutput
 from nanobot.tools.policy import PolicyDecision, Verdict
@@ -73,30 +73,24 @@ class ToolExecutor:
 
     def __init__(
         self,
-        journal: Journal,
         tools: ToolRegistry,
         clock: Clock,
         max_run_seconds: float,
         retries: Retries = Retries(),  # noqa: B008 - frozen
         receipt: Receipt | None = None,
     ) -> None:
-        self._journal = journal
         self._tools = tools
         self._clock = clock
         self._max_run_seconds = max_run_seconds
         self._retries = retries
         self._receipt = receipt
 
-    async def call(self, turn: ActiveRun, calls: tuple[step.PendingCall, ...]) -> None:
+    async def call(self, turn: ActiveRun, calls: tuple[step.PendingCall, ...]) -> Parked | None:
         """Record the reply that asks, then make its calls in order and record what they gave.
 
         Calls without effect that stand together are made side by side. At the first one that needs
-        a person's word the run is parked, see `Turn.parked`; it and those after it wait."""
-        if turn.unrecorded:
-            (reply,) = turn.unrecorded
-            turn.recorded(await self._journal.record_reply(turn.lane, turn.run, reply))
-            turn.unrecorded.clear()
-            turn.partial = ""
+        a person's approval the run is parked, which is returned; it and those after it wait."""
+        await turn.record_answer()
         done = _Batch(self._clock)
         beside: list[step.PendingCall] = []
         for asked in calls:
@@ -108,10 +102,14 @@ class ToolExecutor:
             await self._side_by_side(turn, beside, done)
             if judged.verdict is Verdict.ASK:
                 await self._results(turn, done)
-                why = await self._park(turn, pending, judged)
-                if why is None:
-                    return
-                pending = msgspec.structs.replace(pending, refusal=why)
+                match await self._ask(turn, pending, judged):
+                    case Parked() as parked:
+                        return parked
+                    case AllowedForGood():  # which the log says now, so that the next step sees it
+                        return None
+                    case NobodyReached():
+                        why = nobody_to_ask(judged)
+                        pending = msgspec.structs.replace(pending, refusal=why)
             elif judged.verdict is Verdict.DENY:
                 why = f"not executed: {pending.call.name} is not allowed here: {judged.why}"
                 pending = msgspec.structs.replace(pending, refusal=why)
@@ -120,6 +118,7 @@ class ToolExecutor:
             await self._one(turn, pending, done)
         await self._side_by_side(turn, beside, done)
         await self._results(turn, done)
+        return None
 
     async def _judged(self, turn: ActiveRun, pending: step.PendingCall) -> PolicyDecision:
         if pending.refusal is not None or pending.approved:
@@ -130,27 +129,18 @@ class ToolExecutor:
             return _EACH
         return judged
 
-    async def _park(
+    async def _ask(
         self, turn: ActiveRun, pending: step.PendingCall, judged: PolicyDecision
-    ) -> str | None:
-        """Ask. None: how it goes on is in the log; else why there is nobody to ask."""
+    ) -> ParkResult:
         place = CallSite(
             run=turn.run,
-            asked=turn.asked(),
+            asked=turn.messages,
             model_call=pending.model_call,
             index=pending.index,
             tainted=turn.tainted,
         )
-        asked = approval(self._tools, place, pending.call, judged, self._clock.now())
-        if asked is None:
-            return nobody_to_ask(judged)
-        parked = await self._journal.park(turn.lane, turn.run, asked)
-        if not parked.entries:
-            return nobody_to_ask(judged)
-        turn.recorded(parked.entries)
-        if parked.owes:
-            turn.parked(parked, asked)
-        return None
+        question = approval(self._tools, place, pending.call, judged, self._clock.now())
+        return NobodyReached() if question is None else await turn.park(question)
 
     async def _one(self, turn: ActiveRun, pending: step.PendingCall, done: _Batch) -> None:
         touches_world = (
@@ -161,7 +151,7 @@ class ToolExecutor:
             started = ToolStartedEntry(
                 call=pending.model_call, index=pending.index, name=pending.call.name
             )
-            turn.recorded(await self._journal.start_tool(turn.lane, turn.run, started))
+            await turn.start_tool(started)
         done.begin()
         await self._make(turn, pending, done)
         if touches_world or done.effects:  # the next call may look at what this one keeps
@@ -190,14 +180,7 @@ class ToolExecutor:
 
     async def _results(self, turn: ActiveRun, done: _Batch) -> None:
         if done.results:
-            results, effects = done.taken()
-            recorded = await self._journal.record_result(turn.lane, turn.run, results, effects)
-            turn.recorded(recorded)
-            for effect in effects:
-                if isinstance(effect, OutboundMessage):
-                    turn.owed(effect.address)
-                else:
-                    effect.written()
+            await turn.record(*done.taken())
 
     async def _make(self, turn: ActiveRun, pending: step.PendingCall, done: _Batch) -> None:
         """One call; every failure becomes a result that the model can work with."""
@@ -234,10 +217,9 @@ class ToolExecutor:
         """Commit what a call sends, and see what becomes of it. Its key is the call's, so a call
         that a crash cut off here is made again and sends nothing again."""
         messages, ok = made.messages, True
-        turn.recorded(await self._journal.record_result(turn.lane, turn.run, (), messages))
+        await turn.record((), messages)
         told = []
         for message in messages:
-            turn.owed(message.address)
             try:
                 told.append(await receipt(message) or made.text)
             except ToolError as error:
@@ -300,8 +282,13 @@ def _context(turn: ActiveRun, pending: step.PendingCall) -> CallContext:
         sender_id=turn.run.sender_id,
         role=turn.run.role,
         key=_key(turn, pending),
-        private=turn.private,
+        private=turn.log.private,
         tainted=turn.tainted,
         approved=pending.approved,
         origin=turn.run.origin,
+        replies=tuple(
+            tuple(call.name for call in body.tool_calls)
+            for body in turn.log.own
+            if isinstance(body, ReplyEntry)
+        ),
     )

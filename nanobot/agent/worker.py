@@ -177,7 +177,7 @@ class Worker:
     async def _claimed(self, claim: Claim) -> bool:
         key = claim.lane.session_key
         turn = self._driver.begin(claim)
-        self._bus.mail_taken(key, max((message.inbound_id for message in turn.asked()), default=0))
+        self._bus.mail_taken(key, max((message.inbound_id for message in turn.messages), default=0))
         if claim.run.state is RunState.AWAITING_HUMAN:
             self._bus.mail_waits(key)
         if claim.run.attempts > 1:
@@ -199,7 +199,7 @@ class Worker:
             return True
         except asyncio.CancelledError:
             with suppress(StoreError):  # lost or unwritten: it ended, or counts as an unclean end
-                await asyncio.shield(self._journal.release(turn.lane, turn.run))
+                await asyncio.shield(turn.release())
             raise
         return True
 
@@ -228,7 +228,7 @@ class Worker:
         while True:
             await self._clock.sleep(_STORE_RETRY_SECONDS)
             try:
-                await self._journal.release(turn.lane, turn.run)
+                await turn.release()
             except Fenced:
                 return
             except StoreError as error:

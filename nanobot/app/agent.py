@@ -55,7 +55,6 @@ def assemble_agent(given: AgentDependencies) -> AgentParts:
     bus, clock, tools = given.bus, given.clock, given.tools
     models = ModelCaller(bus, given.models, tools, given.prompt, clock, given.settings)
     calls = ToolExecutor(
-        bus.journal,
         tools,
         clock,
         given.settings.limits.max_run_seconds,

@@ -256,7 +256,6 @@ class _Assembly:
         afterwards."""
         memory = self.config.memory
         dependencies = StageDependencies(
-            journal=self.bus.journal,
             records=self.records,
             remembered=SqlRemembering(self.store.database, self.store.writer),
             models=self.models,

@@ -105,14 +105,25 @@ class AnswerOutcome(msgspec.Struct, frozen=True):
     fresh: bool
 
 
-class ParkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of asking: without `entries`, nobody can be asked, and nothing was written. With
-    `owes`, those chats are asked and the lane is free; `more` waits in it. Without, the call was
-    allowed for good before."""
+class Parked(msgspec.Struct, frozen=True, kw_only=True):
+    """The chats `owes` are asked, and the lane is free; `more` waits in it."""
 
-    entries: tuple[Entry, ...] = ()
-    owes: tuple[Address, ...] = ()
-    more: bool = False
+    entries: tuple[Entry, ...]
+    owes: tuple[Address, ...]
+    more: bool
+
+
+class AllowedForGood(msgspec.Struct, frozen=True):
+    """A rule allows the call, as its `entries` say; nobody is asked."""
+
+    entries: tuple[Entry, ...]
+
+
+class NobodyReached(msgspec.Struct, frozen=True):
+    """There is nobody to ask, and nothing was written."""
+
+
+ParkResult: TypeAlias = Parked | AllowedForGood | NobodyReached
 
 
 class RuleView(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,7 +29,8 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     """For whom a call runs. `key` is the call's identity: run, model call, index. `private`:
     one person alone reads in this chat. `tainted`: the run has seen what came from outside, which
     may be what asks for this call. `approved`: a person has agreed to exactly this call, or a rule
-    of the configuration allows it. `origin`: what the run answers."""
+    of the configuration allows it. `origin`: what the run answers. `replies`: which tools
+    each answer of its model so far asked for."""
 
     run_id: str
     session_key: str
@@ -41,6 +42,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool = False
     approved: bool = False
     origin: Origin = Origin.USER
+    replies: tuple[tuple[str, ...], ...] = ()
 
     @property
     def alone(self) -> bool:

@@ -46,8 +46,8 @@ def thinking(bot: FakeGateway) -> Stages:
     """Every stage there is before acting."""
     helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock
     view = TriageContext(bot.memory, None)
-    triage = Triage(bot.journal, helpers, bot.starter, clock, DecisionSettings(), view)
-    return Stages(triage, AutoRecall(Recall(bot.memory, 5), bot.journal, helpers, clock))
+    triage = Triage(helpers, bot.starter, clock, DecisionSettings(), view)
+    return Stages(triage, AutoRecall(Recall(bot.memory, 5), helpers, clock))
 
 
 async def sent_again(folder: Path) -> float:

@@ -9,7 +9,14 @@ import pytest
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address, Origin, OutboundKind, Role
-from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
+from nanobot.session.approvals import (
+    AllowedForGood,
+    AnswerOutcome,
+    Approval,
+    ApprovalAnswer,
+    NobodyReached,
+    Parked,
+)
 from nanobot.session.entries import (
     ApprovalEntry,
     CancelEntry,
@@ -51,6 +58,7 @@ async def parked(home: Home, one: Approval | None = None) -> Claim:
     await asked(journal, claimed)
     await journal.record_reply(claimed.lane, claimed.run, reply())
     done = await journal.park(claimed.lane, claimed.run, one or approval(run_id="r1"))
+    assert isinstance(done, Parked)
     assert done.owes == (CHAT,)
     return claimed
 
@@ -255,10 +263,12 @@ async def test_for_good_means_the_same_call_in_this_conversation(home: Home) -> 
     await decided(home, msgspec.structs.replace(YES, always=True))
     claimed = await claim(journal)
     again = await journal.park(claimed.lane, claimed.run, approval(run_id="r1"))
-    assert again.owes == ()
+    assert isinstance(again, AllowedForGood)
     assert [type(entry.body) for entry in again.entries] == [ApprovalEntry, DecisionEntry]
     tainted = msgspec.structs.replace(approval(run_id="r1"), tainted=True)
-    assert (await journal.park(claimed.lane, claimed.run, tainted)).owes == (CHAT,)
+    asked_again = await journal.park(claimed.lane, claimed.run, tainted)
+    assert isinstance(asked_again, Parked)
+    assert asked_again.owes == (CHAT,)
     (rule,) = await home.records().rules()
     assert (rule.session_key, rule.tool, rule.by, rule.tainted) == (KEY, "clock", "Ben", False)
     assert await home.records().forget_rule(rule.id)
@@ -272,7 +282,7 @@ async def test_without_anybody_to_ask_nothing_is_written(home: Home) -> None:
     await journal.record_reply(claimed.lane, claimed.run, reply())
     before = await home.everything()
     elsewhere = msgspec.structs.replace(approval(run_id="r1"), here=False)
-    assert await journal.park(claimed.lane, claimed.run, elsewhere) == ParkResult()
+    assert await journal.park(claimed.lane, claimed.run, elsewhere) == NobodyReached()
     assert await home.everything() == before
 
 
@@ -288,4 +298,5 @@ async def test_those_who_may_are_asked_where_they_spoke_alone_last(home: Home) -
     await journal.record_reply(claimed.lane, claimed.run, reply())
     elsewhere = msgspec.structs.replace(approval(run_id="r1"), here=False)
     done = await journal.park(claimed.lane, claimed.run, elsewhere)
+    assert isinstance(done, Parked)
     assert done.owes == (CHAT, Address("telegram", "private1"))

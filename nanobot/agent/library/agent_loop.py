@@ -248,7 +248,7 @@ class AgentLoop:
             models = VisionModels(self._models, self._received.blobs)
             asker = ModelCaller(bus, models, self.tools, self.context.persona, clock, settings)
             seconds = settings.limits.max_run_seconds
-            caller = ToolExecutor(bus.journal, self.tools, clock, seconds, self._retries)
+            caller = ToolExecutor(self.tools, clock, seconds, self._retries)
             driver = Runner(bus, asker, caller, clock)
             lanes = Worker(bus, driver, clock, self._ids, Capacity())
             errands = RunClient(bus, lanes, clock, lambda: self._serving is None)

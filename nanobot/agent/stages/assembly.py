@@ -15,7 +15,6 @@ from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.memory.port import MemoryPort
 from nanobot.ports import Clock
-from nanobot.session.journal import Journal
 from nanobot.session.states import as_people_see
 from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
@@ -26,7 +25,6 @@ class StageDependencies(NamedTuple):
     """What the stages work with. Without a memory nothing is recalled or remembered. `propose`:
     what is remembered waits for a person's word."""
 
-    journal: Journal
     records: Records
     remembered: RememberRecords
     models: Models
@@ -52,7 +50,7 @@ def stages_of(
     settings: AgentSettings, around: StageDependencies, tools: ToolRegistry
 ) -> AssembledStages:
     """The stages of a gateway; what they bring for the model is among its tools after."""
-    journal, clock, memory = around.journal, around.clock, around.memory
+    clock, memory = around.clock, around.memory
     helpers = AuxiliaryModels(around.models)
     triage = auto = asking = remembering = None
     if settings.triage == "decision":
@@ -63,11 +61,11 @@ def stages_of(
                 *(", ".join(sorted(strange)), ", ".join(around.starter.types)),
             )
         view = TriageContext(memory, _Recent(around.records))
-        triage = Triage(journal, helpers, around.starter, clock, settings.decision, view)
+        triage = Triage(helpers, around.starter, clock, settings.decision, view)
     if memory is not None:
         recall = Recall(memory, settings.recall_top_k)
         if settings.recall == "auto":
-            auto = AutoRecall(recall, journal, helpers, clock)
+            auto = AutoRecall(recall, helpers, clock)
         if settings.recall == "ask":
             asking = AskingRecall(recall, helpers, settings.max_cognition_rounds)
             tools.register(asking.tool())

@@ -1,4 +1,4 @@
-"""What the stages share: whose memory a run has, what it is about, and calls of small helpers."""
+"""What the stages share: what a run is about, and which models auxiliary calls may go to."""
 
 from __future__ import annotations
 
@@ -11,19 +11,14 @@ from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import ModelCallEntry, ReplyEntry
 
 
-def scope(turn: ActiveRun) -> str:
-    """Whose memory the run has: the same that its tools have."""
-    return turn.scope
-
-
-def begun(turn: ActiveRun) -> bool:
+def acts(turn: ActiveRun) -> bool:
     """Whether the run acts already."""
     return any(isinstance(body, ModelCallEntry | ReplyEntry) for body in turn.bodies)
 
 
-def asked(turn: ActiveRun, limit: int) -> str:
+def question(turn: ActiveRun, limit: int) -> str:
     """What the run is to answer, at most so many characters."""
-    return "\n".join(message.text for message in turn.asked() if message.text)[:limit]
+    return "\n".join(message.text for message in turn.messages if message.text)[:limit]
 
 
 class AuxiliaryModels:

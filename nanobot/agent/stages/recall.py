@@ -6,20 +6,18 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
-from weakref import WeakValueDictionary
 
 import msgspec
 from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.stages.helpers import AuxiliaryModels, asked, begun, scope
+from nanobot.agent.stages.helpers import AuxiliaryModels, acts, question
 from nanobot.agent.summaries import latest
-from nanobot.errors import NanobotError, StoreError, ToolError
-from nanobot.memory.port import MemoryHit, MemoryPort
+from nanobot.errors import NanobotError, StoreError
+from nanobot.memory.port import MemoryHit, MemoryPort, scope_of
 from nanobot.messages import Origin
 from nanobot.ports import Clock
-from nanobot.session.entries import RecallEntry, ReplyEntry
-from nanobot.session.journal import Journal
+from nanobot.session.entries import RecallEntry
 from nanobot.text import clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 
@@ -51,15 +49,15 @@ class Recall:
         self._memory = memory
         self._top_k = top_k
 
-    async def found(self, turn: ActiveRun, query: str) -> list[MemoryHit]:
+    async def search(self, scope: str, query: str) -> list[MemoryHit]:
         """What fits; nothing as well if memory fails or takes too long. Raises StoreError."""
         try:
             async with asyncio.timeout(_SEARCH_SECONDS):
-                return await self._memory.search(scope(turn), query[:_QUERY_CHARS], self._top_k)
+                return await self._memory.search(scope, query[:_QUERY_CHARS], self._top_k)
         except StoreError:
             raise
         except (NanobotError, OSError, TimeoutError) as error:
-            logger.warning("run {}: memory gave nothing: {!r}", turn.run.id, error)
+            logger.warning("memory of {} gave nothing: {!r}", scope, error)
             return []
 
 
@@ -67,26 +65,23 @@ class AutoRecall:
     """Before the first model call: what memory has about the run's messages and the model does not
     see yet, once, in the log."""
 
-    def __init__(
-        self, recall: Recall, journal: Journal, helpers: AuxiliaryModels, clock: Clock
-    ) -> None:
+    def __init__(self, recall: Recall, helpers: AuxiliaryModels, clock: Clock) -> None:
         self._recall = recall
-        self._journal = journal
         self._helpers = helpers
         self._clock = clock
 
     async def add(self, turn: ActiveRun) -> None:
         """Add it. Raises StoreError."""
-        if begun(turn) or turn.terms.history is not None or turn.run.origin in _ALONE:
+        if acts(turn) or turn.terms.history is not None or turn.run.origin in _ALONE:
             return
         if any(isinstance(body, RecallEntry) for body in turn.bodies):
             return
-        query = asked(turn, _QUERY_CHARS).strip()
+        query = question(turn, _QUERY_CHARS).strip()
         profile = await self._helpers.profile(turn.model) if query else None
         if profile is None:
             return
         began = self._clock.monotonic()
-        found = await self._recall.found(turn, query)
+        found = await self._recall.search(turn.scope, query)
         known = _in_view(turn) if found else set()
         found = [one for one in found if one.id not in known]
         limit = _SMALL_CHARS if profile.short_prompt else _ALL_CHARS
@@ -99,25 +94,23 @@ class AutoRecall:
             tainted=any(one.provenance.tainted for one in shown),
             ms=max(int((self._clock.monotonic() - began) * 1000), 0),
         )
-        turn.recorded(await self._journal.record_result(turn.lane, turn.run, [entry]))
+        await turn.record([entry])
 
 
 class AskingRecall:
     """The cognition loop: the model may say what it needs to know, by a tool, until it does
-    anything else, and in at most `max_rounds` rounds. How many there were is read from the log."""
+    anything else, and in at most `max_rounds` rounds, which are read from the log."""
 
     def __init__(self, recall: Recall, helpers: AuxiliaryModels, max_rounds: int) -> None:
         self._recall = recall
         self._helpers = helpers
         self._max_rounds = max_rounds
-        self._turns: WeakValueDictionary[str, ActiveRun] = WeakValueDictionary()
 
     async def attend(self, turn: ActiveRun) -> None:
         """Answer the needs of this run, or offer nothing to a model that is too small for it."""
-        self._turns[turn.run.id] = turn
         profile = await self._helpers.profile(turn.model)
         if profile is not None and not self._helpers.able(profile, "asking memory"):
-            turn.withheld |= {NEED}
+            turn.withhold(NEED)
 
     def tool(self) -> Tool[NeedInformation]:
         """need_information."""
@@ -134,23 +127,20 @@ class AskingRecall:
         )
 
     async def _answer(self, need: NeedInformation, context: CallContext) -> str | ToolOutput:
-        turn = self._turns.get(context.run_id)
-        if turn is None:
-            raise ToolError("only a run can ask what it needs to know")
-        replies = [body for body in turn.bodies if isinstance(body, ReplyEntry)]
-        only = all(call.name == NEED for reply in replies for call in reply.tool_calls)
-        if not only or len(replies) > self._max_rounds:
+        only = all(name == NEED for names in context.replies for name in names)
+        if not only or len(context.replies) > self._max_rounds:
             return _OVER
-        text, shown = _told(await self._recall.found(turn, need.query), _ALL_CHARS)
+        scope = scope_of(context.address, context.sender_id, context.role, private=context.private)
+        text, shown = _told(await self._recall.search(scope, need.query), _ALL_CHARS)
         tainted = any(one.provenance.tainted for one in shown)
         return ToolOutput(text, tainted=tainted) if shown else _NOTHING
 
 
 def _in_view(turn: ActiveRun) -> set[int]:
     """The memories that earlier runs had added and the model still sees."""
-    summary = latest(turn.seen)
+    summary = latest(turn.log.visible)
     start = turn.window_from if summary is None else max(turn.window_from, summary.upto + 1)
-    entries = [e.body for e in turn.seen if e.seq >= start]
+    entries = [e.body for e in turn.log.visible if e.seq >= start]
     return {one for body in entries if isinstance(body, RecallEntry) for one in body.found}
 
 

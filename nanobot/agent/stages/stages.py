@@ -8,7 +8,7 @@ from nanobot.agent.stages.triage import Triage
 
 
 class Stages:
-    """See agent.run.Before. What is None is off."""
+    """What precedes acting, see Runner. What is None is off."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class Stages:
         """Triage, then recall if the run is to act. Raises StoreError."""
         if self._triage is not None:
             await self._triage.decide(turn)
-        if turn.unrecorded:
+        if turn.answer is not None:
             return
         if self._auto is not None:
             await self._auto.add(turn)

@@ -13,7 +13,7 @@ from loguru import logger
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.auxiliary import AuxiliaryAnswer, ask
 from nanobot.agent.stages.decision import Decision, TriageRun, parse
-from nanobot.agent.stages.helpers import AuxiliaryModels, asked, begun, scope
+from nanobot.agent.stages.helpers import AuxiliaryModels, acts, question
 from nanobot.agent.step import elapsed_seconds
 from nanobot.agent.summaries import material
 from nanobot.config.settings.agent import DecisionSettings
@@ -31,7 +31,6 @@ from nanobot.messages import EventKind, Origin, Role
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest
 from nanobot.session.entries import AuxiliaryFailedEntry, ReplyEntry, TriageEntry, UserEntry
-from nanobot.session.journal import Journal
 from nanobot.session.states import RunKind
 from nanobot.session.tasks import Parent, TaskRequest, TaskStarter
 from nanobot.text import clean
@@ -78,14 +77,12 @@ class Triage:
 
     def __init__(
         self,
-        journal: Journal,
         helpers: AuxiliaryModels,
         starter: TaskStarter,
         clock: Clock,
         settings: DecisionSettings,
         view: TriageContext = TriageContext(),  # noqa: B008 - frozen
     ) -> None:
-        self._journal = journal
         self._helpers = helpers
         self._starter = starter
         self._clock = clock
@@ -93,7 +90,7 @@ class Triage:
         self._view = view
 
     async def decide(self, turn: ActiveRun) -> None:
-        """Leave an answer in `turn.unrecorded`, or none: the run acts then. Raises StoreError."""
+        """Leave an answer in `turn.answer`, or none: the run acts then. Raises StoreError."""
         if not _concerns(turn):
             return
         entry = next((b for b in turn.bodies if isinstance(b, TriageEntry)), None)
@@ -103,14 +100,14 @@ class Triage:
             return
         text = await self._carried_out(turn, entry)
         if text:
-            turn.unrecorded.append(ReplyEntry(call=0, text=text))
+            turn.answer = ReplyEntry(call=0, text=text)
             turn.emit(EventKind.ASSISTANT_MESSAGE, text=text, tool_calls=0)
 
     async def _decided(self, turn: ActiveRun) -> TriageEntry | None:
         """Have it decided, and record that. None: the model is too small."""
         twin = _duplicate_of(turn)
         if twin is not None:
-            turn.recorded(await self._journal.record_result(turn.lane, turn.run, [twin]))
+            await turn.record([twin])
             return twin
         began = self._clock.monotonic()
         said: AuxiliaryAnswer | None = None
@@ -136,7 +133,7 @@ class Triage:
             logger.warning("run {}: triage decided nothing: {}", turn.run.id, why)
             bodies.append(AuxiliaryFailedEntry(stage="triage", text=why))
         effects = () if said is None else (said.settled,)
-        turn.recorded(await self._journal.record_result(turn.lane, turn.run, bodies, effects))
+        await turn.record(bodies, effects)
         return entry
 
     def _entry(self, turn: ActiveRun, said: AuxiliaryAnswer) -> TriageEntry:
@@ -186,7 +183,9 @@ class Triage:
 
     async def _material(self, turn: ActiveRun) -> str:
         """What the decision is made from."""
-        history = material(turn.seen, turn.window_from, turn.run.first_seq - 1, _HISTORY_CHARS)
+        history = material(
+            turn.log.visible, turn.window_from, turn.run.first_seq - 1, _HISTORY_CHARS
+        )
         recent, runs = self._view.recent, list[str]()
         if recent is not None:
             runs += await recent(turn.run.session_key, _RECENT_RUNS)
@@ -194,15 +193,15 @@ class Triage:
             "facts": await self._facts(turn),
             "recent runs": "\n".join(line for line in runs if turn.run.id not in line),
             "history": history,
-            "message": asked(turn, _MESSAGE_CHARS),
+            "message": question(turn, _MESSAGE_CHARS),
         }
         return "\n\n".join(f"## {name}\n{text}" for name, text in told.items() if text)
 
     async def _facts(self, turn: ActiveRun) -> str:
-        if self._view.memory is None or (scope(turn) == OWNER and not turn.with_owner):
+        if self._view.memory is None or (turn.scope == OWNER and not turn.log.with_owner):
             return ""
         try:
-            return (await self._view.memory.curated(scope(turn)))[:_FACTS_CHARS]
+            return (await self._view.memory.curated(turn.scope))[:_FACTS_CHARS]
         except StoreError:
             raise
         except (NanobotError, OSError) as error:
@@ -236,9 +235,9 @@ def _concerns(turn: ActiveRun) -> bool:
         and run.origin in (Origin.USER, Origin.API)
         and run.role is not Role.GUEST
         and not bound
-        and not begun(turn)
-        and bool(asked(turn, 1))
-        and not any(message.attachments for message in turn.asked())
+        and not acts(turn)
+        and bool(question(turn, 1))
+        and not any(message.attachments for message in turn.messages)
     )
 
 
@@ -251,7 +250,7 @@ def _wanted(turn: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
         address=turn.address,
         sender_id=asked.sender_id,
         role=asked.role,
-        private=turn.private,
+        private=turn.log.private,
     )
     alone = run.conversation_id is None and asked.role is Role.OWNER
     return TaskRequest(
@@ -277,12 +276,12 @@ def _kept(found: Decision, said: str, run: TriageRun | None, turn: ActiveRun) ->
 def _duplicate_of(turn: ActiveRun) -> TriageEntry | None:
     """The decision over the very same words of the same person a moment ago (a double click, a
     message sent twice): its key starts nothing new."""
-    mine = turn.asked()
+    mine = turn.messages
     earlier: dict[str, list[UserEntry]] = {}
-    for entry in turn.seen:
+    for entry in turn.log.visible:
         if isinstance(entry.body, UserEntry) and entry.run_id != turn.run.id:
             earlier.setdefault(entry.run_id, []).append(entry.body)
-    for entry in reversed(turn.seen):
+    for entry in reversed(turn.log.visible):
         said = earlier.get(entry.run_id, [])
         if isinstance(entry.body, TriageEntry) and entry.body.wanted and _same(said, mine):
             return msgspec.structs.replace(entry.body, usage=None, ms=0, profile=None)

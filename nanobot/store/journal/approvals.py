@@ -12,9 +12,12 @@ from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import (
     OPEN,
+    AllowedForGood,
     AnswerOutcome,
     Approval,
     ApprovalAnswer,
+    NobodyReached,
+    Parked,
     ParkResult,
     State,
     message,
@@ -51,9 +54,9 @@ def park(
     reached = _reached(connection, asked) if rule is None else ()
     if rule is not None:
         bodies = _entries(msgspec.structs.replace(asked, decided_by=f"rule {rule}"))
-        return ParkResult(entries=log.append(connection, writer, lane, run.id, bodies))
+        return AllowedForGood(log.append(connection, writer, lane, run.id, bodies))
     if not reached:
-        return ParkResult()
+        return NobodyReached()
     row = {
         "session_key": asked.session_key,
         "run_id": asked.run_id,
@@ -71,7 +74,7 @@ def park(
     outbox.owe(connection, writer, asked.session_key, run.id, asking)
     more = inbox.any_waiting(connection, asked.session_key)
     owes = {*reached, run.address} if aside else reached
-    return ParkResult(entries=entries, owes=tuple(owes), more=more)
+    return Parked(entries=entries, owes=tuple(owes), more=more)
 
 
 def _entries(asked: Approval) -> list[Body]:

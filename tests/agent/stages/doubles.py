@@ -124,7 +124,7 @@ def triage(
 
         helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock
         view = TriageContext(memory, recent)
-        return Stages(Triage(bot.journal, helpers, starter, clock, wanted, view))
+        return Stages(Triage(helpers, starter, clock, wanted, view))
 
     return before
 
@@ -134,7 +134,7 @@ def recalling(memory: FakeMemory, top_k: int = 5) -> Callable[[FakeGateway], Bef
 
     def before(bot: FakeGateway) -> Before:
         helpers, recall = AuxiliaryModels(bot.provider), Recall(memory, top_k)
-        return Stages(auto=AutoRecall(recall, bot.journal, helpers, bot.home.clock))
+        return Stages(auto=AutoRecall(recall, helpers, bot.home.clock))
 
     return before
 

@@ -21,7 +21,7 @@ from tests.agent.tasks.working import Words, say, tasks_of
 
 def mind(bot: FakeGateway) -> Stages:
     clock, settings = bot.home.clock, DecisionSettings()
-    return Stages(Triage(bot.journal, AuxiliaryModels(bot.provider), bot.starter, clock, settings))
+    return Stages(Triage(AuxiliaryModels(bot.provider), bot.starter, clock, settings))
 
 
 async def _fails(_: Words, __: TaskContext) -> TaskResult:
