@@ -55,6 +55,16 @@ async def test_without_pairing_a_stranger_is_told_once_a_day_whom_to_ask_and_not
         assert [message.text for message in kept(bot)] == ["", "", ""]
 
 
+async def test_an_edit_that_adds_the_mention_is_a_message() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("the time?", key="1", group=True, addressed=False)
+        for _ in range(2):  # delivered twice
+            await bot.channel.push("bot, the time?", key="1 edited", group=True, edit_of="1")
+        assert (await bot.channel.pop()).text.endswith("bot, the time?")
+        await bot.settle()
+        assert len(bot.provider.requests) == 1
+
+
 async def test_nobody_is_let_in_when_nobody_is_named() -> None:
     async with gateway(options=Options(owners=(), members=())) as bot:
         await bot.channel.push("hello")

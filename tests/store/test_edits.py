@@ -100,6 +100,17 @@ async def test_nor_is_one_of_a_message_that_never_came_here(home: Home) -> None:
     assert await states(home) == ["settled"]
 
 
+async def test_in_a_group_what_was_not_let_in_counts_from_its_first_version_that_is(
+    home: Home,
+) -> None:
+    journal = home.journal()
+    first = msgspec.structs.replace(edited("bot, hello", "hello"), group=True)
+    await admit(journal, first)
+    await claim(journal)
+    assert await texts(home) == [("bot, hello", True)]
+    assert await states(home) == ["taken"]
+
+
 async def test_somebody_elses_words_are_not_replaced(home: Home) -> None:
     journal = home.journal()
     await admit(journal, said("mine"))
