@@ -123,7 +123,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Intake(Protocol):
-    """The door a channel knocks at. It belongs to one channel."""
+    """Where the messages of one channel come in."""
 
     async def cursor(self) -> str | None:
         """The cursor of the last admitted batch, from before this process too; None at first."""

@@ -1,4 +1,4 @@
-"""Work: the runs that are at work for the chats of one channel, as far as events tell."""
+"""Activity: the runs in progress for the chats of one channel, as far as events tell."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _TOOL_LINE = 80
 
 
 class RunInProgress(msgspec.Struct, kw_only=True):
-    """A run at work, since when by the monotonic clock. `reply_key` is the key that its answer will
-    have, empty when its caller takes the answer; `reply_to` the message that it answers; `tool` the
-    call it is making, for people."""
+    """A run in progress, since when by the monotonic clock. `reply_key`: the key that its answer
+    will have, empty when its caller takes the answer; `reply_to` the message that it answers;
+    `tool` the call it is making, for people."""
 
     run_id: str
     address: Address
@@ -38,14 +38,14 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Activity:
-    """What is worked on for one channel. Nothing may depend on it: events can be lost."""
+    """The runs in progress on one channel. Nothing may depend on it: events can be lost."""
 
     def __init__(self, channel: str, bus: Bus, clock: Clock) -> None:
         self.runs: dict[str, RunInProgress] = {}
         self._channel = channel
         self._bus = bus
         self._clock = clock
-        self._some = asyncio.Event()
+        self._any = asyncio.Event()
 
     async def watch(self, on_end: Callable[[RunEnded], None]) -> None:
         """Follow the events until cancelled."""
@@ -54,33 +54,33 @@ class Activity:
         try:
             async for event in watching:
                 with boundary(f"an event of run {event.run_id}"):
-                    self._happened(event, on_end)
+                    self._follow(event, on_end)
         finally:
             self._bus.unsubscribe(watching)
 
-    async def some(self) -> None:
-        """Wait until there is any."""
+    async def any(self) -> None:
+        """Wait until a run is in progress."""
         if not self.runs:
-            self._some.clear()
-            await self._some.wait()
+            self._any.clear()
+            await self._any.wait()
 
-    def _happened(self, event: RunEvent, on_end: Callable[[RunEnded], None]) -> None:
-        told = event.payload
+    def _follow(self, event: RunEvent, on_end: Callable[[RunEnded], None]) -> None:
+        payload = event.payload
         run = self.runs.get(event.run_id)
         if event.kind is EventKind.STATUS:
-            if told.get("state") == "running":
+            if payload.get("state") == "running":
                 self._began(event)
-            elif told.get("state") == "waiting":  # for a person: nobody works on it
+            elif payload.get("state") == "waiting":  # for a person: nobody works on it
                 self.runs.pop(event.run_id, None)
         elif run is None:
             return
         elif event.kind is EventKind.END:
             del self.runs[event.run_id]
-            ids = tuple(told.get("message_ids", ()))
-            completed = told.get("state") == "completed"
+            ids = tuple(payload.get("message_ids", ()))
+            completed = payload.get("state") == "completed"
             on_end(RunEnded(address=run.address, message_ids=ids, completed=completed))
         else:
-            run.tool = _tool_line(told) if event.kind is EventKind.TOOL_CALL else ""
+            run.tool = _tool_line(payload) if event.kind is EventKind.TOOL_CALL else ""
 
     def _began(self, event: RunEvent) -> None:
         address = msgspec.convert(event.payload["address"], Address)
@@ -92,16 +92,16 @@ class Activity:
                 reply_to=event.payload.get("reply_to"),
                 since=self._clock.monotonic(),
             )
-            self._some.set()
+            self._any.set()
 
 
-def _tool_line(told: Mapping[str, Any]) -> str:
-    """`exec: ls -la`: the tool, and the first text it is given."""
+def _tool_line(payload: Mapping[str, Any]) -> str:
+    """`exec: ls -la`: the tool, and the first text it is arguments."""
     try:
-        given = msgspec.json.decode(told["arguments"], type=dict[str, Any])
+        arguments = msgspec.json.decode(payload["arguments"], type=dict[str, Any])
     except msgspec.DecodeError:  # cut short, or not what it should be
-        given = {}
-    texts = [value for value in given.values() if isinstance(value, str)]
-    line = " ".join(f"{told['name']}: {texts[0]}".split()) if texts else str(told["name"])
+        arguments = {}
+    texts = [value for value in arguments.values() if isinstance(value, str)]
+    line = " ".join(f"{payload['name']}: {texts[0]}".split()) if texts else str(payload["name"])
     line = line.replace("`", "'")
     return line if len(line) <= _TOOL_LINE else f"{line[: _TOOL_LINE - 3]}..."

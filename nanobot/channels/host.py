@@ -41,14 +41,14 @@ class _Silent(ChannelDown):
 
 
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
-    """How a channel is hosted. `said` tells what a run has said so far (None: it is not driven
+    """How a channel is hosted. `text_of` gives what a run has said so far (None: it is not driven
     here), `blobs` holds the contents of files, `commands` are for the platform's menu. `shared`:
     other processes work on the same store."""
 
     preview: bool = True
     show_tools: bool = False
     marks: bool = False
-    said: Callable[[str], str | None] = lambda _run_id: None
+    text_of: Callable[[str], str | None] = lambda _run_id: None
     blobs: BlobReader | None = None
     commands: tuple[MenuCommand, ...] = ()
     shared: bool = False
@@ -78,19 +78,19 @@ class ChannelHost:
         self._backoff = Backoff(1.0, _LONGEST_BACKOFF, rng=rng)
         self._hosting = hosting
         self._bus = bus
-        self._work = Activity(name, bus, clock)
+        self._activity = Activity(name, bus, clock)
         self.moved = MovedChats(name, bus.journal, clock)
         self._sender = sender = PartSender(channel, clock, self.moved, hosting.blobs)
         self._previews: Previews | None = None
         if hosting.preview and isinstance(channel, Editing):
             tools = hosting.show_tools
             self._previews = Previews(
-                sender, bus.journal, clock, self._work, hosting.said, show_tools=tools
+                sender, bus.journal, clock, self._activity, hosting.text_of, show_tools=tools
             )
-        self._marks: Reactions | None = None
+        self._reactions: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
-            self._marks = Reactions(name, channel, self.moved)
-        self._delivery = Delivery(name, sender, bus, clock, rng, self._handed_over)
+            self._reactions = Reactions(name, channel, self.moved)
+        self._delivery = Delivery(name, sender, bus, clock, rng, self._release_preview)
         self._first_up = asyncio.Event()
         self._heard = 0.0
         self._receiving: asyncio.Task[None] | None = None
@@ -105,8 +105,8 @@ class ChannelHost:
 
     def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
         """A message is in the journal."""
-        if self._marks is not None:
-            self._marks.received(message, outcome)
+        if self._reactions is not None:
+            self._reactions.received(message, outcome)
 
     def _settle(self, state: str) -> None:
         self.state = state
@@ -114,43 +114,44 @@ class ChannelHost:
 
     async def run(self, intake: ChannelIntake) -> None:
         """Receive, deliver and show work until cancelled."""
-        channel, marks, previews, name = self._channel, self._marks, self._previews, self.name
+        channel, name = self._channel, self.name
+        reactions, previews = self._reactions, self._previews
         typing = channel.capabilities.typing
         await self.moved.load()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._delivery.run(), name=f"{name}: delivery")
             if self._hosting.shared:
-                tasks.create_task(self._look(), name=f"{name}: what others owe")
+                tasks.create_task(self._poll_outbox(), name=f"{name}: outbox of other processes")
             self._receiving = tasks.create_task(self._receive(intake), name=f"{name}: intake")
-            if typing or marks or previews:
-                tasks.create_task(self._work.watch(self._ended), name=f"{name}: work")
+            if typing or reactions or previews:
+                tasks.create_task(self._activity.watch(self._ended), name=f"{name}: activity")
             if typing:
                 tasks.create_task(self._show_typing(), name=f"{name}: typing")
             if previews is not None:
                 tasks.create_task(previews.run(), name=f"{name}: previews")
-            if marks is not None:
-                tasks.create_task(marks.run(), name=f"{name}: marks")
+            if reactions is not None:
+                tasks.create_task(reactions.run(), name=f"{name}: reactions")
             if channel.capabilities.heartbeat is not None:
                 watch = self._watch_heart(channel.capabilities.heartbeat)
                 tasks.create_task(watch, name=f"{name}: heartbeat")
             if isinstance(channel, Commanding) and self._hosting.commands:
                 tasks.create_task(self._register(channel), name=f"{name}: commands")
 
-    async def _look(self) -> None:
+    async def _poll_outbox(self) -> None:
         """What other processes came to owe our chats: their wake-ups do not reach this one."""
         while True:
             await self._clock.sleep(_LOOK_SECONDS)
-            with boundary(f"looking for what is owed to {self.name}"):
+            with boundary(f"looking into the outbox of {self.name}"):
                 for address in await self._bus.journal.owed_chats(self.name):
                     self._bus.owed(address)
 
-    async def _handed_over(self, key: str) -> None:
+    async def _release_preview(self, key: str) -> None:
         if self._previews is not None:
             await self._previews.release_preview(key)
 
     def _ended(self, ended: RunEnded) -> None:
-        if self._marks is not None:
-            self._marks.ended(ended)
+        if self._reactions is not None:
+            self._reactions.ended(ended)
 
     async def _register(self, channel: Commanding) -> None:
         """Tell the platform our commands, once it can be told."""
@@ -232,10 +233,10 @@ class ChannelHost:
     async def _show_typing(self) -> None:
         shown: dict[str, float] = {}
         while True:
-            await self._work.some()
+            await self._activity.any()
             await self._clock.sleep(TYPING_AFTER)
             now = self._clock.monotonic()
-            runs = list(self._work.runs.values())
+            runs = list(self._activity.runs.values())
             shown = {run.run_id: shown[run.run_id] for run in runs if run.run_id in shown}
             for run in runs:
                 due = shown.get(run.run_id, run.since + TYPING_AFTER)

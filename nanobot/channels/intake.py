@@ -125,34 +125,34 @@ class ChannelIntake:
         role = await self._entry(message, key)
         if not isinstance(role, Role):
             return role
-        asked = Invocation(message=message, session_key=key, role=role, argument="")
+        invocation = Invocation(message=message, session_key=key, role=role, argument="")
         if len(text) > MAX_TEXT:
-            return self._refusal(asked, _too_long(len(text)))
+            return self._refusal(invocation, _too_long(len(text)))
         if not text.strip() and not message.attachments:
-            return self._refusal(asked, "Your message was empty: there is nothing to answer.")
-        found = self.operations.find(text)
-        if found is None:
+            return self._refusal(invocation, "Your message was empty: there is nothing to answer.")
+        command = self.operations.find(text)
+        if command is None:
             interrupts = self._bus.busy.mode == "interrupt"
             partial = self.operations.engine.partial(key) if interrupts else None
             return Admission(message=message, session_key=key, role=role, said=partial)
-        operation, argument = found
+        operation, argument = command
         return await self.operations.admission(
-            operation, msgspec.structs.replace(asked, argument=argument)
+            operation, msgspec.structs.replace(invocation, argument=argument)
         )
 
-    def _refusal(self, asked: Invocation, text: str) -> Admission:
+    def _refusal(self, invocation: Invocation, text: str) -> Admission:
         return Admission(
-            message=asked.message,
-            session_key=asked.session_key,
-            role=asked.role,
-            answer=notice(asked.message, text),
+            message=invocation.message,
+            session_key=invocation.session_key,
+            role=invocation.role,
+            answer=notice(invocation.message, text),
         )
 
     def _orders(self, text: str) -> bool:
         """Whether it is one of our commands, though nobody said for whom: members need not mention
         the assistant to stop it. `/stop@another_bot` is another's."""
-        found = self.operations.find(text)
-        return found is not None and "@" not in text.split(maxsplit=1)[0]
+        command = self.operations.find(text)
+        return command is not None and "@" not in text.split(maxsplit=1)[0]
 
     async def _role(self, message: InboundMessage) -> Role | None:
         channel, sender_id = message.address.channel, message.sender.id
@@ -183,19 +183,19 @@ class ChannelIntake:
         ask there is silence. The role is of somebody who is let in at this very moment."""
         address, sender = message.address, message.sender
         if self._gate.pairing:
-            told = await self.operations.engine.pairing.ask(address, sender)
-            if isinstance(told, Role):
-                return told
-            if told is None:
+            answer = await self.operations.engine.pairing.ask(address, sender)
+            if isinstance(answer, Role):
+                return answer
+            if answer is None:
                 logger.warning("{}: {} gets no code, too many ask", address, sender.id)
                 return None
             logger.info("{}: {} ({}) asks to be let in", address, sender.id, sender.name)
         else:
-            told = self._private(message)
+            answer = self._private(message)
             if self._gate.discreet:
                 return None
         unread = msgspec.structs.replace(message, text="", attachments=(), quote="")
-        return Admission(message=unread, session_key=key, role=Role.GUEST, answer=told)
+        return Admission(message=unread, session_key=key, role=Role.GUEST, answer=answer)
 
     def _private(self, message: InboundMessage) -> OutboundMessage:
         """What a stranger is told, once a day, where nobody is paired."""

@@ -1,4 +1,4 @@
-"""Channel adapters: found by their entry points, and what they are told of our commands."""
+"""Channel adapters: plugin by their entry points, and what they are told of our commands."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ _METHODS = ("run", "render", "send", "find", "typing", "close")
 def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
     """What somebody in this role may write in a chat, for a platform's menu of commands."""
     return tuple(
-        MenuCommand(one.name, one.help, one.usage)
-        for one in operations.listed
-        if one.may(role) and " " not in one.name
+        MenuCommand(operation.name, operation.help, operation.usage)
+        for operation in operations.listed
+        if operation.may(role) and " " not in operation.name
     )
 
 
 def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None = None) -> Channel:
-    """The adapter of a configured channel, found by entry point `nanobot.channels`.
+    """The adapter of a configured channel, plugin by entry point `nanobot.channels`.
 
     Raises ConfigError naming the known types, and for settings that the adapter refuses;
     PluginBroken for an adapter that is broken in itself, whatever it does.
     """
     plugins = plugins or Plugins()
-    known = plugins.names(CHANNELS)
-    if settings.type not in known:
+    types = plugins.names(CHANNELS)
+    if settings.type not in types:
         raise ConfigError(
             f"channels.{name}.type: there is no channel type {settings.type!r}; "
-            f"installed are {', '.join(sorted(known)) or 'none'}"
+            f"installed are {', '.join(sorted(types)) or 'none'}"
         )
     refused: list[ConfigError] = []
 
-    def use(found: LoadedPlugin[Any]) -> Channel | None:
+    def use(plugin: LoadedPlugin[Any]) -> Channel | None:
         try:
-            return _whole(found.what(name, {**settings.settings, **_people(settings)}))
+            return _whole(plugin.what(name, {**settings.settings, **_people(settings)}))
         except ConfigError as error:
             refused.append(error)
             return None
@@ -67,14 +67,14 @@ def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
     """What has to be known before a channel of that type can be opened; one without questions for
     adapters that do not say. Raises PluginBroken, and KeyError for a type that is not there."""
 
-    def told(found: LoadedPlugin[Any]) -> Setup:
-        _opener(found)
-        setup = getattr(sys.modules.get(found.what.__module__), "SETUP", None)
+    def read(plugin: LoadedPlugin[Any]) -> Setup:
+        _opener(plugin)
+        setup = getattr(sys.modules.get(plugin.what.__module__), "SETUP", None)
         if setup is not None and not isinstance(setup, Setup):
             raise PluginBroken(f"its SETUP is a {type(setup).__name__}, not a nanobot.ports.Setup")
         return setup or Setup(title=kind, steps="Its author says which keys its table needs.")
 
-    return (plugins or Plugins()).one(CHANNELS, kind, told).what
+    return (plugins or Plugins()).one(CHANNELS, kind, read).what
 
 
 def survey(plugins: Plugins) -> None:
@@ -84,15 +84,15 @@ def survey(plugins: Plugins) -> None:
     plugins.each(CHANNELS, _opener, own=False)
 
 
-def _opener(found: LoadedPlugin[Any]) -> None:
-    if not callable(found.what):
-        kind = type(found.what).__name__
+def _opener(plugin: LoadedPlugin[Any]) -> None:
+    if not callable(plugin.what):
+        kind = type(plugin.what).__name__
         raise PluginBroken(f"it gives a {kind}, not a function that opens a channel")
 
 
 def _whole(opened: Any) -> Channel:
     """Raises PluginBroken naming what it lacks of nanobot.ports.Channel."""
-    lacking = [one for one in _METHODS if not callable(getattr(opened, one, None))]
+    lacking = [name for name in _METHODS if not callable(getattr(opened, name, None))]
     if not isinstance(getattr(opened, "capabilities", None), Capabilities):
         lacking.append("capabilities")
     if lacking:

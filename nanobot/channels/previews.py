@@ -35,7 +35,7 @@ class _Preview:
         self.busy = asyncio.Lock()
         self.over = False
         self.row: OutboundRow | None = None
-        self.said = ""
+        self.text = ""
         self.shown = OutboundPart(text="")
 
 
@@ -44,7 +44,7 @@ class Previews:
 
     Each is a row of the journal before it is sent, and its receipt is kept before it is edited, so
     that the answer finds it, after a crash too. Whatever the platform refuses ends the previews of
-    that run. `said` tells what a run has said so far, None once it is not driven here.
+    that run. `text_of` gives what a run has said so far, None once it is not driven here.
     """
 
     def __init__(
@@ -52,16 +52,16 @@ class Previews:
         sender: PartSender,
         journal: Journal,
         clock: Clock,
-        work: Activity,
-        said: Callable[[str], str | None],
+        activity: Activity,
+        text_of: Callable[[str], str | None],
         *,
         show_tools: bool = False,
     ) -> None:
         self._sender = sender
         self._journal = journal
         self._clock = clock
-        self._work = work
-        self._said = said
+        self._activity = activity
+        self._text_of = text_of
         self._show_tools = show_tools
         self._previews: dict[str, _Preview] = {}
         self._resting = False
@@ -70,10 +70,10 @@ class Previews:
         """Show what is worked on, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
-                await self._work.some()
+                await self._activity.any()
                 await self._clock.sleep(_LOOK_SECONDS)
                 due = self._clock.monotonic() - PREVIEW_AFTER
-                for run in list(self._work.runs.values()):
+                for run in list(self._activity.runs.values()):
                     if run.reply_key and run.since <= due and run.reply_key not in self._previews:
                         preview = self._previews[run.reply_key] = _Preview()
                         tasks.create_task(self._follow(run, preview), name=f"preview {run.run_id}")
@@ -101,26 +101,26 @@ class Previews:
             while True:
                 async with preview.busy:
                     with boundary(f"preview of run {run.run_id}") as caught:
-                        changed = await self._look(run, preview)
+                        changed = await self._refresh(run, preview)
                 if caught.error is not None or preview.over:
                     break
                 await self._clock.sleep(interval if changed else _LOOK_SECONDS)
                 if changed:
                     interval = min(interval * _GROWTH, LAST_INTERVAL)
-                if self._work.runs.get(run.run_id) is not run:
+                if self._activity.runs.get(run.run_id) is not run:
                     break
-            while self._work.runs.get(run.run_id) is run:  # refused: none of this run any more
+            while self._activity.runs.get(run.run_id) is run:  # refused: none of this run any more
                 await self._clock.sleep(LAST_INTERVAL)
         finally:
             del self._previews[run.reply_key]
 
-    async def _look(self, run: RunInProgress, preview: _Preview) -> bool:
+    async def _refresh(self, run: RunInProgress, preview: _Preview) -> bool:
         """Show what is new, if there is and no answer needs the rate. True: it was shown."""
-        said = self._said(run.run_id)
-        if said is None or preview.over or self._resting:
+        text = self._text_of(run.run_id)
+        if text is None or preview.over or self._resting:
             return False
-        preview.said = said or preview.said
-        part = await self._part(run, preview.said)
+        preview.text = text or preview.text
+        part = await self._part(run, preview.text)
         unchanged = (part.text, part.payload) == (preview.shown.text, preview.shown.payload)
         edit = preview.row is not None and preview.row.standing is not None
         if unchanged or not self._sender.rates.free(run.address.chat_id, edit=edit):
@@ -135,11 +135,11 @@ class Previews:
         preview.shown = part
         return True
 
-    async def _part(self, run: RunInProgress, said: str) -> OutboundPart:
+    async def _part(self, run: RunInProgress, text: str) -> OutboundPart:
         """What is to be seen, within one part; empty while there is nothing to see."""
-        lines = [f"{said} {CURSOR}"] if said.strip() else []
+        lines = [f"{text} {CURSOR}"] if text.strip() else []
         if self._show_tools and run.tool:
-            lines = [*([said] if said.strip() else []), f"`{run.tool}`"]
+            lines = [*([text] if text.strip() else []), f"`{run.tool}`"]
         if not lines:
             return OutboundPart(text="")
         message = _message(run, "\n\n".join(lines))
@@ -150,7 +150,7 @@ class Previews:
         """Make the preview that part. False: there is nothing to be shown for this run."""
         row = preview.row
         if row is None:
-            message = _message(run, preview.said)
+            message = _message(run, preview.text)
             row = await self._journal.preview(run.run_id, message, part)
             if row is None:
                 return False

@@ -50,10 +50,10 @@ class _Bucket:
 class RateLimiter:
     """When the chats of one channel may be sent something.
 
-    A chat that the platform complained about waits as told, and keeps to `chat_rate` for a minute
-    after. A complaint about the whole bot, or complaints about two chats within that minute, slow
-    all of them down to `bot_rate`. Nobody who may send at once is kept waiting. Previews and typing
-    are told by `free` whether they would take what answers need.
+    A chat that the platform complained about waits as long as it says, and keeps to `chat_rate` for
+    a minute after. A complaint about the whole bot, or complaints about two chats within that
+    minute, slow all of them down to `bot_rate`. Nobody who may send at once is kept waiting. `free`
+    says whether previews and typing would take what answers need.
     """
 
     def __init__(self, clock: Clock, rates: Capabilities) -> None:

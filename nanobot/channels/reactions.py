@@ -1,4 +1,4 @@
-"""Marks: reactions to people's messages that say what became of them."""
+"""Reactions to people's messages that say what became of them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SECONDS = 10.0
 
 
 class Reactions:
-    """The marks of one channel, put one after another and never waited for: when there are too many
-    to put, or the platform does not take them, messages go without."""
+    """The reactions of one channel, put one after another and never waited for: when there are too
+    many to put, or the platform does not take them, messages go without."""
 
     def __init__(self, name: str, channel: Reacting, moved: MovedChats) -> None:
         self._name = name
@@ -29,7 +29,7 @@ class Reactions:
         self._waiting: asyncio.Queue[tuple[Address, str, Reaction]] = asyncio.Queue(_WAITING)
 
     def received(self, message: InboundMessage, admitted: Admitted) -> None:
-        """A message was let in. What was answered at once, or seen before, gets no mark."""
+        """A message was let in. What was answered at once, or seen before, gets none."""
         if admitted.fresh and admitted.owes is None:
             self._put(message.address, message.message_id, Reaction.RECEIVED)
 
@@ -40,17 +40,17 @@ class Reactions:
                 ended.address, identity, Reaction.DONE if ended.completed else Reaction.FAILED
             )
 
-    def _put(self, address: Address, message_id: str, mark: Reaction) -> None:
+    def _put(self, address: Address, message_id: str, reaction: Reaction) -> None:
         if not self._waiting.full():
-            self._waiting.put_nowait((address, message_id, mark))
+            self._waiting.put_nowait((address, message_id, reaction))
 
     async def run(self) -> None:
         """Put what waits, until cancelled."""
         while True:
-            address, message_id, mark = await self._waiting.get()
-            with boundary(f"a mark in {address}"):
+            address, message_id, reaction = await self._waiting.get()
+            with boundary(f"a reaction in {address}"):
                 try:
                     async with asyncio.timeout(_SECONDS):
-                        await self._channel.react(self._moved.there(address), message_id, mark)
+                        await self._channel.react(self._moved.there(address), message_id, reaction)
                 except (ChannelError, TimeoutError) as error:
-                    logger.debug("{}: {} is not marked: {}", self._name, message_id, error)
+                    logger.debug("{}: {} gets no reaction: {}", self._name, message_id, error)

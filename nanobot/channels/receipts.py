@@ -37,7 +37,7 @@ class Receipts:
             if row.state == "dead":
                 raise ToolError(f"it could not be delivered: {row.error}")
             if row.state == "sent":
-                ids = ", ".join(one.receipt for one in row.parts if one.receipt)
+                ids = ", ".join(part.receipt for part in row.parts if part.receipt)
                 repeated = " (it may have arrived twice)" if row.maybe_duplicate else ""
                 return f"delivered{f' as message {ids}' if ids else ''}{repeated}"
             if row.state in ("held", "digested"):

@@ -152,15 +152,15 @@ class _Receiving:
         self.over = False
         self.failed: NanobotError | None = None
 
-    async def run(self, channel: Channel, door: RecordingIntake) -> None:
+    async def run(self, channel: Channel, intake: RecordingIntake) -> None:
         """Receive, and write down how it ends."""
         try:
-            await channel.run(door)
+            await channel.run(intake)
         except NanobotError as error:
             self.failed = error
         finally:
             self.over = True
-            door.changed()
+            intake.changed()
 
 
 @asynccontextmanager
@@ -174,17 +174,17 @@ async def _opened(platform: Platform) -> AsyncIterator[Channel]:
 
 @asynccontextmanager
 async def _running(
-    platform: Platform, channel: Channel, door: RecordingIntake, *said: str
+    platform: Platform, channel: Channel, intake: RecordingIntake, *texts: str
 ) -> AsyncIterator[_Receiving]:
     """A channel that receives within, while somebody says something."""
     receiving = _Receiving()
     try:
         async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(receiving.run(channel, door), name="run")
-            await door.until(
-                lambda: door.living or receiving.over, "run says that the platform answered"
+            task = tasks.create_task(receiving.run(channel, intake), name="run")
+            await intake.until(
+                lambda: intake.living or receiving.over, "run says that the platform answered"
             )
-            for text in said:
+            for text in texts:
                 tasks.create_task(platform.say(text), name="say")
             yield receiving
             task.cancel()
@@ -195,10 +195,10 @@ async def _running(
 
 async def brings_what_was_said(platform: Platform) -> None:
     """A message arrives as it was said, with who said it, where and when."""
-    door = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, door, "hello there"):
-        await door.until(lambda: bool(door.taken), "what is said is admitted")
-    (message,) = door.taken
+    intake = RecordingIntake()
+    async with _opened(platform) as channel, _running(platform, channel, intake, "hello there"):
+        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+    (message,) = intake.taken
     _that(message.text == "hello there", f"the text is what was said, not {message.text!r}")
     _that(message.address.channel == "checked", "the address has the channel's name")
     _that(message.address.chat_id and message.sender.id, "chat and sender have ids")
@@ -211,55 +211,57 @@ async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
     """The platform hears that a message arrived after it was committed, and not before."""
     if platform.acknowledged() is None:
         return
-    door = RecordingIntake()
-    door.opened.clear()
-    async with _opened(platform) as channel, _running(platform, channel, door, "is it safe?"):
-        await door.until(lambda: bool(door.offered), "what is said is admitted")
+    intake = RecordingIntake()
+    intake.opened.clear()
+    async with _opened(platform) as channel, _running(platform, channel, intake, "is it safe?"):
+        await intake.until(lambda: bool(intake.offered), "what is said is admitted")
         for _ in range(50):
             await asyncio.sleep(0)
         _that(platform.acknowledged() == 0, "nothing is acknowledged before admit has returned")
-        door.opened.set()
+        intake.opened.set()
         await _soon(lambda: platform.acknowledged() == 1, "what was admitted is acknowledged")
 
 
 async def brings_again_what_was_not_taken(platform: Platform) -> None:
     """An intake that fails is not swallowed; the message comes again by the same key."""
-    door = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, door, "before"):
-        await door.until(lambda: bool(door.taken), "what is said is admitted")
-        door.troubles = [StoreUnwritable("the disk is full")]
+    intake = RecordingIntake()
+    async with _opened(platform) as channel, _running(platform, channel, intake, "before"):
+        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        intake.troubles = [StoreUnwritable("the disk is full")]
         await platform.say("once more")
-        await _soon(lambda: not door.troubles, "what is said is admitted")
-    refused = [message for message in door.offered if message.text == "once more"][:1]
-    _that(refused and len(door.taken) == 1, "what the intake refused was not taken")
-    async with _opened(platform) as channel, _running(platform, channel, door):
+        await _soon(lambda: not intake.troubles, "what is said is admitted")
+    refused = [message for message in intake.offered if message.text == "once more"][:1]
+    _that(refused and len(intake.taken) == 1, "what the intake refused was not taken")
+    async with _opened(platform) as channel, _running(platform, channel, intake):
         await platform.again()
-        await door.until(
-            lambda: any(message.text == "once more" for message in door.taken),
+        await intake.until(
+            lambda: any(message.text == "once more" for message in intake.taken),
             "what was not taken is delivered again",
         )
-    again = next(message for message in door.taken if message.text == "once more")
-    keys = {(one.address.chat_id, one.dedupe_key) for one in (*refused, again)}
+    again = next(message for message in intake.taken if message.text == "once more")
+    keys = {(message.address.chat_id, message.dedupe_key) for message in (*refused, again)}
     _that(len(keys) == 1, f"the same message has the same key: {keys}")
 
 
 async def tells_messages_apart(platform: Platform) -> None:
     """Each message has a key of its own, be its text the same."""
-    door = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, door, "twice", "twice"):
-        await door.until(lambda: len(door.taken) == 2, "both are admitted")
-    one, two = door.taken
-    _that(one.dedupe_key != two.dedupe_key, "two messages have two keys")
+    intake = RecordingIntake()
+    async with _opened(platform) as channel, _running(platform, channel, intake, "twice", "twice"):
+        await intake.until(lambda: len(intake.taken) == 2, "both are admitted")
+    first, second = intake.taken
+    _that(first.dedupe_key != second.dedupe_key, "two messages have two keys")
 
 
 async def goes_on_after_what_it_cannot_read(platform: Platform) -> None:
     """Neither unknown nor broken updates stop it."""
-    door = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, door) as receiving:
+    intake = RecordingIntake()
+    async with _opened(platform) as channel, _running(platform, channel, intake) as receiving:
         await platform.disturb()
         await platform.say("still there?")
-        await door.until(
-            lambda: receiving.over or any("still there?" in one.text for one in door.taken),
+        await intake.until(
+            lambda: (
+                receiving.over or any("still there?" in message.text for message in intake.taken)
+            ),
             "after what cannot be read, messages are admitted as before",
         )
         _that(not receiving.over, f"what cannot be read ended run: {receiving.failed}")
@@ -278,19 +280,21 @@ async def renders_whole_texts(platform: Platform) -> None:
         words = OutboundMessage(address=Address("checked", "1"), text=_WORDS, key="k")
         shown = "".join("".join(part.text.split()) for part in channel.render(words))
         _that(shown == _WORDS.replace(" ", ""), "no word is lost, repeated or moved")
-        asked = OutboundMessage(
+        question = OutboundMessage(
             address=Address("checked", "1"), text="May I?", key="k", choices=_CHOICES
         )
-        whole = "".join(f"{part.text}{part.payload.decode()}" for part in channel.render(asked))
-        _that(all(one.say in whole for one in _CHOICES), "choices are buttons, or written out")
+        whole = "".join(f"{part.text}{part.payload.decode()}" for part in channel.render(question))
+        _that(
+            all(choice.say in whole for choice in _CHOICES), "choices are buttons, or written out"
+        )
 
 
 async def sends_parts_in_order(platform: Platform) -> None:
     """Every part arrives, and has an id of its own."""
-    door = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, door, "tell me"):
-        await door.until(lambda: bool(door.taken), "what is said is admitted")
-        chat = door.taken[0].address
+    intake = RecordingIntake()
+    async with _opened(platform) as channel, _running(platform, channel, intake, "tell me"):
+        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        chat = intake.taken[0].address
         message = OutboundMessage(address=chat, text=_WORDS, key="k")
         parts = [
             msgspec.structs.replace(part, key=f"k:{number}")  # as the host does
@@ -307,10 +311,10 @@ async def sends_parts_in_order(platform: Platform) -> None:
 
 async def fails_in_the_words_of_the_port(platform: Platform) -> None:
     """A send that fails raises a DeliveryError."""
-    door = RecordingIntake()
-    async with _opened(platform) as channel, _running(platform, channel, door, "hello"):
-        await door.until(lambda: bool(door.taken), "what is said is admitted")
-        nowhere = platform.refuse(door.taken[0].address)
+    intake = RecordingIntake()
+    async with _opened(platform) as channel, _running(platform, channel, intake, "hello"):
+        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        nowhere = platform.refuse(intake.taken[0].address)
         try:
             await channel.send(nowhere, OutboundPart(text="lost", key="k"))
         except DeliveryError:
@@ -326,9 +330,9 @@ async def may_be_run_again(platform: Platform) -> None:
 
 
 async def _received(platform: Platform, channel: Channel, text: str) -> None:
-    door = RecordingIntake()
-    async with _running(platform, channel, door, text) as receiving:
-        await door.until(lambda: bool(door.taken) or receiving.over, "each run receives")
+    intake = RecordingIntake()
+    async with _running(platform, channel, intake, text) as receiving:
+        await intake.until(lambda: bool(intake.taken) or receiving.over, "each run receives")
         _that(not receiving.over, f"run goes on until it is cancelled: {receiving.failed}")
 
 

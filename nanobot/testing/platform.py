@@ -40,8 +40,8 @@ class FakeChannel:
 
     `push` is a person writing, `pop` a person reading. Texts longer than `limit` become several
     parts. `failures` holds, for each chat, how its next sends fail (None: they don't), `lookups`
-    how the next calls of `find` do, and `downs` how the next calls of `run` end. `asked` lists what
-    was looked up, since when.
+    how the next calls of `find` do, and `downs` how the next calls of `run` end. `lookups_made`
+    lists what was looked up, since when.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class FakeChannel:
         self.failures: dict[str, deque[SendFailure | None]] = {}
         self.attempts: list[tuple[Address, OutboundPart]] = []
         self.lookups: deque[Exception] = deque()
-        self.asked: list[tuple[str, float]] = []
+        self.lookups_made: list[tuple[str, float]] = []
         self.runs = 0
         self.closed = False
         self._limit = limit
@@ -82,7 +82,7 @@ class FakeChannel:
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """Pieces of at most `limit` characters; choices are written out."""
         text = message.text if message.text.strip() else "(empty)"
-        text += "".join(f"\n{one.label}: {one.say}" for one in message.choices)
+        text += "".join(f"\n{choice.label}: {choice.say}" for choice in message.choices)
         pieces = [text[at : at + self._limit] for at in range(0, len(text), self._limit)]
         return [OutboundPart(text=piece, payload=piece.encode()) for piece in pieces]
 
@@ -107,11 +107,11 @@ class FakeChannel:
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The platform knows what arrived, unless `lookups` says how asking it fails."""
-        self.asked.append((part.key, since))
+        self.lookups_made.append((part.key, since))
         self._change()
         if self.lookups:
             raise self.lookups.popleft()
-        return next((one.id for one in self.sent if one.key == part.key), None)
+        return next((message.id for message in self.sent if message.key == part.key), None)
 
     async def typing(self, address: Address) -> None:
         """Written down in `typed`."""
@@ -159,10 +159,10 @@ class FakeChannel:
 
     async def pop(self, chat: str = "") -> ArrivedMessage:
         """The next message that arrived (in a chat), waiting for it."""
-        await self.until(lambda: any(chat in ("", one.address.chat_id) for one in self._unread))
-        found = next(one for one in self._unread if chat in ("", one.address.chat_id))
-        self._unread.remove(found)
-        return found
+        await self.until(lambda: any(chat in ("", m.address.chat_id) for m in self._unread))
+        message = next(m for m in self._unread if chat in ("", m.address.chat_id))
+        self._unread.remove(message)
+        return message
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds; it is asked again whenever anything happens here."""
@@ -172,7 +172,7 @@ class FakeChannel:
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            texts = [f"{one.address.chat_id}: {one.text[:80]}" for one in self.sent]
+            texts = [f"{m.address.chat_id}: {m.text[:80]}" for m in self.sent]
             raise AssertionError(f"this did not come about; sent so far: {texts}") from None
 
     def _change(self) -> None:
@@ -217,14 +217,14 @@ class FakePlatform(FakeChannel):
         self._change()
         if self.edit_failures:
             raise self.edit_failures.popleft()
-        place = next((n for n, one in enumerate(self.sent) if one.id == message_id), None)
+        place = next((n for n, message in enumerate(self.sent) if message.id == message_id), None)
         if place is None:
             raise Refused("message to edit not found")
         text = part.text if plain or not part.payload else part.payload.decode()
         now = msgspec.structs.replace(self.sent[place], text=text, plain=plain)
         self.sent[place] = now
         self.edits.append(now)
-        self._unread = [now if one.id == message_id else one for one in self._unread]
+        self._unread = [now if m.id == message_id else m for m in self._unread]
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
         """Arrive in `files`, or fail as `send` does."""

@@ -266,7 +266,7 @@ async def test_a_platform_that_cannot_be_asked_now_is_asked_later() -> None:
         bot.channel.lookups.append(NotSent("503"))
         await owe(bot, "hello", "next")
         assert [(await bot.channel.pop()).text for _ in range(2)] == ["hello", "next"]
-        assert len(bot.channel.asked) == 2
+        assert len(bot.channel.lookups_made) == 2
 
 
 async def test_a_look_up_waits_as_long_as_the_platform_asks_for() -> None:
@@ -289,7 +289,7 @@ async def test_a_look_up_that_never_succeeds_ends_in_a_marked_repeat(
         bot.channel.lookups.extend([error] * 1_000)
         await owe(bot, "hello", "next")
         assert [(await bot.channel.pop()).text for _ in range(3)] == ["hello", MARKED, "next"]
-        assert len(bot.channel.asked) == LOOKUPS
+        assert len(bot.channel.lookups_made) == LOOKUPS
         waits = clock_of(bot).sleeps[1:]
         assert waits[:5] == sorted(waits[:5])
         assert 60 < sum(waits) < 600
@@ -329,7 +329,7 @@ async def test_a_look_up_hears_that_the_chat_or_the_thread_is_gone(
         await owe(bot, "next")
         await bot.settle()
         assert texts(bot) == left
-        assert len(bot.channel.asked) == 1
+        assert len(bot.channel.lookups_made) == 1
 
 
 async def test_a_look_up_is_told_since_when_the_part_is_in_doubt() -> None:
@@ -346,9 +346,9 @@ async def test_a_look_up_is_told_since_when_the_part_is_in_doubt() -> None:
         home.clock.advance(3_600)
         channel.lookups.append(NotSent("503"))
         async with gateway(channel=channel, home=home) as bot:
-            await bot.channel.until(lambda: len(channel.asked) == 2)
+            await bot.channel.until(lambda: len(channel.lookups_made) == 2)
             await bot.settle()
-            assert channel.asked == [("1:hello:0", began)] * 2
+            assert channel.lookups_made == [("1:hello:0", began)] * 2
             assert texts(bot) == ["hello"]
 
 
@@ -358,7 +358,7 @@ async def test_a_part_that_was_not_applied_is_in_doubt_since_its_next_send_only(
         await owe(bot, "hello")
         began = clock_of(bot).now()
         await bot.channel.pop()
-        assert [since for _key, since in bot.channel.asked] == [began + 50]
+        assert [since for _key, since in bot.channel.lookups_made] == [began + 50]
 
 
 # When the clock is set

@@ -47,13 +47,13 @@ def preview(
         "attempts": 1,
         "created_at": writer.clock.now(),
     }
-    made = connection.scalar(insert_ignore(connection, _o, _o.c.id), values)
-    if made is not None:
-        outbox.keep_parts(connection, made, [part], ("preview", values["created_at"]))
+    new_id = connection.scalar(insert_ignore(connection, _o, _o.c.id), values)
+    if new_id is not None:
+        outbox.keep_parts(connection, new_id, [part], ("preview", values["created_at"]))
     row = outbox.find(connection, message.key)
     if row is None or row.state != "preview":
         return None
-    return row if made is not None or row.standing else None
+    return row if new_id is not None or row.standing else None
 
 
 def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number: int) -> bool:
@@ -66,12 +66,12 @@ def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number:
     key = f"{run.reply_key}:{number}"
     connection.execute(sa.update(_o).where(_o.c.id == row.id).values(key=key))
     entries = log.read(connection, run.session_key, run.first_seq)
-    said = [
+    texts = [
         entry.body.text
         for entry in entries
         if entry.run_id == run.id and isinstance(entry.body, ReplyEntry) and entry.body.text.strip()
     ]
-    message = msgspec.structs.replace(row.message, text=(said or [row.message.text])[-1], key=key)
+    message = msgspec.structs.replace(row.message, text=(texts or [row.message.text])[-1], key=key)
     outbox.owe(connection, writer, run.session_key, run.id, [message])
     return True
 
@@ -87,7 +87,7 @@ def close(
     if not row.parts:
         connection.execute(sa.delete(_o).where(_o.c.id == row.id))
         return
-    said = [body.text for body in bodies if isinstance(body, ReplyEntry) and body.partial]
-    text = f"{(said or [row.message.text])[0]}\n\n{STOPPED_LINE}".strip()
+    texts = [body.text for body in bodies if isinstance(body, ReplyEntry) and body.partial]
+    text = f"{(texts or [row.message.text])[0]}\n\n{STOPPED_LINE}".strip()
     message = msgspec.structs.replace(row.message, text=text)
     outbox.owe(connection, writer, row.session_key, run_id, [message])
