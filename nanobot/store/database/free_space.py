@@ -26,6 +26,12 @@ class FreeSpace:
     def __init__(self, path: Path, page_size: int) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         self._page_size = page_size
+        self._wal = path.with_name(f"{path.name}-wal")
+
+    @property
+    def wal_size(self) -> int:
+        """Bytes that were written and are not in the file yet."""
+        return self._wal.stat().st_size if self._wal.exists() else 0
 
     @property
     def pages(self) -> int:

@@ -196,9 +196,9 @@ class SqliteDatabase:
                 time.sleep(_READER_SECONDS)
 
     def _scrub(self, free_space: FreeSpace, first: int) -> bool:
-        """Some pages, outside of any transaction. False: a reader is in the way of the checkpoint
-        that has to come first. What is in the WAL after it would undo this, and so would pages that
-        the connection remembers."""
+        """Some pages, while nobody can write. False: a reader is in the way of the checkpoint that
+        has to come first, or a program that heeds no lock of ours has written since. What is in the
+        WAL after it would undo this, and so would pages that the connection remembers."""
         self._command("PRAGMA busy_timeout=0")
         try:
             busy, *_ = self._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -208,7 +208,16 @@ class SqliteDatabase:
             self._command(f"PRAGMA busy_timeout={_BUSY_MS}")
         if busy:
             return False
-        if free_space.clear(first, _PAGES_AT_ONCE):
+        # With a writer's lock held and nothing in the WAL no page of the file can change, not even
+        # by somebody else's sqlite3: one that did while it is overwritten would be lost.
+        self._command("BEGIN IMMEDIATE")
+        try:
+            if free_space.wal_size:
+                return False
+            changed = free_space.clear(first, _PAGES_AT_ONCE)
+        finally:
+            self._command("ROLLBACK")
+        if changed:
             self._command("PRAGMA shrink_memory")
         return True
 
