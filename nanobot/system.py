@@ -1,18 +1,25 @@
-"""The machine as it is: the real clock, the real source of randomness, and when to try again."""
+"""The machine as it is: the real clock, the real source of randomness, the environment's word on
+connections, and when to try again."""
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from loguru import logger
 
 from nanobot.errors import Fenced, StoreError
+
+if TYPE_CHECKING:
+    import ssl
 
 STORE_RETRY_SECONDS = 2.0
 
@@ -104,3 +111,45 @@ def local_zone(environ: Mapping[str, str]) -> str:
         return named
     target = os.path.realpath("/etc/localtime")
     return target.partition("/zoneinfo/")[2] or "UTC"
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address, or a bare host, is this machine: no key is needed and no proxy asked."""
+    host = (urlsplit(url).hostname or "") if "://" in url else url.strip("[]")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy for an address by HTTP(S)_PROXY, ALL_PROXY and NO_PROXY; never for loopback."""
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - it loads an HTTP client
+
+    parts = urlsplit(url)
+    if is_loopback(url) or proxy_bypass(parts.hostname or ""):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+
+
+def trusted_authorities(url: str) -> ssl.SSLContext | bool:
+    """For aiohttp's `ssl`: True, the system's (or SSL_CERT_FILE's), where there are any.
+
+    Python builds that look for them in the wrong place get certifi's as well.
+    """
+    import ssl  # noqa: PLC0415 - for commands that connect to nothing
+
+    paths = ssl.get_default_verify_paths()
+    # OpenSSL finds a certificate in a folder by a name like 5ed36f99.0 only.
+    found = paths.cafile or (paths.capath and any(Path(paths.capath).glob("*.0")))
+    if urlsplit(url).scheme != "https" or found:
+        return True
+    import certifi  # noqa: PLC0415
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context

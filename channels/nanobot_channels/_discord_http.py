@@ -25,9 +25,10 @@ from nanobot.errors import (
     ThreadGone,
 )
 from nanobot.ports import Clock
-from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
+from nanobot.system import proxy_for, trusted_authorities
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
+from nanobot_channels._proxy_answers import answered_by_proxy
 
 _PATIENCE = aiohttp.ClientTimeout(total=180.0, sock_connect=10.0, sock_read=20.0)
 _CLOSING_SECONDS = 2.0

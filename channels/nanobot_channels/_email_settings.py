@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 from nanobot.errors import ConfigError
-from nanobot_channels._net import is_loopback
+from nanobot.system import is_loopback
 
 ADDRESS = re.compile(r"[^\s@<>\"]+@[A-Za-z0-9.-]+")
 

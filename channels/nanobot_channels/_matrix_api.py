@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote, urlsplit, urlunsplit
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 import aiohttp
 import msgspec
+from yarl import URL
 
 from nanobot.errors import (
     BadCredentials,
@@ -21,12 +22,10 @@ from nanobot.errors import (
     Refused,
 )
 from nanobot.ports import Clock
-from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
+from nanobot.system import proxy_for, trusted_authorities
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
-
-if TYPE_CHECKING:
-    from nio import AsyncClient  # type: ignore[import-untyped]
+from nanobot_channels._proxy_answers import answered_by_proxy
 
 CALL_SECONDS = 20.0
 _CONNECT_SECONDS = 10.0
@@ -40,7 +39,7 @@ _NOT_NOW = {"M_CONSENT_NOT_GIVEN", "M_RESOURCE_LIMIT_EXCEEDED", "M_LIMIT_EXCEEDE
 
 _Shape = TypeVar("_Shape")
 Request = tuple[str, ...]
-"""Method, path and, if there is one, body, as `nio.Api` builds them."""
+"""Method, path and, if there is one, body."""
 
 
 class ApiRefusal(Exception):
@@ -112,7 +111,8 @@ class Api:
         self.user_id = ""
         """Whose the token is; known once `sign_in` returned."""
         self._token = ""
-        self._client: AsyncClient | None = None
+        self._session: aiohttp.ClientSession | None = None
+        self._proxy: str | None = None
         self._signing_in = asyncio.Lock()
 
     async def sign_in(self) -> str:
@@ -190,17 +190,15 @@ class Api:
 
     async def close(self) -> None:
         """Close every connection."""
-        if self._client is not None:
-            await self._client.close()
+        if self._session is not None:
+            await self._session.close()
 
     def _login(self) -> Request:
-        from nio import Api as Paths  # noqa: PLC0415 - half a second that other channels need not pay
-
         account = self.account
-        request: Request = Paths.login(
-            account.user, account.password, device_name="nanobot", device_id=account.device
-        )
-        return request
+        user = {"type": "m.id.user", "user": account.user}
+        content = {"type": "m.login.password", "identifier": user, "password": account.password}
+        content |= {"device_id": account.device, "initial_device_display_name": "nanobot"}
+        return ("POST", path("login"), msgspec.json.encode(content).decode())
 
     def _lost(self, token: str, error: ApiRefusal) -> None:
         if error.code in _LOST_TOKEN and token == self._token:
@@ -230,33 +228,28 @@ class Api:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         if data is not None:
             headers["Content-Type"] = mime
-        # `send` neither repeats nor interprets anything; all above it in the library does.
-        answer: aiohttp.ClientResponse = await self._opened().send(
-            request[0], without_token(request[1]), data=data, headers=headers, timeout=timeout
+        url = URL(self.account.homeserver + request[1], encoded=True)
+        answer = await self._opened().request(
+            request[0], url, data=data, headers=headers, timeout=timeout, proxy=self._proxy
         )
         self.time.heard(answer.headers.get("Date"))
         return answer
 
-    def _opened(self) -> AsyncClient:
-        """The library's client; made on first use, inside the event loop."""
-        if self._client is None:
-            from nio import AsyncClient  # noqa: PLC0415
-
+    def _opened(self) -> aiohttp.ClientSession:
+        """The connections of all calls; made on first use, inside the event loop."""
+        if self._session is None:
             root = self.account.homeserver
-            self._client = AsyncClient(root, ssl=trusted_authorities(root), proxy=proxy_for(root))
-        return self._client
+            self._proxy = proxy_for(root)
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(ssl=trusted_authorities(root)),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
 
 
 def path(*parts: str, version: str = "v3") -> str:
-    """The path of an endpoint that the library has no builder for."""
+    """The path of an endpoint."""
     return f"/_matrix/client/{version}/" + "/".join(quote(part, safe="") for part in parts)
-
-
-def without_token(path: str) -> str:
-    """A path without `access_token`: what stands in an address stands in logs."""
-    parts = urlsplit(path)
-    kept = [one for one in parts.query.split("&") if one and not one.startswith("access_token=")]
-    return urlunsplit(parts._replace(query="&".join(kept)))
 
 
 def _whoami() -> Request:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from http import HTTPStatus
 from urllib.parse import urlencode
 
-from nanobot.errors import ChannelDown, NotSent, Refused
+from nanobot.errors import ChannelDown, ChatGone, NotSent, Refused
 from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart
+from nanobot.workspace.images import look
 from nanobot_channels import _matrix_parts
-from nanobot_channels._images import dimensions
 from nanobot_channels._matrix_api import (
     Api,
     ApiRefusal,
@@ -74,11 +74,12 @@ async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -
                 f"{name} has {len(data):,} bytes, and the homeserver takes less at a time"
             ) from error
         failed = delivery_error(error)
-        raise failed if isinstance(failed, NotSent) else Refused(str(error)) from error
+        final = isinstance(failed, Refused | ChatGone)
+        raise Refused(str(error)) if final else NotSent(str(error), error.retry_after) from error
     info: dict[str, object] = {"mimetype": mime, "size": len(data)}
-    sides = dimensions(data) if file.kind == "image" else None
-    if sides is not None:
-        info |= {"w": sides[0], "h": sides[1]}
+    image = look(data) if file.kind == "image" else None
+    if image is not None:
+        info |= {"w": image.width, "h": image.height}
     shown = file.kind != "image" or mime in _SHOWN
     made: dict[str, object] = {
         "msgtype": _TYPES.get(file.kind, "m.file") if shown else "m.file",

@@ -23,9 +23,10 @@ from nanobot.errors import (
     ThreadGone,
 )
 from nanobot.ports import Clock
-from nanobot_channels._net import answered_by_proxy, proxy_for, trusted_authorities
+from nanobot.system import proxy_for, trusted_authorities
 from nanobot_channels._numbers import seconds
 from nanobot_channels._platform_clock import PlatformClock
+from nanobot_channels._proxy_answers import answered_by_proxy
 
 CALL_SECONDS = 20.0
 _CONNECT_SECONDS = 10.0

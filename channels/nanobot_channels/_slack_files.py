@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from nanobot.errors import ChannelDown, NotSent, Refused
+from nanobot.errors import ChannelDown, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart
-from nanobot_channels._net import proxy_for
+from nanobot.system import proxy_for
 from nanobot_channels._slack_api import (
     FAILED,
     ApiRefusal,
@@ -37,7 +37,8 @@ async def upload(api: WebApi, address: Address, part: OutboundPart, content: byt
     except FAILED as error:
         failed = delivery_error(error)
         # Up to the last step nothing is to be seen in the chat.
-        raise failed if isinstance(error, ApiRefusal) else NotSent(str(error)) from error
+        unseen = isinstance(failed, OutcomeUnknown)
+        raise NotSent(str(error)) if unseen else failed from error
     await _put(api, url, content)
     params: dict[str, Any] = {
         "files": [{"id": file_id, "title": name}],

@@ -27,7 +27,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 
 from nanobot.errors import BadCredentials, ChannelDown
 from nanobot.ports import Clock
-from nanobot_channels._net import proxy_for
+from nanobot.system import proxy_for
 from nanobot_channels._slack_api import FAILED, MALFORMED, WebApi, library_log, receiving_error
 from nanobot_channels._slack_events import Me
 

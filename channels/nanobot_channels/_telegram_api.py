@@ -17,7 +17,7 @@ from nanobot.errors import (
     Refused,
     ThreadGone,
 )
-from nanobot_channels._net import answered_by_proxy
+from nanobot_channels._proxy_answers import answered_by_proxy
 from nanobot_channels._telegram_http import AiohttpRequest, ApiRefusal, NothingSent
 from nanobot_channels._telegram_library import Bot
 

@@ -13,7 +13,7 @@ from loguru import logger
 
 from nanobot.errors import ChannelDown, Refused
 from nanobot.messages import Attachment
-from nanobot_channels._images import dimensions
+from nanobot.workspace.images import look
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
 from nanobot_channels._telegram_http import ApiRefusal, TooMuch
 from nanobot_channels._telegram_library import InputFile, TelegramError
@@ -161,7 +161,8 @@ def _is_photo(content: bytes) -> bool:
     together, neither more than 20 times the other."""
     if len(content) > _PHOTO_LIMIT or not content.startswith(_PHOTO_TYPES):
         return False
-    sides = dimensions(content)
-    if sides is None or min(sides) < 1:
+    image = look(content)
+    if image is None:
         return False
+    sides = (image.width, image.height)
     return sum(sides) <= _PHOTO_SIDES and max(sides) <= _PHOTO_RATIO * min(sides)

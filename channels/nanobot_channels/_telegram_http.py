@@ -18,7 +18,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from nanobot_channels._net import proxy_for, trusted_authorities
+from nanobot.system import proxy_for, trusted_authorities
 from nanobot_channels._numbers import seconds
 from nanobot_channels._telegram_library import BaseRequest, NetworkError, RequestData, TelegramError
 

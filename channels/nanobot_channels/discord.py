@@ -24,8 +24,8 @@ from nanobot.errors import (
 )
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, MenuCommand, OutboundPart, Rate, Reaction
+from nanobot.system import SystemClock
 from nanobot_channels import _discord_parts
-from nanobot_channels._clock import SystemClock
 from nanobot_channels._discord_gateway import Gateway
 from nanobot_channels._discord_http import (
     MISSING_PERMISSIONS,

@@ -17,8 +17,8 @@ import msgspec
 from nanobot.errors import ConfigError, NotSent, OutcomeUnknown, Uncertain
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, OutboundPart, Reaction
+from nanobot.system import SystemClock
 from nanobot_channels import _matrix_files, _matrix_parts
-from nanobot_channels._clock import SystemClock
 from nanobot_channels._matrix_api import (
     FAILED,
     Account,

@@ -12,8 +12,8 @@ from loguru import logger
 from nanobot.errors import ConfigError, OutcomeUnknown, Uncertain
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Checked, Clock, Intake, OutboundPart, Rate, Reaction
+from nanobot.system import SystemClock
 from nanobot_channels import _slack_files, _slack_parts
-from nanobot_channels._clock import SystemClock
 from nanobot_channels._slack_api import (
     FAILED,
     ApiRefusal,

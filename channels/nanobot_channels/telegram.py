@@ -22,8 +22,8 @@ from nanobot.ports import (
     Setup,
     SetupField,
 )
+from nanobot.system import SystemClock
 from nanobot_channels import _telegram_files, _telegram_parts
-from nanobot_channels._clock import SystemClock
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError

@@ -1,4 +1,4 @@
-"""Datagrams on loopback, for daemons and scripts of this machine: a whole channel to learn from."""
+"""UDP on loopback, for daemons and scripts of this machine: a whole channel to learn from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_BYTES = 65_000  # of one request; UDP's own limit is 65,507
 PIECE = 10_000  # characters of one answer: six bytes each, if all are escaped, still fit
 
 SETUP = Setup(
-    title="Datagrams",
+    title="UDP",
     steps="For scripts of this machine. Make up a secret that they show, of 8 characters or more.",
     docs="docs/channels/udp.md",
     fields=(SetupField(key="token", asks="Secret", secret=True, variables=("NANOBOT_UDP_TOKEN",)),),
@@ -103,7 +103,7 @@ class UdpChannel:
         await intake.admit([said])
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """Markdown as it is, in pieces that fit into a datagram; choices are written out."""
+        """Markdown as it is, in pieces that fit into a packet; choices are written out."""
         text = message.text if message.text.strip() else "(empty message)"
         text += "".join(f"\n- `{one.say}`: {one.label}" for one in message.choices)
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
@@ -112,7 +112,7 @@ class UdpChannel:
         return [OutboundPart(text=t, payload=p) for t, p in zip(pieces, told, strict=True)]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
-        """Send one datagram. Raises NotSent, or Refused for a session that has not asked."""
+        """Send one packet. Raises NotSent, or Refused for a session that has not asked."""
         peer, _, to = (address.thread_id or address.chat_id).partition("/")
         more = msgspec.json.decode(part.payload or b"{}")
         await self._send(peer, id=to, text=part.text, is_error=False, **more)

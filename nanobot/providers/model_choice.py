@@ -14,6 +14,7 @@ import msgspec
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError
 from nanobot.providers.litellm_names import NATIVE, REACHED
+from nanobot.system import is_loopback
 
 EMBEDDED = "embedded"
 EMBEDDED_MODEL = "smollm2-135m-instruct"
@@ -152,17 +153,6 @@ async def http_probe(url: str) -> tuple[str, ...] | None:
     except (aiohttp.ClientError, OSError, msgspec.DecodeError):
         return None
     return tuple(row.id or row.name for row in (*listing.models, *listing.data))
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the address is on this machine: no key is needed and no proxy is asked."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def is_local(url: str) -> bool:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import io
-import ssl
-from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import certifi
 
-from nanobot.providers.model_choice import is_loopback
+from nanobot.system import proxy_for, trusted_authorities
 
 _CONNECTIONS = 256
 _KEEPALIVE_SECONDS = 30.0
@@ -68,34 +63,6 @@ class EndpointClient:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
-
-
-def proxy_for(url: str) -> str | None:
-    """The proxy for an address by HTTP(S)_PROXY, ALL_PROXY and NO_PROXY; never for loopback."""
-    parts = urlsplit(url)
-    if is_loopback(url) or proxy_bypass(parts.hostname or ""):
-        return None
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
-
-
-def trusted_authorities(url: str) -> ssl.SSLContext | bool:
-    """For aiohttp's `ssl`: True, the system's (or SSL_CERT_FILE's), where there are any.
-
-    Python builds that look for them in the wrong place get certifi's as well.
-    """
-    if urlsplit(url).scheme != "https" or _system_has_authorities():
-        return True
-    context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())
-    return context
-
-
-def _system_has_authorities() -> bool:
-    paths = ssl.get_default_verify_paths()
-    # OpenSSL finds a certificate in a folder by a name like 5ed36f99.0 only.
-    return bool(paths.cafile) or bool(paths.capath and any(Path(paths.capath).glob("*.0")))
 
 
 def words(problem: Exception) -> str:

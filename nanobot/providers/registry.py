@@ -26,11 +26,11 @@ from nanobot.providers.model_choice import (
     Probe,
     choose,
     is_local,
-    is_loopback,
 )
 from nanobot.providers.model_table import ModelTable
 from nanobot.providers.plugins import open_provider
 from nanobot.providers.retrying import CallPolicy
+from nanobot.system import is_loopback
 
 if TYPE_CHECKING:
     from nanobot.providers.openai_compat import OpenAICompatProvider

@@ -129,7 +129,7 @@ class Telegram:
 
 
 class Udp:
-    """A script that talks to the channel by datagrams."""
+    """A script that talks to the channel over UDP."""
 
     def __init__(self) -> None:
         self._script = socket.socket(type=socket.SOCK_DGRAM)

@@ -12,7 +12,7 @@ import pytest
 from nanobot.errors import BadCredentials, ChatGone, NotSent, Refused
 from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart, Reaction
-from nanobot_channels._clock import SystemClock
+from nanobot.system import SystemClock
 from nanobot_channels._matrix_api import Account, Api, path
 from nanobot_channels._matrix_doors import Invites
 from nanobot_channels._matrix_sync import messages

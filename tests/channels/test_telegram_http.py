@@ -17,7 +17,6 @@ from telegram.error import TelegramError
 from nanobot.errors import NotSent, OutcomeUnknown
 from nanobot.messages import Address
 from nanobot.ports import OutboundPart
-from nanobot_channels._net import proxy_for
 from nanobot_channels._telegram_http import AiohttpRequest, NoAnswer, NothingSent, _form
 from nanobot_channels.telegram import TelegramChannel
 from tests.doubles.telegram_server import TelegramServer
@@ -165,28 +164,6 @@ async def test_a_proxy_that_is_not_there_means_not_sent_but_not_for_loopback(
             with pytest.raises(NotSent):
                 await far.send(CHAT, PART)
         assert await near.send(CHAT, PART) == "7"
-
-
-@pytest.mark.parametrize(
-    ("url", "proxy"),
-    [
-        ("http://a.example/x", "http://plain:1"),
-        ("https://a.example/x", "http://any:2"),
-        ("http://b.example/x", None),
-        ("http://localhost:80", None),
-        ("http://127.0.0.1:80", None),
-        ("http://[::1]:80", None),
-    ],
-)
-def test_proxies_are_chosen_as_the_environment_says(
-    monkeypatch: pytest.MonkeyPatch, url: str, proxy: str | None
-) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "https_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("http_proxy", "http://plain:1")
-    monkeypatch.setenv("all_proxy", "any:2")
-    monkeypatch.setenv("no_proxy", "b.example")
-    assert proxy_for(url) == proxy
 
 
 # PTB's seam.

@@ -1,4 +1,4 @@
-"""Datagrams: what a script sends and what it gets, through a gateway and without one."""
+"""UDP: what a script sends and what it gets, through a gateway and without one."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ async def _email(stack: AsyncExitStack) -> Platform:
 
 async def _udp(_: AsyncExitStack) -> Platform:
     async def say() -> None:
-        raise AssertionError("nobody waits for a datagram")
+        raise AssertionError("nobody waits for UDP")
 
     return Platform("udp", {"token": "long enough", "port": 0}, "token", "udp", say)
 

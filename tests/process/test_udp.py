@@ -1,4 +1,4 @@
-"""A script on this machine asks a real gateway by datagrams."""
+"""A script on this machine asks a real gateway over UDP."""
 
 from __future__ import annotations
 

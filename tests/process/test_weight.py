@@ -26,7 +26,7 @@ NOT_NEEDED = {
     # tools that were not called, and files that nobody sent
     *("trafilatura", "lxml", "ddgs", "pypdf", "openpyxl", "docx", "pptx", "tree_sitter"),
     # channels, sensors and jobs that are not configured, and the server
-    *("discord", "slack_bolt", "nio", "aioimaplib", "psutil", "watchfiles", "croniter"),
+    *("discord", "slack_bolt", "aioimaplib", "psutil", "watchfiles", "croniter"),
     "aiohttp.web",
 }
 

@@ -13,8 +13,8 @@ from nanobot.providers.model_choice import (
     Probe,
     choose,
     http_probe,
-    is_loopback,
 )
+from nanobot.system import is_loopback
 from tests.doubles.openai_server import OpenAIServer
 
 

@@ -14,7 +14,7 @@ import pytest
 from nanobot.errors import ModelRefused, ModelUnreachable
 from nanobot.providers.base import Retrying
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.providers.openai_http import proxy_for
+from nanobot.system import proxy_for
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Fault, OpenAIServer
 from tests.providers.asking import KEY, ask, everything

@@ -12,7 +12,8 @@ import msgspec
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ModelMissing, UsageError
 from nanobot.providers.embedded import require
-from nanobot.providers.model_choice import EMBEDDED, KNOWN_PROVIDERS, http_probe, is_loopback
+from nanobot.providers.model_choice import EMBEDDED, KNOWN_PROVIDERS, http_probe
+from nanobot.system import is_loopback
 
 _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
