@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
 from functools import partial
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from weakref import WeakValueDictionary
 
 import msgspec
 from loguru import logger
@@ -18,8 +16,9 @@ from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, StoreError
 from nanobot.memory import files as places
 from nanobot.memory.embed import Embedder
-from nanobot.memory.files import MemoryFiles, Stamp
-from nanobot.memory.items import digest_of, extended, items, normal, without
+from nanobot.memory.files import MemoryFiles
+from nanobot.memory.followed import ReadFile
+from nanobot.memory.items import digest_of, normal
 from nanobot.memory.port import (
     MAX_TEXT,
     Kind,
@@ -29,8 +28,9 @@ from nanobot.memory.port import (
     SavedMemory,
     State,
 )
-from nanobot.memory.records import Draft, MemoryLine, MemoryStore, MemoryWrite
+from nanobot.memory.records import Draft, MemoryStore, MemoryWrite
 from nanobot.memory.search import Search
+from nanobot.memory.sync import FileSync, holding
 from nanobot.memory.terms import terms_of
 from nanobot.memory.vectors import Vectorizer
 from nanobot.ports import Clock, StoreWrite
@@ -55,26 +55,26 @@ class Memory:
         store: MemoryStore,
         clock: Clock,
         embedder: Embedder | None = None,
-        terms: MemoryOptions = MemoryOptions(),  # noqa: B008 - frozen
+        options: MemoryOptions = MemoryOptions(),  # noqa: B008 - frozen
     ) -> None:
         self._files = files
         self._store = store
         self._clock = clock
         self._vectors = None if embedder is None else Vectorizer(store, embedder)
-        self._terms = terms
+        self._max_file_chars = options.max_file_chars
+        self._sync = FileSync(
+            files, store, clock, max_file_chars=options.max_file_chars, zone=options.zone
+        )
         self._search = Search(store, embedder)
-        self._seen: dict[str, dict[str, Stamp]] = {}
-        self._lines: dict[str, tuple[Stamp, list[MemoryLine]]] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._wake = asyncio.Event()
-        self._unfiled: set[str] = set()
 
     # For runs
 
     async def search(self, scope: str, query: str, top_k: int = 5) -> list[MemoryHit]:
         """The memories of a scope that fit best. Files that cannot be read count as they were."""
         try:
-            async with self._locks[scope]:
+            async with self._lock(scope):
                 await self._follow(scope)
         except NanobotError as error:
             logger.warning("memory is searched as it was read last: {}", error)
@@ -92,16 +92,18 @@ class Memory:
         """Keep a text, once."""
         text = _checked(text)
         digest = digest_of(text)
-        async with self._locks[scope]:
+        async with self._lock(scope):
             await self._follow(scope)
             known = await self._store.known(scope, digest)
             if known is not None and (state != "active" or known.state == "active"):
                 return known
             if state == "active":
-                file = await self._write(scope, text, kind)
+                file = await self._sync.write(scope, text, kind)
                 provenance = msgspec.structs.replace(provenance, file=file)
             draft = _draft(scope, text, provenance, state, kind)
             saved = await self._store.save(draft)
+            if state == "active":
+                self._sync.saved(scope, provenance.file, digest)
         self._wake.set()
         return saved
 
@@ -131,7 +133,7 @@ class Memory:
         if known is not None and (state != "active" or known.state == "active"):
             return known, None
         if state == "active":
-            file, _ = await self._place(scope, text, kind)
+            file, _ = await self._sync.place(scope, text, kind)
             await asyncio.to_thread(self._files.check, file)
         identity = await self._store.reserve() if known is None else known.id
         draft = msgspec.structs.replace(_draft(scope, text, provenance, state, kind), id=identity)
@@ -143,37 +145,41 @@ class Memory:
         line goes as with `saving`, and with it the last trace. Raises NanobotError as `forget`."""
         view = await self.show(identity, scope)
         digest = digest_of(view.text)
-        for file in [one for one in self._seen[scope] if self._holds(one, digest)]:
+        async with self._lock(scope):
+            read = await self._follow(scope)
+        for file in holding(read, digest):
             await asyncio.to_thread(self._files.check, file)
         return view, self._writing(self._store.forgetting(identity), scope)
 
     def _writing(self, write: Callable[[Any], None], scope: str) -> StoreWrite:
-        return MemoryWrite(write, partial(self._unfiled.add, scope), self._wake.set)
+        return MemoryWrite(write, partial(self._sync.unfiled.add, scope), self._wake.set)
 
     async def filed(self, scope: str) -> None:
         """Have what was committed by `saving` stand in the scope's files. Raises NanobotError."""
-        if scope in self._unfiled or scope not in self._seen:
-            async with self._locks[scope]:
+        if not self._sync.is_known(scope):
+            async with self._lock(scope):
                 await self._follow(scope)
 
     async def forget(self, identity: int, scope: str | None = None) -> MemoryView:
         """Remove a memory for good."""
         view = await self.show(identity, scope)
         digest = digest_of(view.text)
-        async with self._locks[view.scope]:
-            await self._follow(view.scope)
-            await self._erase(self._seen[view.scope], digest)
+        async with self._lock(view.scope):
+            await self._sync.erase(await self._follow(view.scope), digest)
             await self._store.remove(identity)
+            self._sync.removed(view.scope, digest)
+            self._search.forget(view.scope)
         return view
 
     async def accept(self, identity: int, scope: str | None = None) -> MemoryView:
         """A proposed memory becomes active."""
         view = await self._proposed(identity, scope)
-        async with self._locks[view.scope]:
+        async with self._lock(view.scope):
             await self._follow(view.scope)
             if await self._still(view):
-                file = await self._write(view.scope, view.text, view.kind)
+                file = await self._sync.write(view.scope, view.text, view.kind)
                 await self._store.settle(identity, "active", file)
+                self._sync.saved(view.scope, file, digest_of(view.text))
         return await self.show(identity)
 
     async def reject(self, identity: int, scope: str | None = None) -> MemoryView:
@@ -186,7 +192,7 @@ class Memory:
         """One memory."""
         view = await self._store.one(identity) if 0 < identity < 2**63 else None
         if view is not None and scope in (None, view.scope):
-            async with self._locks[view.scope]:
+            async with self._lock(view.scope):
                 await self._follow(view.scope)
             view = await self._store.one(identity)
         if view is None or scope not in (None, view.scope):
@@ -198,7 +204,7 @@ class Memory:
     ) -> list[MemoryView]:
         """Memories, the newest first."""
         for scope in await self._scopes() if scopes is None else scopes:
-            async with self._locks[scope]:
+            async with self._lock(scope):
                 await self._follow(scope)
         return await self._store.listed(scopes=scopes, state=state, limit=limit)
 
@@ -206,7 +212,7 @@ class Memory:
         """The beginning of the scope's MEMORY.md."""
         found = await asyncio.to_thread(self._files.read, places.curated(scope))
         text = found.encode("utf-8", "replace").decode().strip()
-        most = self._terms.max_file_chars
+        most = self._max_file_chars
         if len(text) <= most:
             return text
         return f"{text[:most]}\n[... MEMORY.md goes on; memory_search finds the rest ...]"
@@ -217,83 +223,16 @@ class Memory:
         there = await asyncio.to_thread(self._files.scopes)
         return list(dict.fromkeys([*there, *await self._store.scopes()]))
 
-    async def _follow(self, scope: str) -> None:
-        """Bring the store up to what the files say, and them up to what was saved without them;
-        under the scope's lock."""
-        if scope in self._unfiled or scope not in self._seen:
-            await self._file(scope)
-        stamps = await asyncio.to_thread(self._files.look, scope)
-        if stamps == self._seen.get(scope):
-            return
-        lines = await asyncio.to_thread(self._read, stamps)
-        await self._store.follow(scope, lines)
-        for file in self._seen.get(scope, {}).keys() - stamps.keys():
-            del self._lines[file]
-        self._seen[scope] = stamps
-        self._wake.set()
+    async def _follow(self, scope: str) -> Mapping[str, ReadFile]:
+        """The scope's files as they are now, the store likewise; under the scope's lock."""
+        read, changed = await self._sync.follow(scope)
+        if changed:
+            self._search.forget(scope)
+            self._wake.set()
+        return read
 
-    async def _file(self, scope: str) -> None:
-        self._unfiled.discard(scope)
-        try:
-            for text, kind in await self._store.unfiled(scope):
-                await self._write(scope, text, kind)
-            forgotten = await self._store.forgotten(scope)
-            files = await asyncio.to_thread(self._files.look, scope) if forgotten else ()
-            for identity, text in forgotten:
-                await self._erase(files, digest_of(text))
-                await self._store.remove(identity)
-        except NanobotError:
-            self._unfiled.add(scope)
-            raise
-
-    async def _erase(self, files: Iterable[str], digest: bytes) -> None:
-        """Take a memory out of files."""
-        for file in files:
-            if await asyncio.to_thread(self._holds, file, digest):
-                change = self._files.change
-                await asyncio.to_thread(change, file, lambda text: without(text, digest))
-
-    def _holds(self, file: str, digest: bytes) -> bool:
-        return any(item.digest == digest for item in items(self._files.read(file)))
-
-    def _read(self, stamps: dict[str, Stamp]) -> list[MemoryLine]:
-        found: list[MemoryLine] = []
-        for file, stamp in stamps.items():
-            held = self._lines.get(file)
-            if held is None or held[0] != stamp:
-                held = (stamp, self._parsed(file))
-                self._lines[file] = held
-            found += held[1]
-        return found
-
-    def _parsed(self, file: str) -> list[MemoryLine]:
-        kind: Kind = "fact" if file.rpartition("/")[2] == places.CURATED else "note"
-        return [
-            MemoryLine(item.text, item.digest, terms_of(item.text), file, kind)
-            for item in items(self._files.read(file))
-        ]
-
-    async def _write(self, scope: str, text: str, kind: Kind) -> str:
-        """Add a line to the file it belongs into; returns which."""
-        file, heading = await self._place(scope, text, kind)
-        await asyncio.to_thread(self._files.change, file, lambda found: _with(found, text, heading))
-        return file
-
-    async def _place(self, scope: str, text: str, kind: Kind) -> tuple[str, str]:
-        """The file a line belongs into, and what a new one is called."""
-        file, heading = places.curated(scope), "Memory"
-        length = len(await asyncio.to_thread(self._files.read, file)) if kind == "fact" else 0
-        if kind != "fact" or length + len(text) > self._terms.max_file_chars:
-            heading = self._today()
-            file = places.notes(scope, heading)
-        return file, heading
-
-    def _today(self) -> str:
-        try:
-            zone = ZoneInfo(self._terms.zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder
-            zone = ZoneInfo("UTC")
-        return datetime.fromtimestamp(self._clock.now(), zone).date().isoformat()
+    def _lock(self, scope: str) -> asyncio.Lock:
+        return self._locks.setdefault(scope, asyncio.Lock())
 
     async def _proposed(self, identity: int, scope: str | None) -> MemoryView:
         view = await self.show(identity, scope)
@@ -338,26 +277,19 @@ class Memory:
 
     async def _filed_all(self) -> bool:
         """False if a file cannot be written; what belongs there is found all the same."""
-        for scope in sorted(self._unfiled):
+        for scope in sorted(self._sync.unfiled):
             try:
                 await self.filed(scope)
             except StoreError:
                 raise
             except NanobotError as error:
                 logger.warning("what is remembered is in no file yet: {}", error)
-        return not self._unfiled
+        return not self._sync.unfiled
 
     async def embed_all(self) -> bool:
         """Make the vectors that are missing; False if the model failed and it is worth trying
         again."""
         return self._vectors is None or await self._vectors.all()
-
-
-def _with(content: str, text: str, heading: str) -> str:
-    """The file with the text, if it does not hold it already."""
-    if any(item.text == text for item in items(content)):
-        return content
-    return extended(content, text, heading)
 
 
 def _draft(scope: str, text: str, provenance: Provenance, state: State, kind: Kind) -> Draft:

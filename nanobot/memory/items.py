@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -66,13 +67,13 @@ def without(content: str, digest: bytes) -> str:
     return "\n".join(lines)
 
 
-def extended(content: str, text: str, heading: str) -> str:
-    """The file with one memory more at its end. One that is new begins with the heading."""
+def extended(content: str, found: Sequence[Item], text: str, heading: str) -> str:
+    """The file, in which `found` stands, with one memory more at its end. One that is new begins
+    with the heading."""
     if not content.strip():
         return f"# {heading}\n\n{written(text)}"
     lines = content.rstrip().split("\n")
     newline = "\r\n" if lines[0].endswith("\r") else "\n"
-    found = items(content)
     # Behind a paragraph or a heading, an item needs an empty line to be one.
     listed = found and _BULLET.match(lines[found[-1].first])
     last = found[-1].end if found else 0

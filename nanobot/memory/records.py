@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMemory, State
+
+_BATCH = 50
 
 
 class MemoryLine(msgspec.Struct, frozen=True):
@@ -34,21 +36,51 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     id: int | None = None
 
 
-class Vectors(msgspec.Struct, frozen=True):
-    """The vectors of a scope's active memories, made by one model; `stamp` changes with them."""
+class StandingRow(msgspec.Struct, frozen=True):
+    """An active memory, and the file that it stands in."""
 
-    stamp: str
-    ids: tuple[int, ...]
-    vectors: tuple[bytes, ...]
+    id: int
+    digest: bytes
+    file: str
+
+
+class FileChanges(msgspec.Struct, frozen=True):
+    """What became different in the files of a scope: lines that stand there now, memories whose
+    line is in another file (by digest), memories that are in none any more."""
+
+    lines: tuple[MemoryLine, ...] = ()
+    moved: tuple[tuple[bytes, str], ...] = ()
+    gone: tuple[bytes, ...] = ()
+
+    def batches(self) -> Iterator[FileChanges]:
+        """The same in parts that a transaction takes few milliseconds for."""
+        for at in range(0, len(self.lines), _BATCH):
+            yield FileChanges(lines=self.lines[at : at + _BATCH])
+        for at in range(0, len(self.moved), _BATCH):
+            yield FileChanges(moved=self.moved[at : at + _BATCH])
+        for at in range(0, len(self.gone), _BATCH):
+            yield FileChanges(gone=self.gone[at : at + _BATCH])
+
+
+class VectorRow(msgspec.Struct, frozen=True):
+    """The vector of an active memory; `seq` grows with each that its scope gets."""
+
+    seq: int
+    id: int
+    vector: bytes
 
 
 class MemoryStore(Protocol):
-    """Each verb is one transaction."""
+    """Each verb is one transaction, and short: what a verb costs does not grow with the scope."""
 
-    async def follow(self, scope: str, lines: Sequence[MemoryLine]) -> None:
-        """The active memories of a scope are these lines: new ones come, others but those that are
-        `unfiled` go for good. One that was proposed or retracted and stands in a file now is
-        active."""
+    async def follow(self, scope: str, changes: FileChanges) -> None:
+        """The memories of a scope follow its files. One that was proposed or retracted and stands
+        in a file now is active; one that is `unfiled` does not go."""
+        ...
+
+    async def standing(self, scope: str, after: int, limit: int) -> list[StandingRow]:
+        """The active memories of a scope that stand in a file, with ids above `after`, the lowest
+        first."""
         ...
 
     async def save(self, draft: Draft) -> SavedMemory:
@@ -111,8 +143,8 @@ class MemoryStore(Protocol):
         """The active memories that contain some of the terms, the best first."""
         ...
 
-    async def vectors(self, scope: str, model: str, stamp: str) -> Vectors | None:
-        """The vectors of a scope; None if they are those of that stamp."""
+    async def vectors(self, scope: str, model: str, after: int, limit: int) -> list[VectorRow]:
+        """The vectors of a scope made by that model, with a `seq` above `after`, in order."""
         ...
 
     async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[MemoryHit]:
@@ -121,7 +153,7 @@ class MemoryStore(Protocol):
         ...
 
     async def without_vector(self, model: str, limit: int) -> list[tuple[int, str]]:
-        """Memories that are not retracted and have no vector of that model, the newest first."""
+        """Active memories that have no vector of that model."""
         ...
 
     async def embed(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:

@@ -7,7 +7,7 @@ from loguru import logger
 from nanobot.errors import NanobotError
 from nanobot.memory.embed import MAX_CHARS, Embedder
 from nanobot.memory.records import MemoryStore
-from nanobot.memory.search import packed
+from nanobot.memory.vector_index import packed
 
 _BATCH = 32
 

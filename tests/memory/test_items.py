@@ -68,7 +68,7 @@ def test_items_and_paragraphs_are_memories_and_headings_are_none() -> None:
 def test_what_is_written_is_read_as_it_was(text: str) -> None:
     kept = normal(text)
     if kept:
-        assert said(extended("", kept, "Memory")) == [kept]
+        assert said(extended("", [], kept, "Memory")) == [kept]
     assert normal(kept) == kept
 
 
@@ -76,7 +76,7 @@ def test_what_is_written_is_read_as_it_was(text: str) -> None:
 def test_a_memory_more_changes_no_other(content: str, text: str) -> None:
     kept = normal(text)
     if kept:
-        longer = extended(content, kept, "Memory")
+        longer = extended(content, items(content), kept, "Memory")
         assert said(longer) == [*said(content), kept]
         if content.strip():
             assert longer.startswith(content.rstrip())
@@ -104,5 +104,5 @@ def test_a_memory_leaves_its_neighbours_and_their_lines_alone() -> None:
 def test_a_file_of_another_system_keeps_its_line_ends() -> None:
     content = "# Memory\r\n\r\n- one\r\n- two\r\n"
     assert said(content) == ["one", "two"]
-    assert extended(content, "three", "Memory") == content + "- three\r\n"
+    assert extended(content, items(content), "three", "Memory") == content + "- three\r\n"
     assert without(content, digest_of("one")) == "# Memory\r\n\r\n- two\r\n"

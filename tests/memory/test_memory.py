@@ -330,7 +330,7 @@ async def test_a_text_no_vector_can_be_made_of_holds_up_no_other(
         await mem.save(OWNER, f"text {number}", NOBODY)
     words.failing = frozenset({"text 20"})
     assert await mem.embed_all()
-    rows = await new_home.column("SELECT text FROM memories WHERE embedding IS NULL")
+    rows = await new_home.column("SELECT text FROM memories WHERE model IS NULL")
     assert rows == ["text 20"]
 
 
@@ -349,7 +349,7 @@ async def test_what_is_served_gets_its_vectors(home: Home, tmp_path: Path) -> No
     words = WordEmbedder()
     mem = memory(home, tmp_path, words)
     async with mem.serving():
-        while not await home.column("SELECT 1 FROM memories WHERE embedding IS NOT NULL"):
+        while not await home.column("SELECT 1 FROM memories WHERE model IS NOT NULL"):
             pass
     assert words.asked == ["written while nobody was here"]
 

@@ -318,13 +318,30 @@ memories = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("provenance", sa.LargeBinary, nullable=False),
+    sa.Column("file", sa.Text, nullable=False, server_default=""),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("updated_at", sa.Double, nullable=False),
     sa.Column("model", sa.Text),
-    sa.Column("embedding", sa.LargeBinary),
     sa.UniqueConstraint("scope", "digest", name="memories_once"),
+    sa.Index("memories_of_scope", "scope", "state", "id"),
+    sa.Index("memories_in_file", "scope", "state", "file"),
+    sa.Index("memories_in_state", "state", "id"),
+    sa.Index("memories_of_model", "state", "model"),
     # An id that a person was shown must never come to mean another memory.
     sqlite_autoincrement=True,
+)
+
+# Their vectors, made by `memories.model`; `seq` grows with each that a scope gets. Apart, because
+# a row with its vector fills half a page, and a search by words looks at many rows.
+memory_vectors = sa.Table(
+    "memory_vectors",
+    metadata,
+    sa.Column("id", Id, primary_key=True, autoincrement=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("seq", Id, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("vector", sa.LargeBinary, nullable=False),
+    sa.Index("memory_vectors_of_scope", "scope", "seq"),
 )
 
 

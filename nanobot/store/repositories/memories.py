@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
 
 import msgspec
 import sqlalchemy as sa
 
 from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMemory, State
-from nanobot.memory.records import Draft, MemoryLine, Vectors
+from nanobot.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import prepared
@@ -17,6 +17,7 @@ from nanobot.store.database.sqlite import Database
 from nanobot.store.unit import StoreContext
 
 _m = schema.memories
+_v = schema.memory_vectors
 _FTS = sa.text(
     "SELECT m.id FROM memories_fts JOIN memories m ON m.id = memories_fts.rowid "
     "WHERE memories_fts MATCH :q AND m.scope = :s AND m.state = 'active' "
@@ -29,7 +30,11 @@ _TSV = sa.text(
     "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
 )
 prepared(_FTS)
-_MANY = 500
+_VIEW = sa.select(
+    *(_m.c.id, _m.c.scope, _m.c.text, _m.c.state, _m.c.kind, _m.c.provenance, _m.c.file),
+    *(_m.c.created_at, _m.c.updated_at),
+)
+_UNKNOWN = msgspec.json.encode(Provenance())
 _FORGOTTEN = "forgotten"
 """The state of what is gone for everybody and whose line may still be in a file."""
 
@@ -41,10 +46,19 @@ class SqlMemoryStore:
         self._database = database
         self._writer = writer
 
-    async def follow(self, scope: str, lines: Sequence[MemoryLine]) -> None:
-        """The active memories of a scope are these lines."""
+    async def follow(self, scope: str, changes: FileChanges) -> None:
+        """The memories of a scope follow its files."""
         now = self._writer.clock.now()
-        await self._database.transact(lambda c: _follow(c, now, scope, lines), "memory")
+        await self._database.transact(lambda c: _follow(c, now, scope, changes), "memory")
+
+    async def standing(self, scope: str, after: int, limit: int) -> list[StandingRow]:
+        """The active memories that stand in a file."""
+        query = sa.select(_m.c.id, _m.c.digest, _m.c.file).order_by(_m.c.id).limit(limit)
+        query = query.where(_m.c.scope == scope, _m.c.state == "active", _m.c.id > after)
+        query = query.where(_m.c.file != "")
+        return await self._database.transact(
+            lambda c: [StandingRow(i, bytes(digest), file) for i, digest, file in c.execute(query)]
+        )
 
     async def save(self, draft: Draft) -> SavedMemory:
         """Keep a memory once."""
@@ -94,12 +108,9 @@ class SqlMemoryStore:
 
     async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
         """The active memories that are in no file."""
-        query = sa.select(_m).where(_m.c.scope == scope, _m.c.state == "active").order_by(_m.c.id)
-        return await self._database.transact(
-            lambda c: [
-                (row.text, row.kind) for row in c.execute(query) if not _provenance(row).file
-            ]
-        )
+        query = sa.select(_m.c.text, _m.c.kind).order_by(_m.c.id)
+        query = query.where(_m.c.scope == scope, _m.c.state == "active", _m.c.file == "")
+        return await self._database.transact(lambda c: [(t, k) for t, k in c.execute(query)])
 
     async def known(self, scope: str, digest: bytes) -> SavedMemory | None:
         """The memory of that text."""
@@ -114,8 +125,7 @@ class SqlMemoryStore:
 
     async def remove(self, identity: int) -> bool:
         """Remove a memory with every trace of it."""
-        gone = sa.delete(_m).where(_m.c.id == identity)
-        found = await self._database.transact(lambda c: c.execute(gone).rowcount == 1, "memory")
+        found = await self._database.transact(lambda c: _remove(c, [identity]) == 1, "memory")
         await self._clean()
         return found
 
@@ -128,7 +138,7 @@ class SqlMemoryStore:
 
     async def one(self, identity: int) -> MemoryView | None:
         """One memory."""
-        query = sa.select(_m).where(_m.c.id == identity, _m.c.state != _FORGOTTEN)
+        query = _VIEW.where(_m.c.id == identity, _m.c.state != _FORGOTTEN)
         return await self._database.transact(
             lambda c: None if (row := c.execute(query).first()) is None else _view(row)
         )
@@ -137,13 +147,19 @@ class SqlMemoryStore:
         self, *, scopes: Sequence[str] | None, state: str, limit: int
     ) -> list[MemoryView]:
         """Memories, the newest first."""
-        query = sa.select(_m).where(_m.c.state != _FORGOTTEN)
-        query = query.order_by(_m.c.id.desc()).limit(limit)
-        if scopes is not None:
-            query = query.where(_m.c.scope.in_(scopes))
-        if state:
-            query = query.where(_m.c.state == state)
-        return await self._database.transact(lambda c: [_view(row) for row in c.execute(query)])
+
+        def work(connection: sa.Connection) -> list[MemoryView]:
+            rows: list[sa.Row[*tuple[Any, ...]]] = []
+            # Each by itself is the end of an index.
+            for one in (state,) if state else get_args(State):
+                query = _VIEW.where(_m.c.state == one).order_by(_m.c.id.desc()).limit(limit)
+                for scope in [None] if scopes is None else scopes:
+                    mine = query if scope is None else query.where(_m.c.scope == scope)
+                    rows += connection.execute(mine)
+            rows.sort(key=lambda row: -int(row.id))
+            return [_view(row) for row in rows[:limit]]
+
+        return await self._database.transact(work)
 
     async def scopes(self) -> list[str]:
         """Every scope there are memories of."""
@@ -163,9 +179,17 @@ class SqlMemoryStore:
             lambda c: [identity for (identity,) in c.execute(query, values)]
         )
 
-    async def vectors(self, scope: str, model: str, stamp: str) -> Vectors | None:
+    async def vectors(self, scope: str, model: str, after: int, limit: int) -> list[VectorRow]:
         """The vectors of a scope."""
-        return await self._database.transact(lambda c: _vectors(c, scope, model, stamp))
+        query = (
+            sa.select(_v.c.seq, _v.c.id, _v.c.vector)
+            .where(_v.c.scope == scope, _v.c.seq > after, _v.c.model == model)
+            .order_by(_v.c.seq)
+            .limit(limit)
+        )
+        return await self._database.transact(
+            lambda c: [VectorRow(seq, i, bytes(vector)) for seq, i, vector in c.execute(query)]
+        )
 
     async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[MemoryHit]:
         """Active memories by id."""
@@ -175,24 +199,43 @@ class SqlMemoryStore:
 
     async def without_vector(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Memories that still need a vector."""
-        query = (
-            sa.select(_m.c.id, _m.c.text)
-            .where(_m.c.model.is_distinct_from(model), _m.c.state.in_(("active", "proposed")))
-            .order_by(_m.c.id.desc())
-            .limit(limit)
-        )
-        return await self._database.transact(lambda c: [(i, t) for i, t in c.execute(query)])
+
+        def work(connection: sa.Connection) -> list[tuple[int, str]]:
+            rows: list[tuple[int, str]] = []
+            # Each by itself is a range of an index; what has the right model is never looked at.
+            for other in (_m.c.model.is_(None), _m.c.model < model, _m.c.model > model):
+                query = sa.select(_m.c.id, _m.c.text).where(_m.c.state == "active", other)
+                rows += [(i, t) for i, t in connection.execute(query.limit(limit - len(rows)))]
+            return rows
+
+        return await self._database.transact(work)
 
     async def embed(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Keep vectors."""
-        query = (
-            sa.update(_m)
-            .where(_m.c.id == sa.bindparam("i"))
-            .values(model=model, embedding=sa.bindparam("v"))
-        )
-        values = [{"i": identity, "v": vector} for identity, vector in vectors]
-        if values:
-            await self._database.transact(lambda c: c.execute(query, values).close(), "memory")
+
+        def work(connection: sa.Connection) -> None:
+            # One after another: whoever reads up to a number must have seen all below it.
+            alone(connection, "memory vectors")
+            _embed(connection, model, dict(vectors))
+
+        if vectors:
+            await self._database.transact(work, "memory")
+
+
+def _embed(connection: sa.Connection, model: str, vectors: Mapping[int, bytes]) -> None:
+    mine = sa.and_(_m.c.id.in_(vectors), _m.c.state == "active")
+    scopes = dict(connection.execute(sa.select(_m.c.id, _m.c.scope).where(mine)).all())
+    query = sa.select(_v.c.scope, sa.func.max(_v.c.seq)).group_by(_v.c.scope)
+    last = dict(connection.execute(query.where(_v.c.scope.in_(set(scopes.values())))).all())
+    rows = []
+    for identity, scope in scopes.items():
+        last[scope] = seq = last.get(scope, 0) + 1
+        row = {"id": identity, "scope": scope, "seq": seq, "model": model}
+        rows.append(row | {"vector": vectors[identity]})
+    connection.execute(sa.delete(_v).where(_v.c.id.in_(scopes)))
+    connection.execute(sa.update(_m).where(_m.c.id.in_(scopes)).values(model=model))
+    if rows:
+        connection.execute(sa.insert(_v), rows)
 
 
 def _quoted(term: str) -> str:
@@ -213,15 +256,17 @@ def _view(row: sa.Row[*tuple[Any, ...]]) -> MemoryView:
 
 
 def _provenance(row: sa.Row[*tuple[Any, ...]]) -> Provenance:
-    return msgspec.json.decode(row.provenance, type=Provenance)
+    origin = msgspec.json.decode(row.provenance, type=Provenance)
+    return msgspec.structs.replace(origin, file=row.file)
 
 
-def _placed(row: sa.Row[*tuple[Any, ...]], file: str) -> bytes:
-    """Where it comes from, and in which file it stands now. What a person lets in from outside is
-    outside no more."""
-    found = _provenance(row)
-    tainted = found.tainted and row.state == "active"
-    return msgspec.json.encode(msgspec.structs.replace(found, file=file, tainted=tainted))
+def _placed(row: sa.Row[*tuple[Any, ...]], file: str) -> dict[str, object]:
+    """What changes when it stands in that file. What a person lets in from outside is outside no
+    more."""
+    if row.state == "active":
+        return {"file": file}
+    origin = msgspec.structs.replace(_provenance(row), file="", tainted=False)
+    return {"file": file, "state": "active", "provenance": msgspec.json.encode(origin)}
 
 
 def _known(connection: sa.Connection, scope: str, digest: bytes) -> SavedMemory | None:
@@ -263,50 +308,58 @@ def _insert(connection: sa.Connection, draft: Draft, now: float) -> int:
 
 
 def _values(draft: Draft, now: float) -> dict[str, object]:
+    origin = draft.provenance
     return {
         "state": draft.state,
         "kind": draft.kind,
-        "provenance": msgspec.json.encode(draft.provenance),
+        "provenance": msgspec.json.encode(msgspec.structs.replace(origin, file="")),
+        "file": origin.file,
         "updated_at": now,
     }
 
 
-def _follow(connection: sa.Connection, now: float, scope: str, lines: Sequence[MemoryLine]) -> None:
+def _follow(connection: sa.Connection, now: float, scope: str, changes: FileChanges) -> None:
     alone(connection, f"memory {scope}")
-    query = sa.select(_m.c.id, _m.c.digest, _m.c.state, _m.c.provenance)
-    there = {bytes(row.digest): row for row in connection.execute(query.where(_m.c.scope == scope))}
-    told = {line.digest: line for line in lines}
+    files = {line.digest: line.file for line in changes.lines} | dict(changes.moved)
+    query = sa.select(_m.c.id, _m.c.digest, _m.c.state, _m.c.file, _m.c.provenance)
+    query = query.where(_m.c.scope == scope, _m.c.digest.in_([*files, *changes.gone]))
+    there = {bytes(row.digest): row for row in connection.execute(query)}
     gone = [
         row.id
-        for digest, row in there.items()
-        if row.state == "active" and digest not in told and _provenance(row).file
+        for digest in changes.gone
+        if (row := there.get(digest)) is not None and row.state == "active" and row.file
     ]
-    for at in range(0, len(gone), _MANY):
-        connection.execute(sa.delete(_m).where(_m.c.id.in_(gone[at : at + _MANY])))
-    for digest, line in told.items():
+    _remove(connection, gone)
+    for digest, file in files.items():
         row = there.get(digest)
-        if row is not None and row.state == _FORGOTTEN:
-            continue
-        if row is not None and (row.state != "active" or _provenance(row).file != line.file):
-            placed = {"state": "active", "provenance": _placed(row, line.file), "updated_at": now}
+        stands = row is not None and row.state == "active" and row.file == file
+        if row is not None and row.state != _FORGOTTEN and not stands:
+            placed = _placed(row, file) | {"updated_at": now}
             connection.execute(sa.update(_m).where(_m.c.id == row.id).values(**placed))
     fresh = [
         {
             "scope": scope,
-            "digest": digest,
+            "digest": line.digest,
             "text": line.text,
             "terms": line.terms,
             "state": "active",
             "kind": line.kind,
-            "provenance": msgspec.json.encode(Provenance(file=line.file)),
+            "provenance": _UNKNOWN,
+            "file": line.file,
             "created_at": now,
             "updated_at": now,
         }
-        for digest, line in told.items()
-        if digest not in there
+        for line in changes.lines
+        if line.digest not in there
     ]
     if fresh:
         connection.execute(sa.insert(_m), fresh)
+
+
+def _remove(connection: sa.Connection, ids: Sequence[int]) -> int:
+    """How many of them there were."""
+    connection.execute(sa.delete(_v).where(_v.c.id.in_(ids)))
+    return connection.execute(sa.delete(_m).where(_m.c.id.in_(ids))).rowcount
 
 
 def _settle(connection: sa.Connection, now: float, identity: int, state: State, file: str) -> bool:
@@ -314,25 +367,18 @@ def _settle(connection: sa.Connection, now: float, identity: int, state: State, 
     row = connection.execute(query).first()
     if row is None:
         return False
-    values = {"state": state, "provenance": _placed(row, file), "updated_at": now}
-    connection.execute(sa.update(_m).where(_m.c.id == identity).values(**values))
+    values: dict[str, object] = {"state": state}
+    if state == "active":
+        values = _placed(row, file)
+    change = sa.update(_m).where(_m.c.id == identity)
+    connection.execute(change.values(**values, updated_at=now))
     return True
-
-
-def _vectors(connection: sa.Connection, scope: str, model: str, stamp: str) -> Vectors | None:
-    mine = sa.and_(_m.c.scope == scope, _m.c.model == model, _m.c.state == "active")
-    counted = sa.select(sa.func.count(), sa.func.max(_m.c.id), sa.func.sum(_m.c.id)).where(mine)
-    now = " ".join(map(str, connection.execute(counted).one()))
-    if now == stamp:
-        return None
-    rows = connection.execute(sa.select(_m.c.id, _m.c.embedding).where(mine)).all()
-    return Vectors(now, tuple(r.id for r in rows), tuple(bytes(r.embedding) for r in rows))
 
 
 def _get(
     connection: sa.Connection, scope: str, scores: Sequence[tuple[int, float]]
 ) -> list[MemoryHit]:
-    query = sa.select(_m).where(
+    query = _VIEW.where(
         _m.c.scope == scope, _m.c.state == "active", _m.c.id.in_([i for i, _ in scores])
     )
     rows = {row.id: row for row in connection.execute(query)}

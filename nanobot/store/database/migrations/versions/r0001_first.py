@@ -256,12 +256,25 @@ def _memories(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("state", sa.Text, nullable=False),
         sa.Column("kind", sa.Text, nullable=False),
         sa.Column("provenance", sa.LargeBinary, nullable=False),
+        sa.Column("file", sa.Text, nullable=False, server_default=""),
         sa.Column("created_at", sa.Double, nullable=False),
         sa.Column("updated_at", sa.Double, nullable=False),
         sa.Column("model", sa.Text),
-        sa.Column("embedding", sa.LargeBinary),
         sa.UniqueConstraint("scope", "digest", name="memories_once"),
+        sa.Index("memories_of_scope", "scope", "state", "id"),
+        sa.Index("memories_in_file", "scope", "state", "file"),
+        sa.Index("memories_in_state", "state", "id"),
+        sa.Index("memories_of_model", "state", "model"),
         sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "memory_vectors",
+        sa.Column("id", big, primary_key=True, autoincrement=False),
+        sa.Column("scope", sa.Text, nullable=False),
+        sa.Column("seq", big, nullable=False),
+        sa.Column("model", sa.Text, nullable=False),
+        sa.Column("vector", sa.LargeBinary, nullable=False),
+        sa.Index("memory_vectors_of_scope", "scope", "seq"),
     )
     if op.get_bind().dialect.name == "postgresql":
         op.execute(

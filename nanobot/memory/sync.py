@@ -1,0 +1,210 @@
+"""Between the files of memory and the store: each follows the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from nanobot.errors import NanobotError
+from nanobot.memory import files as places
+from nanobot.memory.files import MemoryFiles, Stamp
+from nanobot.memory.followed import FollowedScopes, ReadFile
+from nanobot.memory.items import Item, digest_of, extended, items, without
+from nanobot.memory.port import Kind
+from nanobot.memory.records import FileChanges, MemoryLine, MemoryStore
+from nanobot.memory.terms import terms_of
+from nanobot.ports import Clock
+
+_ROWS = 500
+"""Rows that one transaction reads."""
+_NOTHING = ReadFile(None, b"")
+
+
+class FileSync:
+    """Brings the store up to what a scope's files say, and the files up to what was saved without
+    them. Only one call at a time for a scope. What a change costs depends on the files that
+    changed, not on the scope; no transaction is longer than a few milliseconds.
+
+    `max_file_chars`: how long a MEMORY.md may grow; facts beyond go to the day's notes. `zone` says
+    when a day begins. `followed` holds what is known of the files between calls.
+    """
+
+    def __init__(
+        self,
+        files: MemoryFiles,
+        store: MemoryStore,
+        clock: Clock,
+        *,
+        max_file_chars: int,
+        zone: str,
+        followed: FollowedScopes | None = None,
+    ) -> None:
+        self._files = files
+        self._store = store
+        self._clock = clock
+        self._max_file_chars = max_file_chars
+        self._zone = zone
+        self._followed = FollowedScopes() if followed is None else followed
+        self.unfiled: set[str] = set()
+        """The scopes whose files have to follow what was committed."""
+
+    def is_known(self, scope: str) -> bool:
+        """Whether the files of a scope were read and nothing waits to be written into them."""
+        return scope in self._followed and scope not in self.unfiled
+
+    async def follow(self, scope: str) -> tuple[Mapping[str, ReadFile], bool]:
+        """The scope's files as they are now, the store likewise; whether any of them changed."""
+        waiting = not self.is_known(scope)
+        read, changed = await self._read(scope)
+        if waiting and await self._write_out(scope, read):
+            read, _ = await self._read(scope)
+            changed = True
+        return read, changed
+
+    async def write(self, scope: str, text: str, kind: Kind) -> str:
+        """Add a line to the file it belongs into; returns which."""
+        file, heading = await self.place(scope, text, kind)
+        change = self._files.change
+        await asyncio.to_thread(change, file, lambda content: _with(content, text, heading))
+        return file
+
+    def saved(self, scope: str, file: str, digest: bytes) -> None:
+        """A line that was written is in the store as well: when it goes, so does its row."""
+        read = self._followed.get(scope)
+        if read is not None:
+            known = read.get(file, _NOTHING)
+            self._followed.put(scope, {**read, file: ReadFile(None, known.joined + digest)})
+
+    def removed(self, scope: str, digest: bytes) -> None:
+        """A line that was erased is not in the store either: it is new if it comes again."""
+        read = self._followed.get(scope)
+        if read is not None:
+            rest = {f: read[f].digests() - {digest} for f in holding(read, digest)}
+            self._followed.put(
+                scope, {**read, **{f: ReadFile.of(None, d) for f, d in rest.items()}}
+            )
+
+    async def place(self, scope: str, text: str, kind: Kind) -> tuple[str, str]:
+        """The file a line belongs into, and what a new one is called."""
+        file, heading = places.curated(scope), "Memory"
+        length = len(await asyncio.to_thread(self._files.read, file)) if kind == "fact" else 0
+        if kind != "fact" or length + len(text) > self._max_file_chars:
+            heading = self._today()
+            file = places.notes(scope, heading)
+        return file, heading
+
+    async def erase(self, read: Mapping[str, ReadFile], digest: bytes) -> None:
+        """Take a memory out of the files that it stands in."""
+        for file in holding(read, digest):
+            change = self._files.change
+            await asyncio.to_thread(change, file, lambda content: without(content, digest))
+
+    async def _read(self, scope: str) -> tuple[Mapping[str, ReadFile], bool]:
+        stamps = await asyncio.to_thread(self._files.look, scope)
+        before = self._followed.get(scope)
+        if before is None:
+            before = await self._standing(scope)
+        if {name: file.stamp for name, file in before.items()} == stamps:
+            self._followed.put(scope, before)
+            return before, False
+        now, changes = await asyncio.to_thread(self._compare, before, stamps)
+        for batch in changes.batches():
+            await self._store.follow(scope, batch)
+        self._followed.put(scope, now)
+        return now, True
+
+    async def _standing(self, scope: str) -> dict[str, ReadFile]:
+        """What the store says stands in the scope's files."""
+        digests: dict[str, list[bytes]] = {}
+        last = 0
+        while rows := await self._store.standing(scope, last, _ROWS):
+            for row in rows:
+                digests.setdefault(row.file, []).append(row.digest)
+            last = rows[-1].id
+        return {file: ReadFile.of(None, each) for file, each in digests.items()}
+
+    def _compare(
+        self, before: Mapping[str, ReadFile], stamps: Mapping[str, Stamp]
+    ) -> tuple[dict[str, ReadFile], FileChanges]:
+        """The files as they are now, and what of the store is different."""
+        now: dict[str, ReadFile] = {}
+        added: dict[bytes, tuple[str, Item]] = {}
+        removed: set[bytes] = set()
+        for file, stamp in stamps.items():
+            known = before.get(file, _NOTHING)
+            if known.stamp == stamp:
+                now[file] = known
+                continue
+            found = {item.digest: item for item in items(self._files.read(file))}
+            now[file] = ReadFile.of(stamp, found)
+            old = known.digests()
+            added |= {digest: (file, item) for digest, item in found.items() if digest not in old}
+            removed |= old - found.keys()
+        for file in before.keys() - stamps.keys():
+            removed |= before[file].digests()
+        return now, _changes(before, now, added, removed)
+
+    async def _write_out(self, scope: str, read: Mapping[str, ReadFile]) -> bool:
+        """Have the files follow what was committed without them; whether there was anything."""
+        self.unfiled.discard(scope)
+        try:
+            unfiled = await self._store.unfiled(scope)
+            for text, kind in unfiled:
+                await self.write(scope, text, kind)
+            forgotten = await self._store.forgotten(scope)
+            for identity, text in forgotten:
+                await self.erase(read, digest_of(text))
+                await self._store.remove(identity)
+                self.removed(scope, digest_of(text))
+        except NanobotError:
+            self.unfiled.add(scope)
+            raise
+        return bool(unfiled or forgotten)
+
+    def _today(self) -> str:
+        try:
+            zone = ZoneInfo(self._zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder
+            zone = ZoneInfo("UTC")
+        return datetime.fromtimestamp(self._clock.now(), zone).date().isoformat()
+
+
+def holding(read: Mapping[str, ReadFile], digest: bytes) -> list[str]:
+    """The files that a memory stands in."""
+    return [file for file, known in read.items() if digest in known.digests()]
+
+
+def _changes(
+    before: Mapping[str, ReadFile],
+    now: Mapping[str, ReadFile],
+    added: Mapping[bytes, tuple[str, Item]],
+    removed: set[bytes],
+) -> FileChanges:
+    """A memory may stand in several files; the store names one of them, and keeps it if it can."""
+    stays = {
+        digest: file
+        for file, known in now.items()
+        if file in before and (added or removed)
+        for digest in known.digests() & before[file].digests()
+    }
+    elsewhere = {digest: file for digest, (file, _) in added.items()} | stays
+    return FileChanges(
+        lines=tuple(_line(*place) for digest, place in added.items() if digest not in stays),
+        moved=tuple((digest, elsewhere[digest]) for digest in removed if digest in elsewhere),
+        gone=tuple(digest for digest in removed if digest not in elsewhere),
+    )
+
+
+def _line(file: str, item: Item) -> MemoryLine:
+    kind: Kind = "fact" if file.rpartition("/")[2] == places.CURATED else "note"
+    return MemoryLine(item.text, item.digest, terms_of(item.text), file, kind)
+
+
+def _with(content: str, text: str, heading: str) -> str:
+    """The file with the text, if it does not hold it already."""
+    found = items(content)
+    if any(item.text == text for item in found):
+        return content
+    return extended(content, found, text, heading)
