@@ -1,0 +1,69 @@
+"""The tables of memory, and the index of words that memories are found by, in each database's own
+SQL."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.store.database.tables import Id, metadata
+
+# The full text of memories, kept in step by the database itself. A memory's text never changes.
+_FTS = (
+    "CREATE VIRTUAL TABLE memories_fts USING fts5(terms, content='memories', content_rowid='id', "
+    "tokenize='unicode61 remove_diacritics 0 categories ''L* N* Co M*''')",
+    "CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN "
+    "INSERT INTO memories_fts (rowid, terms) VALUES (new.id, new.terms); END",
+    "CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN "
+    "INSERT INTO memories_fts (memories_fts, rowid, terms) VALUES ('delete', old.id, old.terms); "
+    "END",
+)
+_TSV = "CREATE INDEX memories_terms ON memories USING gin (to_tsvector('simple'::regconfig, terms))"
+
+# What is remembered beyond conversations. Active ones follow the files of the workspace; `terms`
+# are the words they are found by, which the full-text index above holds.
+memories = sa.Table(
+    "memories",
+    metadata,
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("provenance", sa.LargeBinary, nullable=False),
+    sa.Column("file", sa.Text, nullable=False, server_default=""),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+    sa.Column("model", sa.Text),
+    sa.UniqueConstraint("scope", "digest", name="memories_once"),
+    sa.Index("memories_of_scope", "scope", "state", "id"),
+    sa.Index("memories_in_file", "scope", "state", "file"),
+    sa.Index("memories_in_state", "state", "id"),
+    sa.Index("memories_of_model", "state", "model"),
+    # An id that a person was shown must never come to mean another memory.
+    sqlite_autoincrement=True,
+)
+
+# Their vectors, made by `memories.model`; `seq` grows with each that a scope gets. Apart, because
+# a row with its vector fills half a page, and a search by words looks at many rows.
+memory_vectors = sa.Table(
+    "memory_vectors",
+    metadata,
+    sa.Column("id", Id, primary_key=True, autoincrement=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("seq", Id, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("vector", sa.LargeBinary, nullable=False),
+    sa.Index("memory_vectors_of_scope", "scope", "seq"),
+)
+
+
+def _also(dialect: str, sql: str, event: str = "after_create") -> None:
+    sa.event.listen(memories, event, sa.DDL(sql).execute_if(dialect=dialect))  # type: ignore[no-untyped-call]
+
+
+for _sql in _FTS:
+    _also("sqlite", _sql)
+_also("sqlite", "DROP TABLE IF EXISTS memories_fts", "before_drop")
+_also("postgresql", _TSV)
