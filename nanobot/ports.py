@@ -125,6 +125,13 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 class Intake(Protocol):
     """Where the messages of one channel come in."""
 
+    async def account(self, identity: str) -> None:
+        """Who the adapter is on the platform (a bot's or user's id, a mailbox): the same as long as
+        message ids and cursor mean the same. To be called before `cursor`, at every start. When it
+        is another than before, what the earlier one had taken counts no more as known, and its
+        cursor is kept for its return. An adapter that cannot know it does not call this."""
+        ...
+
     async def cursor(self) -> str | None:
         """The cursor of the last admitted batch, from before this process too; None at first."""
         ...

@@ -139,6 +139,7 @@ class Receiving:
 
     async def _begin(self, box: Mailbox, folder: Folder) -> Place:
         """Where to go on. What lies in the folder at the very first start is not for us."""
+        await self._intake.account(f"{self._server.user}@{self._server.host}/{self._folder}")
         cursor = await self._intake.cursor()
         place = Place.of(cursor)
         if cursor is not None and place is None:

@@ -81,6 +81,7 @@ class Receiving:
         return self._rooms.is_known_direct(room_id)
 
     async def _load(self) -> None:
+        await self._intake.account(self._cursor.user)
         await self._rooms.load()
         for place in await self._intake.chats():
             if place.thread_id:

@@ -93,6 +93,7 @@ class SlackChannel:
         """
         me = await self._me()
         receiving = Receiving(self._name, self._api, intake, me, self._policy, self._clock)
+        await intake.account(me.user_id)
         await receiving.load()
         self._receiving = receiving
         line = Line(

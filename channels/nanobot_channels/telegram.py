@@ -87,6 +87,7 @@ class TelegramChannel:
     ) -> None:
         self._name = name
         self._api = BotApi(token, api_root)
+        self._bot_id = token.partition(":")[0]  # what a token begins with
         self._clock = clock or SystemClock()
         self._poll_seconds = poll_seconds
 
@@ -97,6 +98,7 @@ class TelegramChannel:
         warnings in the log. Raises BadCredentials if the token is refused, and what the intake
         raises.
         """
+        await intake.account(self._bot_id)
         await Polling(self._api, self._name, intake, self._clock, self._poll_seconds).run()
 
     async def check(self) -> str:

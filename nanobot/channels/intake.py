@@ -68,6 +68,10 @@ class ChannelIntake:
         if self._host is not None:
             self._host.alive()
 
+    async def account(self, identity: str) -> None:
+        """Who the adapter is on the platform; see ports.Intake."""
+        await self._bus.journal.account(self._name, identity)
+
     async def cursor(self) -> str | None:
         """The cursor of the last admitted batch."""
         return await self._bus.journal.cursor(self._name)

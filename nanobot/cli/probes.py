@@ -100,6 +100,9 @@ class _Doorkeeper:
     def __init__(self, known: Set[str]) -> None:
         self._known = known
 
+    async def account(self, identity: str) -> None:
+        pass  # nothing is kept
+
     async def cursor(self) -> str | None:
         return None
 

@@ -121,6 +121,10 @@ Effects: TypeAlias = Sequence[OutboundMessage | StoreWrite]
 class Journal(Arrivals, Deciding, Outgoing, Protocol):
     """The verbs. Names are what NANOBOT_CRASH_AT takes."""
 
+    async def account(self, channel: str, identity: str) -> None:
+        """Who the channel's adapter is on its platform from now on, see Intake.account."""
+        ...
+
     async def cursor(self, channel: str) -> str | None:
         """Where a channel's intake stands."""
         ...

@@ -95,6 +95,9 @@ class RecordingIntake:
         self._cursor: str | None = None
         self._changed = asyncio.Event()
 
+    async def account(self, identity: str) -> None:
+        """It is the same all the time."""
+
     async def cursor(self) -> str | None:
         """Of the last batch that was taken."""
         return self._cursor

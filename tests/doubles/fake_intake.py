@@ -18,10 +18,14 @@ class FakeIntake:
         self.batches: list[tuple[list[InboundMessage], str | None]] = []
         self.failures: list[Exception] = []
         self.moves: list[tuple[str, str]] = []
+        self.accounts: list[str] = []
         self.attempts = 0
         self.signs_of_life = 0
         self.on_admit: Callable[[], None] = lambda: None
         self._changed = asyncio.Event()
+
+    async def account(self, identity: str) -> None:
+        self.accounts.append(identity)
 
     async def cursor(self) -> str | None:
         return self.stored

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from nanobot.errors import Fenced
@@ -259,3 +260,45 @@ async def test_a_verb_on_a_lane_of_no_session_is_fenced(home: Home) -> None:
     home.damaged = frozenset({"other"})
     with pytest.raises(Fenced):
         await home.journal().release(claimed.lane, claimed.run)
+
+
+async def test_another_account_of_a_channel_counts_its_messages_for_itself(home: Home) -> None:
+    journal = home.journal()
+    (first,) = await admit(journal, said("before it said who it is", key="1"), cursor="10")
+    await journal.account("telegram", "bot A")
+    assert await journal.cursor("telegram") == "10"
+    (known,) = await admit(journal, said("brought again", key="1"))
+    await journal.account("telegram", "bot B")
+    assert await journal.cursor("telegram") is None
+    (other,) = await admit(journal, said("of another bot", key="1"), cursor="3")
+    (twice,) = await admit(journal, said("brought again", key="1"))
+    assert [one.fresh for one in (first, known, other, twice)] == [True, False, True, False]
+    await journal.account("telegram", "bot A")
+    assert await journal.cursor("telegram") == "10"
+    (known,) = await admit(journal, said("brought again", key="1"))
+    assert not known.fresh
+
+
+async def test_a_command_to_another_account_is_answered_though_its_number_is_known(
+    home: Home,
+) -> None:
+    journal = home.journal()
+    for bot in ("A", "B"):
+        await journal.account("telegram", bot)
+        admission = let_in(said("/status", key="1"))
+        answer = told(f"all is well, {bot}", "command:1")
+        await admit(journal, msgspec.structs.replace(admission, answer=answer))
+    rows = await home.column("SELECT body FROM outbound ORDER BY id")
+    assert [msgspec.json.decode(row)["text"] for row in rows] == [
+        "all is well, A",
+        "all is well, B",
+    ]
+
+
+async def test_what_comes_of_the_gateway_itself_is_the_same_for_every_account(home: Home) -> None:
+    journal = home.journal()
+    due = said("due", key="cron:1", origin=Origin.CRON)
+    for bot in ("A", "B"):
+        await journal.account("telegram", bot)
+        await admit(journal, due)
+    assert await home.column("SELECT count(*) FROM inbound") == [1]

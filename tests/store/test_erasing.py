@@ -42,6 +42,7 @@ IDENTITIES = {
 
 NOTHING_SAID = {
     "budget_warnings",
+    "channel_accounts",
     "channels",
     "chats",
     "erasures",

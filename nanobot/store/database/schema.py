@@ -43,6 +43,19 @@ channels = sa.Table(
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("cursor", sa.Text),
+    # Which of its accounts it has now; 0 is the first, or the one that never says who it is.
+    sa.Column("account", sa.Integer, nullable=False, server_default="0"),
+)
+
+# Who a channel has been on its platform, with the cursor that each of them had.
+channel_accounts = sa.Table(
+    "channel_accounts",
+    metadata,
+    sa.Column("channel", sa.Text, primary_key=True),
+    sa.Column("identity", sa.Text, primary_key=True),
+    sa.Column("account", sa.Integer, nullable=False),
+    sa.Column("cursor", sa.Text),
+    sqlite_with_rowid=False,
 )
 
 sessions = sa.Table(
@@ -121,6 +134,8 @@ inbound = sa.Table(
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("origin", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
+    # By which account of the channel: each counts its messages for itself.
+    sa.Column("account", sa.Integer, nullable=False, server_default="0"),
     sa.Column("run_id", sa.Text),
     sa.Column("at", sa.Double, nullable=False),
     # Held back until then: parts of a group wait for each other, bursts are collected.
@@ -128,7 +143,7 @@ inbound = sa.Table(
     # Its files are being fetched: nobody takes it before they are here, or known not to come.
     sa.Column("awaiting_files", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("body", sa.LargeBinary, nullable=False),
-    sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
+    sa.UniqueConstraint("channel", "chat_id", "dedupe_key", "account", name="inbound_once"),
 )
 partial("inbound_open", INBOUND_OPEN, inbound.c.session_key, inbound.c.id)
 partial("inbound_spoken", INBOUND_SPOKEN, inbound.c.channel, inbound.c.chat_id, inbound.c.id)

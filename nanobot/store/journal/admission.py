@@ -13,7 +13,7 @@ from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert_ignore
 from nanobot.store.database.prepared import prepared
-from nanobot.store.journal import chats, inbox, lanes, log, outbox, runs
+from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs
 from nanobot.store.unit import StoreContext
 
 _c = schema.channels
@@ -24,6 +24,7 @@ _THAT = sa.and_(
     _i.c.channel == sa.bindparam("c"),
     _i.c.chat_id == sa.bindparam("chat"),
     _i.c.dedupe_key == sa.bindparam("d"),
+    _i.c.account == sa.bindparam("a"),
 )
 _SEEN = sa.select(_i.c.id).where(_THAT)
 _ORIGINAL = sa.select(_i.c.id, _i.c.sender_id, _i.c.state, _i.c.body).where(_THAT)
@@ -64,19 +65,22 @@ def admit(connection: sa.Connection, writer: StoreContext, batch: Batch) -> list
     if len(batch.admissions) > 1:
         # Two batches with the same messages in another order would wait for each other.
         alone(connection, f"admit {batch.channel}")
-    done = [_admit_one(connection, writer, one, batch) for one in batch.admissions]
+    account = accounts.current(connection, batch.channel)
+    done = [_admit_one(connection, writer, one, batch, account) for one in batch.admissions]
     if batch.cursor is not None:
         set_cursor(connection, batch.channel, batch.cursor)
     return done
 
 
 def _admit_one(
-    connection: sa.Connection, writer: StoreContext, one: Admission, batch: Batch
+    connection: sa.Connection, writer: StoreContext, one: Admission, batch: Batch, current: int
 ) -> Admitted:
+    one, account = accounts.of(one, current)
     message = plausible(one.message, writer.clock.now())
     one = msgspec.structs.replace(one, message=message)
     address = message.address
-    key = {"c": address.channel, "chat": address.chat_id, "d": message.dedupe_key}
+    key: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
+    key |= {"d": message.dedupe_key, "a": account}
     kind = inbox.kind_for(message.origin)
     again = Admitted(inbound_id=0, session_key=one.session_key, kind=kind, fresh=False)
     if connection.execute(_SEEN, key).first() is not None:
@@ -94,10 +98,10 @@ def _admit_one(
     if waits:
         waiting = connection.scalar(_WAITING, {"k": one.session_key}) or 0
         refused = waiting >= batch.lane_limit
-        answer = _too_many(one, waiting) if refused else None
+        answer = _too_many(one, waiting, account) if refused else None
         waits = not refused
     held = _hold(connection, one, batch.busy) if waits else 0.0
-    identity = insert(connection, writer, one, waits=waits, held=held)
+    identity = insert(connection, writer, one, waits=waits, held=held, account=account)
     if identity is None:
         return again  # another process took it in at this very moment
     if answer is not None:
@@ -114,7 +118,7 @@ def _admit_one(
     )
 
 
-def _edit(connection: sa.Connection, one: Admission, original: dict[str, str]) -> bool:
+def _edit(connection: sa.Connection, one: Admission, original: dict[str, str | int]) -> bool:
     """A new version of a message. It waits like any other while a run answers the original, or
     when a group's original was not let in (it did not mention the assistant); one that nobody has
     read yet it replaces; and what was answered is not answered again."""
@@ -155,7 +159,13 @@ def _ended(
 
 
 def insert(
-    connection: sa.Connection, writer: StoreContext, one: Admission, *, waits: bool, held: float
+    connection: sa.Connection,
+    writer: StoreContext,
+    one: Admission,
+    *,
+    waits: bool,
+    held: float,
+    account: int = 0,
 ) -> int | None:
     """A message's row; its id, or None if the message was here already."""
     message = one.message
@@ -165,6 +175,7 @@ def insert(
         "channel": message.address.channel,
         "chat_id": message.address.chat_id,
         "dedupe_key": message.dedupe_key,
+        "account": account,
         "sender_id": message.sender.id,
         "role": one.role,
         "origin": message.origin,
@@ -178,13 +189,14 @@ def insert(
     return identity
 
 
-def _too_many(one: Admission, waiting: int) -> OutboundMessage:
+def _too_many(one: Admission, waiting: int, account: int) -> OutboundMessage:
     message = one.message
     address = message.address
     return OutboundMessage(
         address=address,
         kind=OutboundKind.NOTICE,
-        key=f"full:{address.channel}:{address.chat_id}:{message.dedupe_key}",
+        key=f"full:{address.channel}:{address.chat_id}:{message.dedupe_key}"
+        + (f"~{account}" if account else ""),
         reply_to=message.message_id,
         text=(
             f"I did not take this message: {waiting} are waiting here already. "

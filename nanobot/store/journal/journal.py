@@ -32,6 +32,7 @@ from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import (
+    accounts,
     admission,
     approvals,
     chats,
@@ -85,6 +86,10 @@ class SqlJournal:
 
     async def _do(self, verb: str, work: Callable[[sa.Connection], T]) -> T:
         return await self._database.transact(work, verb)
+
+    async def account(self, channel: str, identity: str) -> None:
+        """Who the channel's adapter is."""
+        await self._do("account", lambda c: accounts.use(c, channel, identity))
 
     async def cursor(self, channel: str) -> str | None:
         """Where a channel's intake stands."""

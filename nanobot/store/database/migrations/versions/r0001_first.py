@@ -21,6 +21,15 @@ def upgrade() -> None:
         "channels",
         sa.Column("name", sa.Text, primary_key=True),
         sa.Column("cursor", sa.Text),
+        sa.Column("account", sa.Integer, nullable=False, server_default="0"),
+    )
+    op.create_table(
+        "channel_accounts",
+        sa.Column("channel", sa.Text, primary_key=True),
+        sa.Column("identity", sa.Text, primary_key=True),
+        sa.Column("account", sa.Integer, nullable=False),
+        sa.Column("cursor", sa.Text),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "sessions",
@@ -88,12 +97,13 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
             "origin",
             "state",
         ),
+        sa.Column("account", sa.Integer, nullable=False, server_default="0"),
         sa.Column("run_id", sa.Text),
         sa.Column("at", sa.Double, nullable=False),
         sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
         sa.Column("awaiting_files", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("body", sa.LargeBinary, nullable=False),
-        sa.UniqueConstraint("channel", "chat_id", "dedupe_key", name="inbound_once"),
+        sa.UniqueConstraint("channel", "chat_id", "dedupe_key", "account", name="inbound_once"),
     )
     _partial("inbound_open", "inbound", ["session_key", "id"], "inbound.state != 'settled'")
     spoken = "inbound.origin = 'user'"

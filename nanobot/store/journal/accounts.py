@@ -1,0 +1,65 @@
+"""Who a channel is on its platform: each account counts its messages for itself."""
+
+from __future__ import annotations
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.messages import Origin, OutboundMessage
+from nanobot.session.inbox import Admission
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.database.prepared import prepared
+
+_c = schema.channels
+_a = schema.channel_accounts
+
+_ACCOUNT = sa.select(_c.c.account).where(_c.c.name == sa.bindparam("n"))
+prepared(_ACCOUNT)
+
+
+def current(connection: sa.Connection, channel: str) -> int:
+    """The number of the account that a channel has now."""
+    return connection.scalar(_ACCOUNT, {"n": channel}) or 0
+
+
+def use(connection: sa.Connection, channel: str, identity: str) -> None:
+    """See Journal.account. The first that a channel names is the one that it had all along."""
+    alone(connection, f"account {channel}")
+    rows = connection.execute(sa.select(_a).where(_a.c.channel == channel)).all()
+    known = {row.identity: row for row in rows}
+    now = connection.execute(sa.select(_c).where(_c.c.name == channel)).first()
+    if now is None:
+        connection.execute(sa.insert(_c), {"name": channel})
+    chosen = known.get(identity)
+    number = len(rows) if chosen is None else chosen.account
+    if chosen is None:
+        row = {"channel": channel, "identity": identity, "account": number}
+        connection.execute(sa.insert(_a), row)
+    before = 0 if now is None else now.account
+    if number == before:
+        return
+    kept = sa.update(_a).where(_a.c.channel == channel, _a.c.account == before)
+    connection.execute(kept.values(cursor=None if now is None else now.cursor))
+    cursor = None if chosen is None else chosen.cursor
+    connection.execute(
+        sa.update(_c).where(_c.c.name == channel).values(account=number, cursor=cursor)
+    )
+
+
+def of(admission: Admission, account: int) -> tuple[Admission, int]:
+    """The admission with the account that its message counts in: messages of people count in the
+    channel's, all others in none. What is owed for it has a key of its own there."""
+    if not account or admission.message.origin is not Origin.USER:
+        return admission, 0
+    answer, stop = admission.answer, admission.stop
+    if stop is not None:
+        outbound = tuple(_owed(message, account) for message in stop.outbound)
+        stop = msgspec.structs.replace(stop, outbound=outbound)
+    if answer is not None:
+        answer = _owed(answer, account)
+    return msgspec.structs.replace(admission, answer=answer, stop=stop), account
+
+
+def _owed(message: OutboundMessage, account: int) -> OutboundMessage:
+    return msgspec.structs.replace(message, key=f"{message.key}~{account}")
