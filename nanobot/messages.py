@@ -127,8 +127,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     was begun where one person alone reads, so it has that one's memory. `digest` tells
     whether two callers asked for the same thing. `model` is asked instead of the session's. `type`
     is what a background run does, other than asking the model, with its `input` (JSON). `approve`:
-    whoever asked wants to agree to every call that no rule of the configuration allows. `told`
-    stands at the end of the system prompt.
+    whoever asked wants to agree to every call that no rule of the configuration allows.
+    `extra_instructions` stand at the end of the system prompt.
     """
 
     run_id: str = ""
@@ -148,7 +148,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tools: tuple[str, ...] | None = None
     tool_order: tuple[str, ...] = ()
     system_prompt: str | None = None
-    told: str = ""
+    extra_instructions: str = ""
     history: tuple[tuple[str, str], ...] | None = None
 
 

@@ -9,12 +9,11 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.context import context, estimate_tokens
 from nanobot.agent.context_view import ContextView, PartView, text_of
 from nanobot.agent.model_calls import ModelCaller
-from nanobot.agent.settings import Models
 from nanobot.bus.core import Bus
 from nanobot.errors import NanobotError
 from nanobot.messages import TERMINAL, Address, Origin, Role
 from nanobot.ports import Clock
-from nanobot.providers.base import ChatMessage
+from nanobot.providers.base import ChatMessage, Models
 from nanobot.session.entries import Entry, UserEntry
 from nanobot.session.runs import Claim, Lane, PromptSnapshot, Run
 from nanobot.session.states import RunKind, RunState

@@ -14,7 +14,7 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.compaction import Compaction
 from nanobot.agent.context import PromptBudget, context, plan_window, summary_tokens
 from nanobot.agent.prompt import PromptBuilder, digest, prompt_variant
-from nanobot.agent.settings import Models, RunSettings
+from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import elapsed_seconds
 from nanobot.agent.summaries import latest
 from nanobot.bus.core import Bus
@@ -39,6 +39,7 @@ from nanobot.providers.base import (
     LLMProvider,
     ModelProfile,
     ModelRequest,
+    Models,
     ReasoningDelta,
     Retrying,
     TextDelta,
@@ -202,10 +203,11 @@ class ModelCaller:
         )
         if terms.system_prompt is not None:
             made = msgspec.structs.replace(made, system=terms.system_prompt, parts=())
-        if not terms.told:
+        if not terms.extra_instructions:
             return made
-        parts = (*made.parts, ("told", len(terms.told))) if made.parts else ()
-        return msgspec.structs.replace(made, system=f"{made.system}\n\n{terms.told}", parts=parts)
+        extra = terms.extra_instructions
+        parts = (*made.parts, ("extra instructions", len(extra))) if made.parts else ()
+        return msgspec.structs.replace(made, system=f"{made.system}\n\n{extra}", parts=parts)
 
     async def _snapshot(self, name: str) -> PromptSnapshot:
         snapshot = self._snapshots.pop(name, None) or await self._journal.snapshot(name)
@@ -273,7 +275,7 @@ def _prompt_variant(turn: ActiveRun, profile: ModelProfile) -> str:
     """A prompt made for the terms of one run serves no other."""
     terms, private = turn.terms, turn.log.with_owner
     common = prompt_variant(profile, turn.run.role, private=private, scope=turn.scope)
-    of_run = (terms.system_prompt, terms.tools, terms.tool_order, terms.told)
+    of_run = (terms.system_prompt, terms.tools, terms.tool_order, terms.extra_instructions)
     if of_run == (None, None, (), ""):
         return common
     own = msgspec.json.encode(of_run)

@@ -293,7 +293,7 @@ class RunService:
             tools=_tools(asked),
             tool_order=tuple(asked.tool_order),
             system_prompt=asked.system_prompt_override,
-            told=_told(asked),
+            extra_instructions=_instructions(asked),
             history=tuple((one["role"], one["content"]) for one in past) if past else None,
         )
         message = InboundMessage(
@@ -338,7 +338,7 @@ def _seconds(ms: int | None) -> float | None:
     return None if ms is None else ms / 1000
 
 
-def _told(asked: RunInput) -> str:
+def _instructions(asked: RunInput) -> str:
     """What the caller gives the run to know, the same bytes for the same data."""
     parts = []
     for head, given in (

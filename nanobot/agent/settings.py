@@ -1,13 +1,10 @@
-"""How runs are made, and where they find their models."""
+"""How runs are made."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import msgspec
 
 from nanobot.agent import step
-from nanobot.providers.base import LLMProvider, ModelProfile
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,11 +17,3 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     steer: bool = True
     zone: str = "UTC"
     fallback_models: tuple[str, ...] = ()
-
-
-class Models(Protocol):
-    """Where a run finds the model it is to ask."""
-
-    async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
-        """The model of that label, or the configured one. Raises ModelError or ConfigError."""
-        ...

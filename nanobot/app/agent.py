@@ -10,13 +10,14 @@ from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.requests import RunClient, RunService
 from nanobot.agent.runner import Before, Runner
-from nanobot.agent.settings import Models, RunSettings
+from nanobot.agent.settings import RunSettings
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
 from nanobot.channels.receipts import Receipts
 from nanobot.ports import Clock, Ids
+from nanobot.providers.base import Models
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from nanobot import __version__
 from nanobot.agent.budgets import Budgets, UsageStore
 from nanobot.agent.context_preview import ContextPreview
-from nanobot.agent.settings import Models
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import HostedChannels
 from nanobot.bus.core import Bus
@@ -18,7 +17,7 @@ from nanobot.config.loader import Config
 from nanobot.memory.port import MemoryPort
 from nanobot.operations.engine import Facts
 from nanobot.ports import Clock
-from nanobot.providers.base import ModelProfile
+from nanobot.providers.base import ModelProfile, Models
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Run

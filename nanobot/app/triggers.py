@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import msgspec
 from loguru import logger
 
-from nanobot.agent.settings import Models
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.config.loader import Config
 from nanobot.config.settings.triggers import HookSettings
@@ -16,6 +15,7 @@ from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL, Address, Origin, Role, RunOptions
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock
+from nanobot.providers.base import Models
 from nanobot.store.opening import Store
 from nanobot.store.repositories.chats import SqlChatHistory
 from nanobot.store.repositories.trigger_state import SqlTriggerState

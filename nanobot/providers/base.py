@@ -189,3 +189,11 @@ class LLMProvider(Protocol):
     async def close(self) -> None:
         """Release what is held."""
         ...
+
+
+class Models(Protocol):
+    """Where whoever calls a model finds it."""
+
+    async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
+        """The model of that label, or the configured one. Raises ModelError or ConfigError."""
+        ...

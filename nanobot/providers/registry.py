@@ -41,7 +41,7 @@ _AT_HOME = frozenset({"ollama", "lmstudio", "llamacpp", "vllm"})
 
 
 class ProviderRegistry:
-    """Makes each provider once, at first need. See agent.asking.Models. `plugins` is what other
+    """Makes each provider once, at first need. See Models. `plugins` is what other
     packages bring."""
 
     def __init__(

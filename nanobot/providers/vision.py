@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator
-from typing import Protocol
 
 import msgspec
 from loguru import logger
@@ -19,6 +18,7 @@ from nanobot.providers.base import (
     LLMProvider,
     ModelProfile,
     ModelRequest,
+    Models,
     Part,
     TextPart,
 )
@@ -26,16 +26,8 @@ from nanobot.providers.base import (
 _MISSING = "[this image is not here any more]"
 
 
-class Models(Protocol):
-    """See agent.asking.Models."""
-
-    async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
-        """The model of that label."""
-        ...
-
-
 class VisionModels:
-    """Models whose requests may name pictures by their blob; see agent.asking.Models."""
+    """Models whose requests may name pictures by their blob."""
 
     def __init__(self, models: Models, blobs: BlobReader) -> None:
         self._models = models

@@ -114,7 +114,7 @@ class ScriptedProvider(LLMProvider):
         return self._model
 
     async def pick(self, label: str | None = None) -> tuple[ScriptedProvider, ModelProfile]:
-        """The one model there is, by any label of provider `test`; see agent.asking.Models."""
+        """The one model there is, by any label of provider `test`."""
         if label is not None and not label.startswith(f"{self._model.provider}/"):
             raise ConfigError(f"there is no model {label}")
         return self, self._model

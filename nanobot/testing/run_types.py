@@ -36,7 +36,7 @@ Check: TypeAlias = Callable[[RunTypeCase], Awaitable[None]]
 
 
 class _Job:
-    """See tasks.port.Job."""
+    """See TaskExecution."""
 
     tainted = False
 

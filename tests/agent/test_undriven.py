@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,11 @@ def agent(process: Process, folder: Path) -> AgentLoop:
     tools.register(Recorder().tool("look"))
     provider = ScriptedProvider(asks_for("look", text="x"))
     return AgentLoop(Bus(process.journal), provider, folder, tools=tools)
+
+
+def nothing_waits(connection: sa.Connection) -> bool:
+    waiting = schema.inbound.c.state != "settled"
+    return not connection.scalar(sa.select(sa.func.count()).where(waiting))
 
 
 async def turns_of(folder: Path) -> int:
@@ -86,8 +92,6 @@ async def test_a_failure_at_any_verb_leaves_a_lane_that_goes_on(
                 await bot.settle()
             setattr(bot.process, side, lambda _: None)
             await bot.channel.push("two")
-            waiting = schema.inbound.c.state != "settled"
-            query = sa.select(sa.func.count()).where(waiting)
-            await bot.channel.until(lambda: not bot.home.do(lambda c: c.scalar(query)))
+            await bot.channel.until(partial(bot.home.do, nothing_waits))
             texts = [body.text for body in bodies(bot, UserEntry)]
             assert texts == ["one", "two"], nth

@@ -102,7 +102,7 @@ def spoken(word: Planted, blob: str) -> Any:
         quote=word("inbound.body quote"),
         attachments=(Attachment("image", blob=blob, name=word("inbound.body file")),),
         terms=RunOptions(
-            told=word("inbound.body told"),
+            extra_instructions=word("inbound.body told"),
             system_prompt=word("inbound.body prompt"),
             input=word("inbound.body input"),
             history=(("user", word("inbound.body history")),),

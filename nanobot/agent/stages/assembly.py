@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from loguru import logger
 
-from nanobot.agent.settings import Models
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.recall import AskingRecall, AutoRecall, Recall
 from nanobot.agent.stages.remember import Remembering, RememberRecords
@@ -15,6 +14,7 @@ from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.memory.port import MemoryPort
 from nanobot.ports import Clock
+from nanobot.providers.base import Models
 from nanobot.session.states import as_people_see
 from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
@@ -75,7 +75,7 @@ def stages_of(
 
 
 class _Recent:
-    """See triage.RecentRuns."""
+    """See RecentRuns."""
 
     def __init__(self, records: Records) -> None:
         self._records = records

@@ -5,9 +5,8 @@ from __future__ import annotations
 from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.settings import Models
 from nanobot.errors import ConfigError, ModelError
-from nanobot.providers.base import LLMProvider, ModelProfile
+from nanobot.providers.base import LLMProvider, ModelProfile, Models
 from nanobot.session.entries import ModelCallEntry, ReplyEntry
 
 

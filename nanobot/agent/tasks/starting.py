@@ -17,7 +17,7 @@ from nanobot.text import clean
 
 
 class StoredTaskStarter:
-    """See tasks.port.TaskStarter."""
+    """See TaskStarter."""
 
     def __init__(self, types: RunTypeRegistry, records: TaskRecords, bus: Bus) -> None:
         self._types = types

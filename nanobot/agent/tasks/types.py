@@ -103,7 +103,7 @@ AnyRunType = RunType[Any]
 
 
 class RunTypeRegistry:
-    """The types there are; see tasks.port.RunTypes."""
+    """The types there are; see RunTypes."""
 
     def __init__(self, types: Sequence[AnyRunType], tools: ToolRegistry, clock: Clock) -> None:
         self._types = {one.name: one for one in types}
@@ -126,7 +126,7 @@ class RunTypeRegistry:
         return found
 
     async def perform(self, job: TaskExecution) -> TaskResult:
-        """See tasks.port.RunTypes."""
+        """See RunTypes."""
         kind = self.get(job.terms.type)
         if kind.perform is None:
             raise ToolError(f"a run of type {kind.name} is the model's to do")

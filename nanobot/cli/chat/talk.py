@@ -15,7 +15,6 @@ from pathlib import Path
 import msgspec
 
 from nanobot import __version__
-from nanobot.agent.settings import Models
 from nanobot.app.gateway import Gateway
 from nanobot.cli.chat.images import absolute, say_typed
 from nanobot.cli.chat.screen import JsonScreen, PlainScreen, Screen
@@ -24,6 +23,7 @@ from nanobot.cli.output import warn
 from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError, ModelError, NanobotError, StoreLocked, UsageError
 from nanobot.messages import EventKind
+from nanobot.providers.base import Models
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Answer, EventLine, Refusal, ShowMessage, Taken
 
