@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from nanobot.cli.chat.completion import Commands, model_labels
 from nanobot.config.loader import load
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.ports import MenuCommand
 
 
-class Command(NamedTuple):
-    name: str
-    usage: str
-    help: str = "helps"
+def command(name: str, usage: str) -> MenuCommand:
+    return MenuCommand(name, "helps", usage)
 
 
 def suggested(commands: Commands, text: str) -> list[str]:
@@ -26,21 +23,21 @@ def test_every_operation_is_suggested() -> None:
 
 
 def test_a_new_operation_appears_by_itself_with_its_arguments() -> None:
-    commands = Commands({}, [Command("nap", "/nap [long|short] [until=TIME] [deep=yes] REASON")])
+    commands = Commands({}, [command("nap", "/nap [long|short] [until=TIME] [deep=yes] REASON")])
     assert suggested(commands, "/n") == ["/nap"]
     assert suggested(commands, "/nap ") == ["long", "short", "until=", "deep=yes"]
     assert suggested(commands, "/nap long d") == ["deep=yes"]
 
 
 def test_names_of_two_words_are_completed_as_one() -> None:
-    commands = Commands({}, [Command("runs list", "/runs list [limit=LIMIT]")])
+    commands = Commands({}, [command("runs list", "/runs list [limit=LIMIT]")])
     (found,) = commands.suggest("/runs l")
     assert (found.text, found.replaces) == ("/runs list", 7)
     assert suggested(commands, "/runs list ") == ["limit="]
 
 
 def test_arguments_are_suggested_from_what_is_known() -> None:
-    commands = Commands({"model": lambda: ["default", "a/b", "a/c"]}, [Command("model", "/model")])
+    commands = Commands({"model": lambda: ["default", "a/b", "a/c"]}, [command("model", "/model")])
     assert suggested(commands, "/model a/") == ["a/b", "a/c"]
     assert suggested(commands, "/model a/b") == []
 

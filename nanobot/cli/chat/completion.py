@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from nanobot.config.loader import Config
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.ports import MenuCommand
 from nanobot.providers.model_choice import EMBEDDED, KNOWN_PROVIDERS
 
 _WORD = re.compile(r"[a-z][a-z_-]*")
@@ -27,45 +28,19 @@ class Suggestion(msgspec.Struct, frozen=True):
     help: str = ""
 
 
-class OperationName(Protocol):
-    """What an operation looks like from here."""
-
-    @property
-    def name(self) -> str:
-        """One word or more, without the slash."""
-        ...
-
-    @property
-    def usage(self) -> str:
-        """How it is written, with its arguments."""
-        ...
-
-    @property
-    def help(self) -> str:
-        """What it does."""
-        ...
-
-
-class _Local(msgspec.Struct, frozen=True):
-    name: str
-    usage: str
-    help: str
-
-
-LOCAL: tuple[OperationName, ...] = (
-    _Local("image", "/image PATH", "shows me a picture, with what you write behind it"),
-    _Local("quit", "/quit", "leaves this terminal (Ctrl-D does, too)"),
-    _Local("exit", "/exit", "the same"),
+LOCAL = (
+    MenuCommand("image", "shows me a picture, with what you write behind it", "/image PATH"),
+    MenuCommand("quit", "leaves this terminal (Ctrl-D does, too)", "/quit"),
+    MenuCommand("exit", "the same", "/exit"),
 )
 """What only a terminal can do."""
+ALL = (*(MenuCommand(one.name, one.help, one.usage) for one in OPERATIONS), *LOCAL)
 
 
 class Commands:
     """Suggests names while they are written, and arguments after them."""
 
-    def __init__(
-        self, arguments: Arguments, commands: Sequence[OperationName] = (*OPERATIONS, *LOCAL)
-    ) -> None:
+    def __init__(self, arguments: Arguments, commands: Sequence[MenuCommand] = ALL) -> None:
         self._commands = sorted(commands, key=lambda command: " " in command.name)
         self._arguments = arguments
 
@@ -79,20 +54,20 @@ class Commands:
             for command in self._commands
             if command.name.startswith(typed) and command.name != typed
         ]
-        begun = [one for one in self._commands if typed.startswith(f"{one.name} ")]
+        begun = [known for known in self._commands if typed.startswith(f"{known.name} ")]
         if not begun:
             return names
-        command = max(begun, key=lambda one: len(one.name))
-        wanted = text[1 + len(command.name) :].lstrip().rpartition(" ")[2]
+        command = max(begun, key=lambda known: len(known.name))
+        prefix = text[1 + len(command.name) :].lstrip().rpartition(" ")[2]
         values = dict.fromkeys([*self._arguments.get(command.name, tuple)(), *_words(command)])
         return names + [
-            Suggestion(value, len(wanted))
+            Suggestion(value, len(prefix))
             for value in values
-            if value.startswith(wanted) and value != wanted
+            if value.startswith(prefix) and value != prefix
         ]
 
 
-def _words(command: OperationName) -> list[str]:
+def _words(command: MenuCommand) -> list[str]:
     """What a usage such as `/stop [all] [limit=LIMIT]` says literally: capitals stand for
     something else."""
     words = []

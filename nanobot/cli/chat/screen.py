@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Protocol
+from typing import TypeAlias
 
 import msgspec
 
@@ -12,26 +12,6 @@ from nanobot.messages import EventKind, RunEvent
 from nanobot.server.protocol import ShowMessage
 
 _PROMPT = "> "
-
-
-class Screen(Protocol):
-    """Where a conversation is shown."""
-
-    def say(self, text: str) -> None:
-        """A line of the program itself."""
-        ...
-
-    def prompt(self) -> None:
-        """It is the person's turn."""
-        ...
-
-    def event(self, event: RunEvent) -> None:
-        """Something happened in the run."""
-        ...
-
-    def message(self, message: ShowMessage, *, earlier: bool) -> None:
-        """A message for the person; `earlier`: it answers something from before."""
-        ...
 
 
 class PlainScreen:
@@ -128,3 +108,6 @@ class JsonScreen:
                 "earlier": earlier,
             }
             record(told)
+
+
+Screen: TypeAlias = PlainScreen | JsonScreen
