@@ -30,7 +30,7 @@ _DECISIONS = {True: "approve", False: "deny"}
 class _Runs(Protocol):
     """Where runs are asked for."""
 
-    def stream(self, asked: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]: ...
+    def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]: ...
 
     async def abort(self, run_id: str) -> bool: ...
 
@@ -70,21 +70,21 @@ class Agent:
             pass
         yield cls(_Remote(config.home))
 
-    async def run(self, asked: RunInput) -> RunResult:
+    async def run(self, request: RunInput) -> RunResult:
         """Ask, and wait for the result. Asked again with the same `run_id`, it waits for the same
         run, or returns what is recorded; with other input it raises RunConflict."""
-        asked = _named(asked)
-        async with aclosing(self._runs.stream(asked)) as items:
+        request = _named(request)
+        async with aclosing(self._runs.stream(request)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
                     return item
-        raise errors.Disconnected(f"run {asked.run_id} goes on; ask for it again by its run_id")
+        raise errors.Disconnected(f"run {request.run_id} goes on; ask for it again by its run_id")
 
-    async def run_stream(self, asked: RunInput) -> AsyncIterator[RunEvent]:
+    async def run_stream(self, request: RunInput) -> AsyncIterator[RunEvent]:
         """Ask, and watch. The last event is of kind `end`; a recorded run has that one only. Events
         of single tokens may be lost by a slow watcher. Whoever leaves early does not end the run:
         `abort` does."""
-        async with aclosing(self._runs.stream(_named(asked))) as items:
+        async with aclosing(self._runs.stream(_named(request))) as items:
             async for item in items:
                 if isinstance(item, RunEvent):
                     yield item
@@ -118,8 +118,8 @@ class _Remote:
     def __init__(self, home: Path) -> None:
         self._home = home
 
-    async def stream(self, asked: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
-        async with connected(self._home) as client, aclosing(client.stream(asked)) as items:
+    async def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
+        async with connected(self._home) as client, aclosing(client.stream(request)) as items:
             async for item in items:
                 yield item
 
@@ -132,14 +132,16 @@ class _Remote:
             await client.call(_DECISIONS[approve], {"id": approval_id})
 
 
-def _named(asked: RunInput) -> RunInput:
+def _named(request: RunInput) -> RunInput:
     """With an id, so that its caller can name the run whatever happens."""
-    return asked if asked.run_id else msgspec.structs.replace(asked, run_id=RandomIds().run_id())
+    return (
+        request if request.run_id else msgspec.structs.replace(request, run_id=RandomIds().run_id())
+    )
 
 
 def _environment(home: str | Path | None) -> dict[str, str]:
-    given = {} if home is None else {"NANOBOT_HOME": str(home)}
-    return {**environment(), **given}
+    variables = {} if home is None else {"NANOBOT_HOME": str(home)}
+    return {**environment(), **variables}
 
 
 def _innermost(group: BaseExceptionGroup[BaseException]) -> BaseException:

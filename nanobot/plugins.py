@@ -75,8 +75,8 @@ class Plugins:
         """Load every one of a group and have it used, in an order that stays: by name, nanobot's
         own (not if `own` is False) first. `use` raises NanobotError for what does not fit."""
         points = [point for point in self._of(group) if own or _package(point) != _OWN]
-        found = [self._used(point, use) for point in points]
-        return [one for one in found if isinstance(one, LoadedPlugin)]
+        loaded = [self._used(point, use) for point in points]
+        return [plugin for plugin in loaded if isinstance(plugin, LoadedPlugin)]
 
     def names(self, group: str) -> tuple[str, ...]:
         """What there is in a group, without loading any of it. A name that is taken already is
@@ -86,10 +86,10 @@ class Plugins:
     def one(self, group: str, name: str, use: Callable[[LoadedPlugin[Any]], T]) -> LoadedPlugin[T]:
         """Load the one of that name and have it used. Raises PluginBroken, which is in `left_out`
         too; KeyError if there is none of that name."""
-        made = self._used(self._named(group)[name], use)
-        if isinstance(made, BrokenPlugin):
-            raise PluginBroken(str(made))
-        return made
+        loaded = self._used(self._named(group)[name], use)
+        if isinstance(loaded, BrokenPlugin):
+            raise PluginBroken(str(loaded))
+        return loaded
 
     def _named(self, group: str) -> dict[str, EntryPoint]:
         named: dict[str, EntryPoint] = {}
@@ -118,8 +118,8 @@ class Plugins:
                 package = _package(point)
                 what = point.load() if package == _OWN else self._imported(point, caught)
                 if caught.error is None:
-                    found = LoadedPlugin(name=point.name, package=package, what=what)
-                    return LoadedPlugin(name=found.name, package=package, what=use(found))
+                    loaded = LoadedPlugin(name=point.name, package=package, what=what)
+                    return LoadedPlugin(name=loaded.name, package=package, what=use(loaded))
             except NanobotError as error:
                 why = str(error)
         if caught.error is not None:
@@ -129,12 +129,12 @@ class Plugins:
     def _imported(self, point: EntryPoint, caught: Caught) -> Any:
         """What it gives, or None and the error in `caught`. Raises PluginBroken if its import does
         not end."""
-        given: list[Any] = []
+        result: list[Any] = []
         failed: list[Exception] = []
 
         def load() -> None:
             with boundary(f"{point.name} of {point.group}") as inner:
-                given.append(point.load())
+                result.append(point.load())
             if inner.error is not None:
                 failed.append(inner.error)
 
@@ -151,7 +151,7 @@ class Plugins:
                 "into the functions that need it"
             )
         caught.error = failed[0] if failed else None
-        return given[0] if given else None
+        return result[0] if result else None
 
     def _leave(self, point: EntryPoint, why: str) -> BrokenPlugin:
         short = " ".join(why.split())[:500]

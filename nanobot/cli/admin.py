@@ -33,13 +33,13 @@ def get(
     )
 
     with errors():
-        found = configfile.chosen(context.obj, key)
+        shown = configfile.chosen(context.obj, key)
         if json:
-            document(found)
-        elif list(found) == [key]:
-            say(str(found[key]))
+            document(shown)
+        elif list(shown) == [key]:
+            say(str(shown[key]))
         else:
-            for name, value in found.items():
+            for name, value in shown.items():
                 say(f"{name} = {configfile.as_toml(value)}")
 
 

@@ -26,12 +26,12 @@ _PATIENCE_SECONDS = 5.0
 
 
 def perform(
-    environ: Mapping[str, str], operation: Operation, given: Mapping[str, Any], *, json: bool
+    environ: Mapping[str, str], operation: Operation, arguments: Mapping[str, Any], *, json: bool
 ) -> None:
     """Perform it and print what it gave, as text or as one JSON document."""
     to_stderr(environ, "WARNING")
     config = load(environ)
-    raw = asyncio.run(performed(config, environ, operation, given))
+    raw = asyncio.run(performed(config, environ, operation, arguments))
     if json:
         document(raw)
     else:
@@ -49,17 +49,17 @@ def shown(operation: Operation, result: Any) -> Sequence[str | Line]:
 
 
 async def performed(
-    config: Config, environ: Mapping[str, str], operation: Operation, given: Mapping[str, Any]
+    config: Config, environ: Mapping[str, str], operation: Operation, arguments: Mapping[str, Any]
 ) -> bytes:
     """What it gave, as JSON. Raises what the operation raises, or StoreError."""
     path = config.home / "control.sock"
     began = time.monotonic()
     while True:
-        answer = await call(path, operation.name, given)
+        answer = await call(path, operation.name, arguments)
         if answer is not None:
             return answer
         try:
-            return await _alone(config, environ, operation, given)
+            return await _alone(config, environ, operation, arguments)
         except StoreLocked:
             # Another command has the store for a moment, or a nanobot is starting.
             if time.monotonic() - began > _PATIENCE_SECONDS:
@@ -68,10 +68,10 @@ async def performed(
 
 
 async def _alone(
-    config: Config, environ: Mapping[str, str], operation: Operation, given: Mapping[str, Any]
+    config: Config, environ: Mapping[str, str], operation: Operation, arguments: Mapping[str, Any]
 ) -> bytes:
     from nanobot.app.gateway import Gateway  # noqa: PLC0415 - the whole of nanobot
 
     gateway = Gateway(config, environ, channels=False)
     async with gateway.at_rest(f"nanobot {operation.command}") as operations:
-        return msgspec.json.encode(await operations.call(operation.name, given))
+        return msgspec.json.encode(await operations.call(operation.name, arguments))

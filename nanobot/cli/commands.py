@@ -27,8 +27,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(shown: bool) -> None:
+    if shown:
         say(f"nanobot {__version__}")
         raise typer.Exit
 

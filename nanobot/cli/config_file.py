@@ -47,7 +47,7 @@ def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         for name, one in value.items():
             yield from _shown(f"{path}.{name}", "***" if _SECRET_TABLE.match(path) else one)
     elif isinstance(value, tuple | list):
-        plain = [_plain(one) for one in value]
+        plain = [_plain(item) for item in value]
         yield path, masked_arguments(plain) if _ARGUMENTS.match(path) else plain
     elif value is not None:
         yield path, str(value) if isinstance(value, Path) else masked(path, value)
@@ -57,20 +57,21 @@ def _plain(item: Any) -> Any:
     """One of a list, as TOML has it: what is not set is not there."""
     if not isinstance(item, msgspec.Struct):
         return item
-    found = msgspec.to_builtins(item)
-    return {key: value for key, value in found.items() if value is not None}
+    fields = msgspec.to_builtins(item)
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def chosen(environ: Mapping[str, str], key: str) -> dict[str, Any]:
     """The values of a key or of a table ("": all). Raises UsageError for one that is not there."""
-    known = values(environ)
-    found = {name: v for name, v in known.items() if name == key or name.startswith(f"{key}.")}
+    every = values(environ)
+    below = f"{key}."
+    shown = {name: v for name, v in every.items() if name == key or name.startswith(below)}
     if not key:
-        return known
-    if not found:
-        near = get_close_matches(key, known, n=1)
+        return every
+    if not shown:
+        near = get_close_matches(key, every, n=1)
         raise UsageError(f"there is no key {key}" + (f"; did you mean {near[0]}?" if near else ""))
-    return found
+    return shown
 
 
 def as_toml(value: Any) -> str:
@@ -109,8 +110,8 @@ def change(environ: Mapping[str, str], edit: Callable[[str], str]) -> Path:
     if wrong:
         raise ConfigError("\n".join(wrong))
     if now[1] is not None and was[1] is not None:
-        new = [one for one in now[1].warnings if one not in was[1].warnings]
-        unknown = [one for one in new if "is not a known key" in one]
+        new = [warning for warning in now[1].warnings if warning not in was[1].warnings]
+        unknown = [warning for warning in new if "is not a known key" in warning]
         if unknown:
             raise UsageError(unknown[0])
     write(file, after)
@@ -126,10 +127,10 @@ def edited(text: str, key: str, value: Any) -> str:
         for part in path:
             inline = isinstance(node, tomlkit.items.InlineTable)
             node = node.setdefault(part, tomlkit.inline_table() if inline else tomlkit.table())
-        known = last in node
+        exists = last in node
         node[last] = value
         whole = document.as_string()
-        if known:
+        if exists:
             return whole
         added = _added(text, ".".join(path), f"{last} = {as_toml(value)}")
         return added if tree(added) == tree(whole) else whole
@@ -195,14 +196,14 @@ def _hint(key: str) -> Any:
     kind: Any = ConfigFile
     for part in key.split("."):
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            kind = {one.name: one.type for one in msgspec.structs.fields(kind)}.get(part)
+            kind = {field.name: field.type for field in msgspec.structs.fields(kind)}.get(part)
             kind = None if part == OPEN else kind
         elif get_origin(kind) is Mapping:
             kind = get_args(kind)[1]
         else:
             return None
         if get_origin(kind) in (UnionType, Union):
-            kind = next(one for one in get_args(kind) if one is not NoneType)
+            kind = next(member for member in get_args(kind) if member is not NoneType)
     return kind
 
 
@@ -225,8 +226,8 @@ def write(file: Path, content: bytes) -> None:
 
 def schema() -> dict[str, Any]:
     """JSON Schema of config.toml, for editors. Any value may refer to a variable or a file."""
-    made = msgspec.json.schema(ConfigFile)
-    definitions = made["$defs"]
+    rules = msgspec.json.schema(ConfigFile)
+    definitions = rules["$defs"]
     for definition in definitions.values():
         open_to_more = definition["properties"].pop(OPEN, None) is not None
         if open_to_more:
@@ -241,7 +242,7 @@ def schema() -> dict[str, Any]:
     ):
         for key in keys:
             table["properties"][key]["items"] = {"type": ["string", "integer"]}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **rules}
 
 
 def _or_reference(rule: dict[str, Any]) -> dict[str, Any]:

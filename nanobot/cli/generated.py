@@ -24,9 +24,9 @@ _GROUPS = {
     "skills": "Pages on how to do things, for the model to open.",
     "tools": "What the model may do, and what it did.",
     "pair": "People: who asks to be let in, and who was.",
-    "cron": "Jobs: what is done by the clock.",
+    "cron": "Scheduled jobs: what is done, and when.",
     "hooks": "Webhooks: what other services tell by HTTP.",
-    "approvals": "What waits for somebody's word.",
+    "approvals": "Approvals: what waits for a decision, and what was decided.",
     "policy": "What the model may do, and why.",
     "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",
     "memory": "What is remembered of people and groups.",
@@ -56,25 +56,28 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
 
 
 def _command(operation: Operation) -> Callable[..., None]:
-    def run(context: typer.Context, as_json: bool, **given: Any) -> None:
+    def run(context: typer.Context, as_json: bool, **typed: Any) -> None:
         from nanobot.cli.calls import perform  # noqa: PLC0415 - loads more than --help needs
 
         with errors():
-            if operation.confirm and not given.pop("yes"):
+            if operation.confirm and not typed.pop("yes"):
                 _ask(operation)
-            named = {one.name: _given(one, given[_slot(one)]) for one in operation.parameters}
-            if "path" in named:  # whoever performs it may stand in another folder
-                named["path"] = str(Path(named["path"]).expanduser().absolute())
-            operation.converted(named)
-            perform(context.obj, operation, named, json=as_json)
+            arguments = {
+                parameter.name: _given(parameter, typed[_slot(parameter)])
+                for parameter in operation.parameters
+            }
+            if "path" in arguments:  # whoever performs it may stand in another folder
+                arguments["path"] = str(Path(arguments["path"]).expanduser().absolute())
+            operation.converted(arguments)
+            perform(context.obj, operation, arguments, json=as_json)
 
     hints: dict[str, Any] = {"context": typer.Context}
     defaults: dict[str, Any] = {"context": inspect.Parameter.empty}
-    for one in operation.parameters:
-        kind = list[str] if _in_words(one) else one.kind
-        hints[_slot(one)] = Annotated[kind, _declared(one)]
-        default = () if _in_words(one) else one.default
-        defaults[_slot(one)] = inspect.Parameter.empty if one.required else default
+    for parameter in operation.parameters:
+        kind = list[str] if _in_words(parameter) else parameter.kind
+        hints[_slot(parameter)] = Annotated[kind, _declared(parameter)]
+        default = () if _in_words(parameter) else parameter.default
+        defaults[_slot(parameter)] = inspect.Parameter.empty if parameter.required else default
     if operation.confirm:
         hints["yes"] = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
         defaults["yes"] = False
@@ -90,29 +93,29 @@ def _command(operation: Operation) -> Callable[..., None]:
     return run
 
 
-def _slot(one: Parameter) -> str:
+def _slot(parameter: Parameter) -> str:
     """The name within Python, which has words of its own (`from`)."""
-    return f"{one.name}_" if keyword.iskeyword(one.name) else one.name
+    return f"{parameter.name}_" if keyword.iskeyword(parameter.name) else parameter.name
 
 
-def _in_words(one: Parameter) -> bool:
+def _in_words(parameter: Parameter) -> bool:
     """Whether it may be written as several words, as in a chat, without quotes."""
-    return one.positional and one.rest and one.kind is str
+    return parameter.positional and parameter.rest and parameter.kind is str
 
 
-def _given(one: Parameter, value: Any) -> Any:
-    return " ".join(value) if _in_words(one) else value
+def _given(parameter: Parameter, value: Any) -> Any:
+    return " ".join(value) if _in_words(parameter) else value
 
 
-def _declared(one: Parameter) -> Any:
-    description = one.description
-    if one.session:
+def _declared(parameter: Parameter) -> Any:
+    description = parameter.description
+    if parameter.session:
         description = "The session (cli:direct unless given)."
-    if one.positional:
-        return typer.Argument(metavar=one.name.upper(), help=description, show_default=False)
+    if parameter.positional:
+        return typer.Argument(metavar=parameter.name.upper(), help=description, show_default=False)
     # A negative number or none at all stands for what the words say.
-    plain = one.kind is bool or one.default in ("", None, 0, -1)
-    flag = f"--{one.name.replace('_', '-')}"
+    plain = parameter.kind is bool or parameter.default in ("", None, 0, -1)
+    flag = f"--{parameter.name.replace('_', '-')}"
     return typer.Option(flag, help=description, show_default=not plain)
 
 

@@ -20,11 +20,11 @@ _LINE = "<dim>{time:HH:mm:ss}</dim> <level>{level: <7}</level> {message}\n{excep
 def to_stderr(environ: Mapping[str, str], level: str) -> None:
     """Log to standard error from now on, without values of variables in traces."""
     logger.remove()
-    wanted = environ.get("NANOBOT_LOG", level).upper()
+    least = environ.get("NANOBOT_LOG", level).upper()
     colour = sys.stderr.isatty()
     logger.add(
         LogStream(colour=colour),
-        level=wanted,
+        level=least,
         format=_format,
         colorize=colour,
         diagnose=False,
@@ -43,8 +43,8 @@ def to_function(
 ) -> Iterator[None]:
     """Within, the log goes to a function (of any thread); standard error is somebody's screen."""
     logger.remove()
-    wanted = environ.get("NANOBOT_LOG", level).upper()
-    logger.add(write, level=wanted, format="{level}: {message}", diagnose=False, backtrace=False)
+    least = environ.get("NANOBOT_LOG", level).upper()
+    logger.add(write, level=least, format="{level}: {message}", diagnose=False, backtrace=False)
     try:
         yield
     finally:

@@ -77,8 +77,8 @@ async def try_channel(name: str, settings: ChannelSettings) -> Checked | None:
         if not isinstance(channel, SelfChecking):
             return None
         async with asyncio.timeout(_CHANNEL_SECONDS):
-            found = await channel.check()
-        return found if isinstance(found, Checked) else Checked(found)
+            checked = await channel.check()
+        return checked if isinstance(checked, Checked) else Checked(checked)
     except TimeoutError:
         raise ChannelDown(f"no answer within {_CHANNEL_SECONDS:.0f} s") from None
     finally:
@@ -110,9 +110,9 @@ class _Doorkeeper:
         return []
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
-        for one in messages:
-            if one.sender.id not in self._known and (one.addressed or not one.group):
-                raise _Met(one.sender)
+        for message in messages:
+            if message.sender.id not in self._known and (message.addressed or not message.group):
+                raise _Met(message.sender)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
         pass  # a send to the old id is told the new one

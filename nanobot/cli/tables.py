@@ -34,10 +34,10 @@ def table(rows: Sequence[Any], now: float, *, width: int) -> list[Line]:
 
 def page(result: Any, now: float, *, width: int) -> str:
     """One thing, field by field, and all of it: what is long goes on in the next line."""
-    found = pairs(result, now)
-    room = max((len(name) for name, _ in found), default=0)
+    rows = pairs(result, now)
+    room = max((len(name) for name, _ in rows), default=0)
     indent = "\n" + " " * (room + _GAP)
-    lines = ((name, _wrapped(value, max(width - room - _GAP, _READABLE))) for name, value in found)
+    lines = ((name, _wrapped(value, max(width - room - _GAP, _READABLE))) for name, value in rows)
     return "\n".join(f"{name:<{room}}  {indent.join(value)}" for name, value in lines)
 
 

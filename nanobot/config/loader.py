@@ -89,8 +89,8 @@ def _database_url(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> 
         return f"sqlite:///{home / Path(url.removeprefix('sqlite:///')).expanduser()}"
     if url.startswith(("postgresql://", "postgresql+psycopg://", "sqlite:///")):
         return url
-    wanted = '"sqlite:///PATH" or "postgresql://USER:PASSWORD@HOST/DATABASE"'
-    raise reader.wrong("database_url", raw, wanted)
+    allowed = '"sqlite:///PATH" or "postgresql://USER:PASSWORD@HOST/DATABASE"'
+    raise reader.wrong("database_url", raw, allowed)
 
 
 def _workspace(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> Path:

@@ -127,7 +127,7 @@ class Reader:
             raise self.wrong(f"{prefix}{unfit.key}".rstrip("."), value, unfit.wanted) from None
 
     def _strangers(self, kind: type[Settings], others: Mapping[str, Any], path: str) -> None:
-        """A word about each key that nobody knows; an error where it could be a limit."""
+        """A warning for each key that nobody knows; an error where it could be a limit."""
         prefix = f"{path}." if path else ""
         fields = [name for name in kind.__struct_fields__ if name != OPEN]
         for key, value in others.items():
@@ -168,9 +168,9 @@ class Reader:
 
     def _adapter(self, value: Any, key: str) -> Any:
         if isinstance(value, dict):
-            return {name: self._adapter(one, f"{key}.{name}") for name, one in value.items()}
+            return {name: self._adapter(item, f"{key}.{name}") for name, item in value.items()}
         if isinstance(value, list):
-            return [self._adapter(one, key) for one in value]
+            return [self._adapter(item, key) for item in value]
         return self._resolved(value, key)[0]
 
     def _items(self, value: Any, path: str) -> list[tuple[str, Any]]:
@@ -318,7 +318,9 @@ def _leads_to_a_key(parts: list[str]) -> bool:
 
 
 def _types(kind: type[Settings] | None) -> dict[str, Any]:
-    return {} if kind is None else {one.name: one.type for one in msgspec.structs.fields(kind)}
+    return (
+        {} if kind is None else {field.name: field.type for field in msgspec.structs.fields(kind)}
+    )
 
 
 def _names_are_ours(path: str) -> bool:

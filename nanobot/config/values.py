@@ -136,10 +136,10 @@ def _read(file: Path) -> bytes:
 
 def _toml_error(file: Path, text: str, message: str) -> str:
     lines = text.replace("\r\n", "\n").split("\n")
-    found = _PLACE_IN_TOML.search(message)
+    place = _PLACE_IN_TOML.search(message)
     reason = _PLACE_IN_TOML.sub("", message)
-    line = int(found[1]) if found and found[1] else len(lines)
-    column = int(found[2]) if found and found[2] else len(lines[-1]) + 1
+    line = int(place[1]) if place and place[1] else len(lines)
+    column = int(place[2]) if place and place[2] else len(lines[-1]) + 1
     shown = _shown_line(lines[line - 1]) if line <= len(lines) else ""
     return (
         f"{file}, line {line}, column {column}: not valid TOML: {_shown_line(reason)}.\n"
@@ -226,13 +226,13 @@ def base_of(hint: Any) -> Any:
     if hasattr(hint, "__metadata__"):
         return base_of(hint.__origin__)
     if get_origin(hint) in (UnionType, Union):
-        return base_of(next(one for one in get_args(hint) if one is not NoneType))
+        return base_of(next(member for member in get_args(hint) if member is not NoneType))
     return hint
 
 
 def _range(hint: Any) -> str:
     if get_origin(hint) in (UnionType, Union):
-        return _range(next(one for one in get_args(hint) if one is not NoneType))
+        return _range(next(member for member in get_args(hint) if member is not NoneType))
     for bounds in getattr(hint, "__metadata__", ()):
         if isinstance(bounds, msgspec.Meta):
             low = f" above {bounds.gt}" if bounds.gt is not None else f" from {bounds.ge}"

@@ -34,21 +34,21 @@ async def _decide(
     context: OperationContext, caller: Caller, number: int, answer: ApprovalAnswer
 ) -> Approval:
     engine = context.engine
-    asked = await engine.records.approval(number)
-    if asked is None:
+    approval = await engine.records.approval(number)
+    if approval is None:
         raise NanobotError(f"Nothing of the number {number} was asked; `approvals list` shows all.")
-    if not may_answer(asked, _person(caller)):
+    if not may_answer(approval, _person(caller)):
         raise NanobotError(f"#{number} is not yours to decide.")
-    if bool(asked.question) != (answer.state == "answered"):
-        right = f"/answer {number} TEXT" if asked.question else f"/approve {number}"
+    if bool(approval.question) != (answer.state == "answered"):
+        right = f"/answer {number} TEXT" if approval.question else f"/approve {number}"
         raise UsageError(f"#{number} takes another answer: {right}")
-    if answer.text.isdecimal() and 1 <= int(answer.text) <= len(asked.choices):
-        text = asked.choices[int(answer.text) - 1]
+    if answer.text.isdecimal() and 1 <= int(answer.text) <= len(approval.choices):
+        text = approval.choices[int(answer.text) - 1]
         answer = ApprovalAnswer(state="answered", by=answer.by, text=text)
     decided = await engine.journal.answer(number, answer)
-    engine.bus.wake(asked.session_key, RunKind.CHAT)
+    engine.bus.wake(approval.session_key, RunKind.CHAT)
     if decided is None or not decided.fresh:
-        raise NanobotError(f"{outcome(asked if decided is None else decided.approval)}.")
+        raise NanobotError(f"{outcome(approval if decided is None else decided.approval)}.")
     return decided.approval
 
 

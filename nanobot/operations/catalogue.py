@@ -37,5 +37,8 @@ _MODULES = (
     webhooks,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(
-    one for module in _MODULES for one in vars(module).values() if isinstance(one, Operation)
+    operation
+    for module in _MODULES
+    for operation in vars(module).values()
+    if isinstance(operation, Operation)
 )

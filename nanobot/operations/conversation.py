@@ -70,7 +70,9 @@ async def show_help(
     """Shows this list."""
     topic = topic.removeprefix("/").lower()
     commands = [CommandHelp(o.usage, o.help) for o in context.listed if o.may(caller.role)]
-    about = [one for one in commands if not topic or one.usage.split()[0] == f"/{topic}"]
+    about = [
+        command for command in commands if not topic or command.usage.split()[0] == f"/{topic}"
+    ]
     if not about:
         raise UsageError(f"there is no command /{topic}; /help lists them")
     return about

@@ -76,24 +76,24 @@ def _requester(caller: Caller) -> Requester:
     )
 
 
-def _request(given: _JobArguments, schedule: str, text: str) -> JobRequest:
+def _request(settings: _JobArguments, schedule: str, text: str) -> JobRequest:
     return JobRequest(
         schedule=schedule or None,
         text=text or None,
-        zone=given.zone or None,
-        name=given.name or None,
-        to=given.to or None,
-        send=given.send == "yes" if given.send else None,
-        session=given.session or None,
-        model=given.model or None,
-        tools=given.tools or None,
-        max_iterations=given.max_iterations or None,
-        misfire=given.misfire or None,
-        window=given.window or None,
-        overlap=given.overlap or None,
-        jitter=given.jitter if given.jitter >= 0 else None,
-        retries=given.retries if given.retries >= 0 else None,
-        expires=given.expires or None,
+        zone=settings.zone or None,
+        name=settings.name or None,
+        to=settings.to or None,
+        send=settings.send == "yes" if settings.send else None,
+        session=settings.session or None,
+        model=settings.model or None,
+        tools=settings.tools or None,
+        max_iterations=settings.max_iterations or None,
+        misfire=settings.misfire or None,
+        window=settings.window or None,
+        overlap=settings.overlap or None,
+        jitter=settings.jitter if settings.jitter >= 0 else None,
+        retries=settings.retries if settings.retries >= 0 else None,
+        expires=settings.expires or None,
     )
 
 
@@ -131,16 +131,16 @@ async def list_jobs(
 async def add_job(
     context: OperationContext,
     caller: Caller,
-    given: _JobArguments,
+    settings: _JobArguments,
     text: Annotated[
         Positional, Meta(description="The schedule, and then what is to be done or said.")
     ] = "",
 ) -> JobView:
     """Schedules a job: the schedule, then what is to be done."""
-    schedule = given.schedule
+    schedule = settings.schedule
     if not schedule:
         schedule, text = in_text(text)
-    request = _request(given, schedule, text)
+    request = _request(settings, schedule, text)
     return viewed(await context.engine.book.add(_requester(caller), request))
 
 
@@ -148,12 +148,12 @@ async def add_job(
 async def edit_job(
     context: OperationContext,
     caller: Caller,
-    given: _JobArguments,
+    settings: _JobArguments,
     job: _WhichJob,
     text: Annotated[Positional, Meta(description="What is to be done or said instead.")] = "",
 ) -> JobView:
     """Changes a job."""
-    request = _request(given, given.schedule, text)
+    request = _request(settings, settings.schedule, text)
     return viewed(await context.engine.book.edit(_requester(caller), job, request))
 
 

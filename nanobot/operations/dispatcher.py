@@ -39,7 +39,9 @@ class Dispatcher:
         self.engine = engine
         self.listed = tuple(listed)
         self._by_name = {operation.name: operation for operation in listed}
-        self._by_alias = self._by_name | {one.alias: one for one in listed if one.alias}
+        self._by_alias = self._by_name | {
+            operation.alias: operation for operation in listed if operation.alias
+        }
 
     # From a chat
 
@@ -62,25 +64,27 @@ class Dispatcher:
         operation = self._by_name.get(name) or self._by_name.get(f"{name} list")
         return None if operation is None else (operation, argument)
 
-    async def admission(self, operation: Operation, asked: Invocation) -> Admission:
+    async def admission(self, operation: Operation, invocation: Invocation) -> Admission:
         """The message with its answer, to be committed as one."""
-        message = asked.message
-        if not operation.may(asked.role):
+        message = invocation.message
+        if not operation.may(invocation.role):
             those = "owners" if operation.role is Role.OWNER else "members and owners"
-            return self._answered(asked, f"/{operation.name} is for {those}.")
+            return self._answered(invocation, f"/{operation.name} is for {those}.")
         if operation.name == "stop":
-            return await self._stop(asked)
+            return await self._stop(invocation)
         try:
-            arguments = operation.parsed(asked.argument)
+            arguments = operation.parsed(invocation.argument)
         except UsageError as error:
-            return self._answered(asked, f"{error}.\nWrite: `{operation.usage}`")
+            return self._answered(invocation, f"{error}.\nWrite: `{operation.usage}`")
         if operation.in_lane is not None:
             command = operation.in_lane(arguments)
             message = msgspec.structs.replace(message, text=f"/{command}", command=command)
-            return Admission(message=message, session_key=asked.session_key, role=asked.role)
+            return Admission(
+                message=message, session_key=invocation.session_key, role=invocation.role
+            )
         caller = Caller(
-            role=asked.role,
-            session_key=asked.session_key,
+            role=invocation.role,
+            session_key=invocation.session_key,
             by=message.sender.id,
             name=message.sender.name,
             address=message.address,
@@ -92,40 +96,40 @@ class Dispatcher:
             text = operation.text(result, self.engine.now())
         except NanobotError as error:
             text = str(error)
-        return self._answered(asked, text)
+        return self._answered(invocation, text)
 
-    def _answered(self, asked: Invocation, text: str) -> Admission:
+    def _answered(self, invocation: Invocation, text: str) -> Admission:
         return Admission(
-            message=asked.message,
-            session_key=asked.session_key,
-            role=asked.role,
-            answer=notice(asked.message, text),
+            message=invocation.message,
+            session_key=invocation.session_key,
+            role=invocation.role,
+            answer=notice(invocation.message, text),
         )
 
-    async def _stop(self, asked: Invocation) -> Admission:
+    async def _stop(self, invocation: Invocation) -> Admission:
         """/stop reaches the sender's own run and messages, an owner's all of the session; `all` the
         background runs too. Should this end before the order is kept, the chat brings it again."""
-        partial = self.engine.partial(asked.session_key)
-        everyone, sender, children = asked.role is Role.OWNER, asked.message.sender.id, 0
-        everything = asked.argument.strip().lower() == "all"
+        partial = self.engine.partial(invocation.session_key)
+        everyone, sender, children = invocation.role is Role.OWNER, invocation.message.sender.id, 0
+        everything = invocation.argument.strip().lower() == "all"
         if everything:
             who = None if everyone else sender
-            children = await cancel_children(self, asked.session_key, who, sender)
+            children = await cancel_children(self, invocation.session_key, who, sender)
         running = any(
-            run.session_key == asked.session_key and (everyone or run.sender_id == sender)
+            run.session_key == invocation.session_key and (everyone or run.sender_id == sender)
             for run in self.engine.running()
         )
         text = "Stopped." if running or children else _NOTHING_RUNS[everyone]
         ending = Ending(
             state=RunState.ABORTED,
             bodies=() if partial is None else (partial,),
-            outbound=(notice(asked.message, text),),
+            outbound=(notice(invocation.message, text),),
             error="stopped",
         )
         return Admission(
-            message=asked.message,
-            session_key=asked.session_key,
-            role=asked.role,
+            message=invocation.message,
+            session_key=invocation.session_key,
+            role=invocation.role,
             stop=ending,
             everyone=everyone,
             children=everything,
@@ -137,8 +141,8 @@ class Dispatcher:
         """The operation of that name. Raises UsageError."""
         operation = self._by_alias.get(name)
         if operation is None:
-            known = ", ".join(self._by_name)
-            raise UsageError(f"there is no operation {name[:80]!r}; there are: {known}")
+            names = ", ".join(self._by_name)
+            raise UsageError(f"there is no operation {name[:80]!r}; there are: {names}")
         return operation
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
@@ -164,7 +168,7 @@ class Dispatcher:
 
 
 def notice(message: InboundMessage, text: str) -> OutboundMessage:
-    """A word from the gateway in answer to a message; its key makes it owed only once."""
+    """What the gateway answers to a message; by its key it is sent only once."""
     return OutboundMessage(
         address=message.address,
         text=text,

@@ -89,7 +89,7 @@ class Engine(Protocol):
 
     @property
     def book(self) -> JobEditor:
-        """What is done by the clock."""
+        """The scheduled jobs."""
         ...
 
     @property

@@ -73,7 +73,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def usage(self) -> str:
         """How it is written in a chat."""
-        shown = [one.usage for one in self.parameters if one.positional or not one.session]
+        shown = [
+            parameter.usage
+            for parameter in self.parameters
+            if parameter.positional or not parameter.session
+        ]
         return " ".join([f"/{self.name}", *shown])
 
     @property
@@ -109,9 +113,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         """Do it, with arguments that were converted. Raises what the handler raises."""
         values: dict[str, Any] = {}
         inner: dict[str, dict[str, Any]] = {slot: {} for slot in self.structs}
-        for one in self.parameters:
-            into = inner[one.within] if one.within else values
-            into[one.slot] = arguments[one.name]
+        for parameter in self.parameters:
+            into = inner[parameter.within] if parameter.within else values
+            into[parameter.slot] = arguments[parameter.name]
         structs = {slot: kind(**inner[slot]) for slot, kind in self.structs.items()}
         return await self.handler(context, caller, **values, **structs)
 

@@ -95,10 +95,10 @@ def is_struct(hint: Any) -> bool:
 def parameters_of(handler: Callable[..., Any], hints: Mapping[str, Any]) -> tuple[Parameter, ...]:
     """The parameters behind a handler's first two, its context and its caller."""
     rows: list[Parameter] = []
-    for slot, given in list(signature(handler).parameters.items())[2:]:
+    for slot, declared in list(signature(handler).parameters.items())[2:]:
         hint = hints[slot]
         if not is_struct(hint):
-            rows.append(_parameter(slot, hint, given.default))
+            rows.append(_parameter(slot, hint, declared.default))
             continue
         for field in msgspec.structs.fields(hint):
             default = _REQUIRED if field.required else field.default
@@ -132,8 +132,8 @@ def _parameter(slot: str, hint: Any, default: Any, within: str = "") -> Paramete
 def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
     """The arguments in what stands behind a command: `name=value` by name, those that are yes or no
     by their name alone, others in order. Raises UsageError for what is too much."""
-    named = {one.name: one.kind for one in parameters if not one.rest}
-    waiting = [one for one in parameters if one.positional]
+    named = {parameter.name: parameter.kind for parameter in parameters if not parameter.rest}
+    waiting = [parameter for parameter in parameters if parameter.positional]
     values: dict[str, str] = {}
     while text:
         word, *after = text.split(maxsplit=1)
@@ -147,7 +147,7 @@ def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
             values[waiting.pop(0).name] = word
         elif named.get(word) is bool:
             values[word] = "true"
-        elif not all(one.session for one in parameters):
+        elif not all(parameter.session for parameter in parameters):
             raise UsageError(f"{word!r} is too much")
         text = "".join(after)
     return values
@@ -158,31 +158,33 @@ def converted(
 ) -> dict[str, Any]:
     """The typed arguments by name, defaults included. Raises UsageError that names what is
     unknown, missing or wrong, and what could be."""
-    names = [one.name for one in parameters]
+    names = [parameter.name for parameter in parameters]
     for name in values:
         if name not in names:
-            known = ", ".join(names) or "none"
-            raise UsageError(f"there is no argument `{name[:_SHOWN]}`; there are: {known}")
+            there = ", ".join(names) or "none"
+            raise UsageError(f"there is no argument `{name[:_SHOWN]}`; there are: {there}")
     arguments = {}
-    for one in parameters:
-        if one.name in values:
-            arguments[one.name] = one.converted(values[one.name], strict=strict)
-        elif one.required:
-            raise UsageError(f"`{one.name}` is missing")
+    for parameter in parameters:
+        if parameter.name in values:
+            arguments[parameter.name] = parameter.converted(values[parameter.name], strict=strict)
+        elif parameter.required:
+            raise UsageError(f"`{parameter.name}` is missing")
         else:
-            arguments[one.name] = one.default
+            arguments[parameter.name] = parameter.default
     return arguments
 
 
 def schema_of(parameters: Collection[Parameter]) -> dict[str, Any]:
     """The JSON Schema of an object with these arguments."""
     properties = {}
-    for one in parameters:
-        rule = msgspec.json.schema(one.hint)
-        properties[one.name] = rule if one.required else rule | {"default": one.default}
+    for parameter in parameters:
+        rule = msgspec.json.schema(parameter.hint)
+        properties[parameter.name] = (
+            rule if parameter.required else rule | {"default": parameter.default}
+        )
     return {
         "type": "object",
         "properties": properties,
-        "required": [one.name for one in parameters if one.required],
+        "required": [parameter.name for parameter in parameters if parameter.required],
         "additionalProperties": False,
     }

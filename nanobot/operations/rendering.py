@@ -63,10 +63,10 @@ def cell(field: str, value: Any, now: float) -> str:
     if (field == "at" or field.endswith("_at")) and isinstance(value, int | float):
         return age(now - value)
     if isinstance(value, list | tuple):
-        return ", ".join(cell("", one, now) for one in value) or "-"
+        return ", ".join(cell("", item, now) for item in value) or "-"
     if isinstance(value, dict | msgspec.Struct):
         pairs = value if isinstance(value, dict) else msgspec.structs.asdict(value)
-        return ", ".join(f"{name} {cell(name, one, now)}" for name, one in pairs.items()) or "-"
+        return ", ".join(f"{name} {cell(name, item, now)}" for name, item in pairs.items()) or "-"
     return _word(value)
 
 
@@ -84,12 +84,12 @@ def age(seconds: float) -> str:
     """How long ago, or in how long, in one word or two."""
     if abs(seconds) < _MINUTE:
         return "just now" if seconds > -1 else f"in {-seconds:.0f} s"
-    told = f"{abs(seconds) / _DAY:.0f} days"
+    span = f"{abs(seconds) / _DAY:.0f} days"
     if abs(seconds) < _HOUR:
-        told = f"{abs(seconds) / _MINUTE:.0f} min"
+        span = f"{abs(seconds) / _MINUTE:.0f} min"
     elif abs(seconds) < 2 * _DAY:
-        told = f"{abs(seconds) / _HOUR:.0f} h"
-    return f"{told} ago" if seconds > 0 else f"in {told}"
+        span = f"{abs(seconds) / _HOUR:.0f} h"
+    return f"{span} ago" if seconds > 0 else f"in {span}"
 
 
 def as_text(result: Any, now: float) -> str:
@@ -103,21 +103,21 @@ def as_text(result: Any, now: float) -> str:
 
 def pairs(result: Any, now: float) -> Sequence[tuple[str, str]]:
     """Field by field, without what is empty."""
-    found = [(name, getattr(result, name)) for name in result.__struct_fields__]
+    fields = [(name, getattr(result, name)) for name in result.__struct_fields__]
     return [
         (name.replace("_", " ").capitalize(), cell(name, value, now))
-        for name, value in found
+        for name, value in fields
         if value not in (None, "", (), [], {})
     ]
 
 
 def _line(row: Any, now: float) -> str:
     first, *others = fields_of(row)
-    told = [
+    cells = [
         f"{heading(field)} {shown}" if isinstance(value, bool) else shown
         for field in others
         if (value := getattr(row, field)) not in (None, "")
         for shown in [cell(field, value, now)]
     ]
-    text = ", ".join(one if len(one) <= 100 else f"{one[:100]}…" for one in told)
+    text = ", ".join(text if len(text) <= 100 else f"{text[:100]}…" for text in cells)
     return f"- `{cell(first, getattr(row, first), now)}` {text}"

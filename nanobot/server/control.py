@@ -185,21 +185,21 @@ class ControlServer:
         while True:
             raw = await _read(reader)
             try:
-                wanted = _requests.decode(raw)
+                request = _requests.decode(raw)
             except msgspec.DecodeError as error:
                 writer.write(encode(Refusal(f"not a request: {error}")))
                 return None
-            if isinstance(wanted, CallOperation):
-                writer.write(await self._call(wanted))
-            elif isinstance(wanted, StartRun | AbortRun):
-                await self._serve_program(wanted, writer)
+            if isinstance(request, CallOperation):
+                writer.write(await self._call(request))
+            elif isinstance(request, StartRun | AbortRun):
+                await self._serve_program(request, writer)
             else:
                 break
             await writer.drain()
-        if not isinstance(wanted, Attach) or not wanted.session:
+        if not isinstance(request, Attach) or not request.session:
             writer.write(encode(Refusal("attach to a session first")))
             return None
-        session = wanted.session
+        session = request.session
         own = session.startswith(f"{TERMINAL}:")
         chat = session.removeprefix(f"{TERMINAL}:") if own else session
         attached = _Attached(writer, session, chat)
@@ -230,23 +230,23 @@ class ControlServer:
             case Attach() | StartRun() | AbortRun():
                 attached.write(Refusal("this connection is attached already"))
 
-    async def _call(self, asked: CallOperation) -> bytes:
+    async def _call(self, request: CallOperation) -> bytes:
         """The answer to a call as it goes over the socket."""
         answer: Result | Refusal
-        with boundary(f"operation {asked.name}") as caught:
+        with boundary(f"operation {request.name}") as caught:
             try:
-                given = await self._intake.operations.call(asked.name, asked.arguments)
-                answer = Result(asked.name, msgspec.Raw(msgspec.json.encode(given)), asked.key)
+                result = await self._intake.operations.call(request.name, request.arguments)
+                answer = Result(request.name, msgspec.Raw(msgspec.json.encode(result)), request.key)
                 if len(answer.result) > LINE_LIMIT - 1_000:
-                    answer = Refusal("that is too much for one answer: ask for less", asked.key)
+                    answer = Refusal("that is too much for one answer: ask for less", request.key)
             except NanobotError as error:
-                answer = Refusal(str(error), asked.key, error.exit_code)
+                answer = Refusal(str(error), request.key, error.exit_code)
         if caught.error is not None:
-            answer = Refusal(f"{asked.name} failed inside; the log says why", asked.key)
+            answer = Refusal(f"{request.name} failed inside; the log says why", request.key)
         return encode(answer)
 
     async def _serve_program(
-        self, asked: StartRun | AbortRun, writer: asyncio.StreamWriter
+        self, request: StartRun | AbortRun, writer: asyncio.StreamWriter
     ) -> None:
         """Perform what a program asks for; while its run goes on, nothing else is read here."""
         programs = self._programs
@@ -254,11 +254,11 @@ class ControlServer:
             writer.write(encode(Refusal("this nanobot runs nothing for programs")))
             return
         try:
-            if isinstance(asked, AbortRun):
-                ended = await programs.abort(asked.run_id)
-                writer.write(encode(Aborted(asked.run_id, ended)))
+            if isinstance(request, AbortRun):
+                ended = await programs.abort(request.run_id)
+                writer.write(encode(Aborted(request.run_id, ended)))
                 return
-            async with aclosing(programs.stream(asked.input)) as items:
+            async with aclosing(programs.stream(request.input)) as items:
                 async for item in items:
                     answer = Answered(item) if isinstance(item, RunResult) else EventLine(item)
                     writer.write(encode(answer))
@@ -267,26 +267,26 @@ class ControlServer:
             kind = type(error).__name__
             writer.write(encode(Refusal(str(error), code=error.exit_code, error=kind)))
 
-    async def _say(self, said: Say, attached: _Attached) -> None:
+    async def _say(self, request: Say, attached: _Attached) -> None:
         message = InboundMessage(
             address=Address(TERMINAL, attached.chat),
-            message_id=said.key,
-            dedupe_key=said.key,
+            message_id=request.key,
+            dedupe_key=request.key,
             sender=Sender("local", "you"),
-            text=said.text,
+            text=request.text,
             sent_at=self._clock.now(),
-            terms=None if said.attended else RunOptions(unattended=True),
+            terms=None if request.attended else RunOptions(unattended=True),
         )
         try:
-            images = tuple([await self._image(path) for path in said.images])
+            images = tuple([await self._image(path) for path in request.images])
             message = msgspec.structs.replace(message, attachments=images)
             (taken,) = await self._intake.take([message], session=attached.session)
         except NanobotError as error:
-            attached.write(Refusal(str(error), said.key, error.exit_code))
+            attached.write(Refusal(str(error), request.key, error.exit_code))
             return
         stopped = taken.stopped is not None
         answered = taken.owes is not None
-        attached.write(Taken(said.key, taken.inbound_id, answered, stopped))
+        attached.write(Taken(request.key, taken.inbound_id, answered, stopped))
 
     async def _image(self, path: str) -> Attachment:
         if self._received is None:

@@ -19,8 +19,8 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::([0-9]{1
 def host_allowed(shown: str, hosts: Collection[str]) -> bool:
     """Whether this server is meant by a Host header: an address (which no stranger's page can be
     served from), localhost, or one of `hosts`; `*.example.org` there means every name below it."""
-    found = _HOST.fullmatch(shown)
-    return found is not None and _named(found[1], hosts)
+    match = _HOST.fullmatch(shown)
+    return match is not None and _named(match[1], hosts)
 
 
 def origin_allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
@@ -37,15 +37,15 @@ def origin_allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
     if parts.scheme not in {"http", "https"} or not name or parts.path not in {"", "/"}:
         return False
     usual = {"http": 80, "https": 443}[parts.scheme]
-    found = _HOST.fullmatch(headers.get("host", ""))
-    if found is None:
+    match = _HOST.fullmatch(headers.get("host", ""))
+    if match is None:
         return False
-    same = found[1].strip("[]").lower() == name
+    same = match[1].strip("[]").lower() == name
     # Behind a proxy Host may be without the port that the browser sees, or with the usual one.
-    ports = {int(found[2])} if found[2] else {80, 443}
+    ports = {int(match[2])} if match[2] else {80, 443}
     if same and (port or usual) in ports:
         return True
-    return any(_matches(name, one) for one in hosts)
+    return any(_matches(name, host_name) for host_name in hosts)
 
 
 def token_shown(headers: Mapping[str, str], token: str) -> bool:
@@ -57,7 +57,7 @@ def token_shown(headers: Mapping[str, str], token: str) -> bool:
 
 def _named(host: str, hosts: Collection[str]) -> bool:
     name = host.strip("[]").lower().rstrip(".")
-    if name == "localhost" or any(_matches(name, one) for one in hosts):
+    if name == "localhost" or any(_matches(name, host_name) for host_name in hosts):
         return True
     try:
         ipaddress.ip_address(name)

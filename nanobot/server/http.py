@@ -1,4 +1,4 @@
-"""The door over HTTP: what is served there, by the configuration."""
+"""HTTP: what is served there, by the configuration."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ class HttpService:
 
         hook = self._config.hooks.get(name)
         if hook is None or not hook.enabled:
-            known = ", ".join(self._config.hooks) or "none"
-            raise UsageError(f"there is no hook {name[:60]!r} that is on; there are: {known}")
+            names = ", ".join(self._config.hooks) or "none"
+            raise UsageError(f"there is no hook {name[:60]!r} that is on; there are: {names}")
         if not self.url:
             raise UsageError("nothing is served here: start `nanobot gateway` first")
         content, headers = _example(hook, body, event, self._clock.now())
@@ -129,7 +129,7 @@ def _example(
 ) -> tuple[bytes, Mapping[str, str]]:
     """The bytes and headers of a delivery, as its sender would send it."""
     key = f"test-{secrets.token_hex(8)}"
-    whole = event or next((one for one in hook.events if "*" not in one), "issues.opened")
+    whole = event or next((kind for kind in hook.events if "*" not in kind), "issues.opened")
     kind, _, action = whole.partition(".")
     content = body.encode("utf-8", "replace")
     if not body:

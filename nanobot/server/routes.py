@@ -38,8 +38,8 @@ def hooks_route(hooks: Webhooks, body_seconds: float = _BODY_SECONDS) -> list[Ro
 
 
 def _taking(hooks: Webhooks, body_seconds: float) -> Handler:
-    async def take(request: web.BaseRequest, found: Mapping[str, str]) -> web.StreamResponse:
-        name = found["name"]
+    async def take(request: web.BaseRequest, values: Mapping[str, str]) -> web.StreamResponse:
+        name = values["name"]
         headers = {key.lower(): value for key, value in request.headers.items()}
         body = await body_of(request, hooks.limit(name), body_seconds)
         reply = await hooks.take(name, headers, body)

@@ -19,8 +19,8 @@ def token_of(home: Path, configured: str) -> str:
         return configured
     path = home / FILE
     try:
-        found = _read(path)
-        token = _made(path) if found is None else found
+        token = _read(path)
+        token = _made(path) if token is None else token
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"web.token: {path} cannot be read or written ({error}). Mend it, or set web.token."

@@ -55,7 +55,7 @@ class WebServer:
         self.draining = False
         self._settings = settings
         self._token = token
-        self._routes = [(tuple(one.path.split("/")), one) for one in routes]
+        self._routes = [(tuple(route.path.split("/")), route) for route in routes]
         self._hosts = (*settings.hosts, settings.host)
         self._listening: asyncio.Server | None = None
         self._wire: WireServer | None = None
@@ -105,27 +105,27 @@ class WebServer:
     async def _guarded(self, request: web.BaseRequest) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
         if not host_allowed(headers.get("host", ""), self._hosts):
-            said = "This name is not known here; put it into web.hosts if it should be."
-            raise Problem(403, "unknown_host", said)
+            text = "This name is not known here; put it into web.hosts if it should be."
+            raise Problem(403, "unknown_host", text)
         if not origin_allowed(headers, self._settings.hosts):
             raise Problem(403, "foreign_origin", "Pages of other sites may not ask here.")
-        route, found = self._route(request.method, request.rel_url.raw_path)
+        route, values = self._route(request.method, request.rel_url.raw_path)
         if not route.open and not token_shown(headers, self._token):
-            said = "Show the token of this gateway: Authorization: Bearer TOKEN."
-            raise Problem(401, "unauthorized", said, {"WWW-Authenticate": "Bearer"})
+            text = "Show the token of this gateway: Authorization: Bearer TOKEN."
+            raise Problem(401, "unauthorized", text, {"WWW-Authenticate": "Bearer"})
         if self.draining and not route.always:
             raise Problem(503, "draining", "It is stopping.", {"Retry-After": "10"})
-        return await route.handler(request, found)
+        return await route.handler(request, values)
 
     def _route(self, method: str, path: str) -> tuple[Route, Mapping[str, str]]:
         parts = path.split("/")
         others: list[str] = []
         for pattern, route in self._routes:
-            found = _matched(pattern, parts)
-            if found is None:
+            values = _matched(pattern, parts)
+            if values is None:
                 continue
             if method == route.method or (method == "HEAD" and route.method == "GET"):
-                return route, found
+                return route, values
             others.append(route.method)
         if others:
             allowed = {"Allow": ", ".join(sorted(set(others)))}
@@ -136,13 +136,13 @@ class WebServer:
 def _matched(pattern: Sequence[str], parts: Sequence[str]) -> dict[str, str] | None:
     if len(pattern) != len(parts):
         return None
-    found = {}
+    values = {}
     for wanted, part in zip(pattern, parts, strict=True):
         if wanted.startswith("{"):
-            found[wanted[1:-1]] = unquote(part, errors="replace")
+            values[wanted[1:-1]] = unquote(part, errors="replace")
         elif wanted != part:
             return None
-    return found if all(found.values()) else None
+    return values if all(values.values()) else None
 
 
 def _room() -> int:

@@ -90,13 +90,13 @@ class _Connection(RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """An answer to what is no request."""
-        code, said = ("bad_request", "This is not valid HTTP.")
+        code, text = ("bad_request", "This is not valid HTTP.")
         if status >= 500:
-            code, said = "internal", "Something went wrong here; the log says what."
-        problem = Problem(status, code, said)
-        made = answer(status, problem.body)
-        made.force_close()
-        return made
+            code, text = "internal", "Something went wrong here; the log says what."
+        problem = Problem(status, code, text)
+        response = answer(status, problem.body)
+        response.force_close()
+        return response
 
 
 class WireServer(web.Server):

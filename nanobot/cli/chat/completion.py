@@ -34,7 +34,10 @@ LOCAL = (
     MenuCommand("exit", "the same", "/exit"),
 )
 """What only a terminal can do."""
-ALL = (*(MenuCommand(one.name, one.help, one.usage) for one in OPERATIONS), *LOCAL)
+ALL = (
+    *(MenuCommand(operation.name, operation.help, operation.usage) for operation in OPERATIONS),
+    *LOCAL,
+)
 
 
 class Commands:
@@ -83,6 +86,6 @@ def model_labels(config: Config) -> list[str]:
     named = [config.agent.model, *config.agent.fallback_models]
     labels = ["default", *(label for label in named if "/" in label), EMBEDDED]
     for name in (*config.providers, *KNOWN_PROVIDERS):
-        known = KNOWN_PROVIDERS.get(name)
-        labels.append(f"{name}/{known.default_model if known else ''}")
+        provider = KNOWN_PROVIDERS.get(name)
+        labels.append(f"{name}/{provider.default_model if provider else ''}")
     return list(dict.fromkeys(labels))

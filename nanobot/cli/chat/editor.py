@@ -216,8 +216,8 @@ class _Slash(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        for found in self._commands.suggest(document.text_before_cursor):
-            yield Completion(found.text, -found.replaces, display_meta=found.help)
+        for suggestion in self._commands.suggest(document.text_before_cursor):
+            yield Completion(suggestion.text, -suggestion.replaces, display_meta=suggestion.help)
 
 
 def _size() -> Size:

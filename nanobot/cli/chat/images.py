@@ -30,12 +30,12 @@ def typed(text: str) -> Typed:
     empty one, which is refused like any file that is not there."""
     command, _, rest = text.strip().partition(" ")
     if command == _COMMAND:
-        path, said = _first(rest.strip())
-        return Typed(said, (absolute(path) if path else "",))
+        path, remaining = _first(rest.strip())
+        return Typed(remaining, (absolute(path) if path else "",))
     lines = text.split("\n")
-    found = {number: path for number, line in enumerate(lines) if (path := _dropped(line))}
-    said = "\n".join(line for number, line in enumerate(lines) if number not in found)
-    return Typed(said.strip() if found else text, tuple(found.values()))
+    paths = {number: path for number, line in enumerate(lines) if (path := _dropped(line))}
+    remaining = "\n".join(line for number, line in enumerate(lines) if number not in paths)
+    return Typed(remaining.strip() if paths else text, tuple(paths.values()))
 
 
 def absolute(path: str) -> str:
@@ -49,13 +49,13 @@ def absolute(path: str) -> str:
 
 def _first(text: str) -> tuple[str, str]:
     """The first word, and the rest."""
-    found = _WORD.match(text)
-    if found is None:
+    match = _WORD.match(text)
+    if match is None:
         return text, ""
-    word = found["raw"] if found["raw"] is not None else found["quoted"] or found["bare"] or ""
-    if found["raw"] is None:
+    word = match["raw"] if match["raw"] is not None else match["quoted"] or match["bare"] or ""
+    if match["raw"] is None:
         word = re.sub(r"\\(.)", r"\1", word)
-    return word, text[found.end() :].strip()
+    return word, text[match.end() :].strip()
 
 
 def _dropped(line: str) -> str:
@@ -66,12 +66,12 @@ def _dropped(line: str) -> str:
     if not begins or Path(path).suffix.lower() not in _SUFFIXES:
         return ""
     with suppress(OSError, ValueError):  # too long for a name, or with what no name holds
-        found = absolute(path)
-        return found if Path(found).is_file() else ""
+        picture = absolute(path)
+        return picture if Path(picture).is_file() else ""
     return ""
 
 
 def say_typed(client: ControlClient, text: str, key: str) -> None:
     """Send a message as it was typed, with the pictures that it names."""
-    said = typed(text)
-    client.say(said.text, key, images=said.images)
+    message = typed(text)
+    client.say(message.text, key, images=message.images)

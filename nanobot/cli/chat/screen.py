@@ -99,7 +99,7 @@ class JsonScreen:
     def message(self, message: ShowMessage, *, earlier: bool) -> None:
         """Messages are in the events of their runs; only what no run said is told here."""
         if message.key.startswith("notice:") or earlier:
-            told = {
+            line = {
                 "kind": "message",
                 "key": message.key,
                 "why": message.kind,
@@ -107,7 +107,7 @@ class JsonScreen:
                 "choices": msgspec.to_builtins(message.choices),
                 "earlier": earlier,
             }
-            record(told)
+            record(line)
 
 
 Screen: TypeAlias = PlainScreen | JsonScreen

@@ -157,17 +157,17 @@ class Conversation:
         self._prefix = f"{getpass.getuser()}-{os.getpid()}-{os.urandom(6).hex()}"
         self.busy = False
 
-    async def once(self, said: OneMessage) -> int:
+    async def once(self, message: OneMessage) -> int:
         """Say one thing and show its answer; returns the exit code."""
         key = self._key()
-        images = tuple(absolute(path) for path in said.images)
-        self._client.say(said.text, key, images=images, attended=False)
-        wanted = PendingAnswer(key)
+        images = tuple(absolute(path) for path in message.images)
+        self._client.say(message.text, key, images=images, attended=False)
+        pending = PendingAnswer(key)
         async for answer in self._client.answers():
-            wanted.see(answer)
-            self._show(answer, mine=wanted.is_mine(answer))
-            if wanted.done:
-                return wanted.exit_code
+            pending.see(answer)
+            self._show(answer, mine=pending.is_mine(answer))
+            if pending.done:
+                return pending.exit_code
         return 1
 
     async def repl(self) -> int:

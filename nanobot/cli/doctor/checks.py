@@ -48,9 +48,9 @@ _STYLES: Mapping[str, Style] = {"ok": "green", "warning": "yellow", "broken": "r
 def checked(environ: Mapping[str, str], *, json: bool) -> int:
     """`config check`: every mistake; returns the exit code."""
     to_stderr(environ, "ERROR")
-    found, _ = _configuration(environ)
-    _tell(found, json=json)
-    return ConfigError.exit_code if any(one.level == "broken" for one in found) else 0
+    findings, _ = _configuration(environ)
+    _tell(findings, json=json)
+    return ConfigError.exit_code if any(finding.level == "broken" for finding in findings) else 0
 
 
 def examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
@@ -60,58 +60,58 @@ def examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
 
 
 async def _examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
-    all_found: list[Finding] = []
-    async for one in _everything(environ):
-        finding = one
-        if isinstance(one, Mendable):
-            finding = _mended(one) if fix else one.finding
+    every: list[Finding] = []
+    async for examined in _everything(environ):
+        finding = examined
+        if isinstance(examined, Mendable):
+            finding = _mended(examined) if fix else examined.finding
         if isinstance(finding, Finding):
-            all_found.append(finding)
+            every.append(finding)
             if not json:
                 _tell([finding], json=False)
     if json:
-        _tell(all_found, json=True)
-    return 1 if any(one.level == "broken" for one in all_found) else 0
+        _tell(every, json=True)
+    return 1 if any(finding.level == "broken" for finding in every) else 0
 
 
-def _mended(one: Mendable) -> Finding:
-    about = one.finding.about
+def _mended(mendable: Mendable) -> Finding:
+    about = mendable.finding.about
     try:
-        one.mend()
+        mendable.mend()
     except (OSError, NanobotError) as error:
-        return msgspec.structs.replace(one.finding, remedy=f"It could not be mended: {error}")
-    return Finding(about=about, level="ok", text=f"mended: {one.finding.text}")
+        return msgspec.structs.replace(mendable.finding, remedy=f"It could not be mended: {error}")
+    return Finding(about=about, level="ok", text=f"mended: {mendable.finding.text}")
 
 
-def _tell(found: list[Finding], *, json: bool) -> None:
+def _tell(findings: list[Finding], *, json: bool) -> None:
     if json:
-        document(found)
+        document(findings)
         return
-    for one in found:
-        text = f"{one.text}. {one.remedy}" if one.remedy else one.text
-        say(Line(f"{one.level:<7}", _STYLES[one.level], f"  {one.about:<13}  {text}"))
+    for finding in findings:
+        text = f"{finding.text}. {finding.remedy}" if finding.remedy else finding.text
+        say(Line(f"{finding.level:<7}", _STYLES[finding.level], f"  {finding.about:<13}  {text}"))
 
 
 async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Mendable]:
-    found, config = _configuration(environ)
-    for one in found:
-        yield one
+    findings, config = _configuration(environ)
+    for finding in findings:
+        yield finding
     if config is None:
         return
     for thing in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
         yield thing
-    for one in await _heartbeat(config):
-        yield one
+    for finding in await _heartbeat(config):
+        yield finding
     for left in broken():
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
-    for one in (await _served(config), *await _watches(config)):
-        yield one
+    for finding in (await _served(config), *await _watches(config)):
+        yield finding
     yield _store(config)
     yield await _model(config, environ)
     yield await _sandbox(config, environ)
-    async for one in doors(config):
-        yield one
+    async for finding in doors(config):
+        yield finding
 
 
 # The configuration
@@ -120,22 +120,24 @@ async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Men
 def _configuration(environ: Mapping[str, str]) -> tuple[list[Finding], Config | None]:
     problems, config = survey(environ)
     about = "configuration"
-    found = [Finding(about=about, level="broken", text=one) for one in problems]
+    findings = [Finding(about=about, level="broken", text=sentence) for sentence in problems]
     if config is None:
-        return found, None
-    found += [Finding(about=about, level="warning", text=one) for one in config.warnings]
-    found += [
-        Finding(about=about, level="broken", text=f"{config.file}: {one}")
-        for one in _unusable(config, problems, local_zone(environ))
+        return findings, None
+    findings += [
+        Finding(about=about, level="warning", text=sentence) for sentence in config.warnings
     ]
-    if not found:
+    findings += [
+        Finding(about=about, level="broken", text=f"{config.file}: {sentence}")
+        for sentence in _unusable(config, problems, local_zone(environ))
+    ]
+    if not findings:
         text = str(config.file) if config.file.exists() else "defaults; there is no config.toml"
         remedy = "" if config.file.exists() else "`nanobot onboard` writes one"
-        found.append(Finding(about=about, level="ok", text=text, remedy=remedy))
-    return found, config
+        findings.append(Finding(about=about, level="ok", text=text, remedy=remedy))
+    return findings, config
 
 
-def _unusable(config: Config, known: list[str], zone: str) -> list[str]:
+def _unusable(config: Config, problems: list[str], zone: str) -> list[str]:
     """What is well written and cannot work all the same."""
     wrong: list[str] = []
     try:
@@ -143,7 +145,7 @@ def _unusable(config: Config, known: list[str], zone: str) -> list[str]:
     except ConfigError as error:
         wrong.append(str(error))
     for name, channel in config.channels.items():
-        if channel.enabled and not any(f"channels.{name}." in one for one in known):
+        if channel.enabled and not any(f"channels.{name}." in problem for problem in problems):
             try:
                 open_channel(name, channel)
             except ConfigError as error:
@@ -166,11 +168,11 @@ def _unusable(config: Config, known: list[str], zone: str) -> list[str]:
 def _skills(config: Config, environ: Mapping[str, str]) -> list[Finding]:
     """Those of the workspace that cannot be used. What a shipped one lacks, `skills list` says."""
     return [
-        Finding(about="skills", level="warning", text=f"{one.path}: {one.wrong}")
-        if one.wrong
-        else Finding(about="skills", level="warning", text=f"{one.path} needs {one.lacking[0]}")
-        for one in Skills(config.workspace, environ).all()
-        if one.source == "workspace" and one.state != "ready"
+        Finding(about="skills", level="warning", text=f"{skill.path}: {skill.wrong}")
+        if skill.wrong
+        else Finding(about="skills", level="warning", text=f"{skill.path} needs {skill.lacking[0]}")
+        for skill in Skills(config.workspace, environ).all()
+        if skill.source == "workspace" and skill.state != "ready"
     ]
 
 
@@ -191,26 +193,26 @@ def _home(config: Config) -> list[Finding | Mendable]:
         remedy = "Make it a folder of yours, or set NANOBOT_HOME to another"
         text = f"{home} cannot be written"
         return [Finding(about=about, level="broken", text=text, remedy=remedy)]
-    found: list[Finding | Mendable] = []
+    findings: list[Finding | Mendable] = []
     secrets = home / "secrets"
     private = [(home, 0o700), (config.file, 0o600), (home / "web.token", 0o600), (secrets, 0o700)]
     if os.access(secrets, os.R_OK | os.X_OK):
         private += [(path, 0o600) for path in sorted(secrets.iterdir()) if path.is_file()]
-    for path, wanted in private:
-        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else wanted
+    for path, right in private:
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else right
         if mode & 0o077:
             text = f"{path} can be read by others (mode {mode:o})"
             open_to_all = Finding(
-                about=about, level="warning", text=text, remedy=f"Run: chmod {wanted:o} {path}"
+                about=about, level="warning", text=text, remedy=f"Run: chmod {right:o} {path}"
             )
-            found.append(Mendable(open_to_all, _closing(path, wanted)))
+            findings.append(Mendable(open_to_all, _closing(path, mode)))
     if not config.workspace.is_dir():
         text = f"the workspace {config.workspace} is not there yet"
         missing = Finding(
             about=about, level="warning", text=text, remedy="The first start makes it"
         )
-        found.append(Mendable(missing, lambda: workspace.prepare(config.workspace)))
-    return found or [Finding(about=about, level="ok", text=str(home))]
+        findings.append(Mendable(missing, lambda: workspace.prepare(config.workspace)))
+    return findings or [Finding(about=about, level="ok", text=str(home))]
 
 
 def _closing(path: Path, mode: int) -> Callable[[], None]:
@@ -284,16 +286,16 @@ async def _watches(config: Config) -> list[Finding]:
     if not config.events.enabled:
         return []
     sensors, lacking = sensors_of(config.events)
-    found = [Finding(about=about, level="warning", text=sentence) for sentence in lacking]
+    findings = [Finding(about=about, level="warning", text=sentence) for sentence in lacking]
     try:
         answer = await call(config.home / "control.sock", "status", {})
     except NanobotError:
         answer = None  # said of the gateway
     seen = msgspec.json.decode(answer).get("watches", {}) if answer else {}
     if not seen:
-        text = "watched while the gateway runs: " + ", ".join(one.name for one in sensors)
-        return [*found, Finding(about=about, level="ok", text=text)]
-    return [*found, *(Finding(about=n, level="ok", text=seen[n]) for n in sorted(seen))]
+        text = "watched while the gateway runs: " + ", ".join(sensor.name for sensor in sensors)
+        return [*findings, Finding(about=about, level="ok", text=text)]
+    return [*findings, *(Finding(about=n, level="ok", text=seen[n]) for n in sorted(seen))]
 
 
 async def _heartbeat(config: Config) -> list[Finding]:
@@ -306,14 +308,14 @@ async def _heartbeat(config: Config) -> list[Finding]:
 def _store(config: Config) -> Finding:
     about = "store"
     try:
-        found = inspect(config.database_url)
+        findings = inspect(config.database_url)
     except NanobotError as error:
         return Finding(about=about, level="broken", text=str(error))
-    if found.revision is None:
-        return Finding(about=about, level="ok", text=f"{found.where} is not there yet")
-    size = f", {found.size / 1e6:.1f} MB" if found.size else ""
-    text = f"{found.where}: sound, revision {found.revision}{size}"
-    if not found.current:
+    if findings.revision is None:
+        return Finding(about=about, level="ok", text=f"{findings.where} is not there yet")
+    size = f", {findings.size / 1e6:.1f} MB" if findings.size else ""
+    text = f"{findings.where}: sound, revision {findings.revision}{size}"
+    if not findings.current:
         remedy = "The next start brings it up to date, and keeps a copy"
         return Finding(about=about, level="warning", text=text, remedy=remedy)
     return Finding(about=about, level="ok", text=text)

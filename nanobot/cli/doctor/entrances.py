@@ -15,12 +15,12 @@ _SHORT_SECRET = 16
 
 async def doors(config: Config) -> AsyncIterator[Finding]:
     """What there is to say of each that is not shut."""
-    for one in await _door(config):
-        yield one
+    for finding in await _door(config):
+        yield finding
     for name, settings in config.channels.items():
         if settings.enabled:
-            for one in await _channel(name, settings):
-                yield one
+            for finding in await _channel(name, settings):
+                yield finding
 
 
 async def _channel(name: str, settings: ChannelSettings) -> list[Finding]:
@@ -30,53 +30,53 @@ async def _channel(name: str, settings: ChannelSettings) -> list[Finding]:
         who = await try_channel(name, settings)
     except (ChannelError, ConfigError, PluginBroken) as error:
         return [Finding(about=about, level="broken", text=str(error))]
-    found = [
+    findings = [
         Finding(
             about=about, level="ok", text=who.who if who else "cannot be checked without running it"
         )
     ]
     if who and who.lacking:
-        found.append(Finding(about=about, level="warning", text=who.lacking))
+        findings.append(Finding(about=about, level="warning", text=who.lacking))
     if "*" in settings.members:
         remedy = f"Name people in channels.{name}.members instead"
         text = "everybody may talk to it and use its harmless tools"
-        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+        findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
     elif "*" in settings.guests:
         remedy = f"Name people in channels.{name}.guests instead"
         text = "everybody may talk to it, at your expense"
-        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+        findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
     elif not settings.owners:
         heard = settings.members or settings.guests or settings.pairing
         text = "nobody is named who may give it orders" if heard else "it listens to nobody"
         remedy = f"Put your id into channels.{name}.owners"
         if settings.pairing:
             remedy += ", or write to it and run: nanobot pair approve CODE --role owner"
-        found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+        findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
     for chat, room in settings.chats.items():
         if "*" in room.members:
             remedy = f'Name people in channels.{name}.chats."{chat}".members instead'
             text = f"everybody in the group {chat} may talk to it and use its harmless tools"
-            found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
-    return found
+            findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+    return findings
 
 
 async def _door(config: Config) -> list[Finding]:
-    """The door over HTTP and the hooks behind it, as far as there are any. What is wrong with a
+    """HTTP and the hooks behind it, as far as there are any. What is wrong with a
     hook in itself is said with the configuration."""
-    hooks = {name: one for name, one in config.hooks.items() if one.enabled}
+    hooks = {name: finding for name, finding in config.hooks.items() if finding.enabled}
     if not config.web.enabled and not hooks:
         return []
-    found = [await _port(config)]
+    findings = [await _port(config)]
     for name, hook in hooks.items():
         about = f"hooks.{name}"
         if len(hook.secret) < _SHORT_SECRET:
             text = f"hooks.{name}.secret has {len(hook.secret)} characters and could be guessed"
             remedy = f"Set one of {_SHORT_SECRET} or more, here and at the sender"
-            found.append(Finding(about=about, level="warning", text=text, remedy=remedy))
+            findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
         else:
             text = f"/hooks/{name}, answers go to {hook.to or 'the log'}"
-            found.append(Finding(about=about, level="ok", text=text))
-    return found
+            findings.append(Finding(about=about, level="ok", text=text))
+    return findings
 
 
 async def _port(config: Config) -> Finding:

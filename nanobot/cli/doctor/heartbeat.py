@@ -16,15 +16,15 @@ async def hindrances(config: Config) -> list[tuple[str, str]]:
     if not settings.enabled:
         return []
     wrong = heartbeat.trouble(config.workspace)
-    found = [(wrong, "")] if wrong else []
+    problems = [(wrong, "")] if wrong else []
     try:
         dead = await call(config.home / "control.sock", "outbox list", {"state": "dead"})
     except NanobotError:
-        return found  # said of the gateway itself
+        return problems  # said of the gateway itself
     rows = msgspec.json.decode(dead) if dead and settings.to else []
     gone = next((row for row in rows if row["address"] == settings.to), None)
     if gone is not None:
         text = f"a message could not be delivered to {settings.to}: {gone['error']}"
         remedy = "If the chat is gone, set heartbeat.to to another; `nanobot outbox list` shows it"
-        found.append((text, remedy))
-    return found
+        problems.append((text, remedy))
+    return problems

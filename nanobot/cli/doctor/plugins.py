@@ -16,10 +16,10 @@ from nanobot.triggers import plugins as triggers
 
 def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
     """What a gateway leaves out. The packages' code is loaded for it."""
-    found = plugins or Plugins()
-    register_installed(ToolRegistry(), found)
-    installed(found, get_args(RunType))
-    adapters.survey(found)
-    plugged.survey(found)
-    triggers.survey(found)
-    return found.left_out
+    loader = plugins or Plugins()
+    register_installed(ToolRegistry(), loader)
+    installed(loader, get_args(RunType))
+    adapters.survey(loader)
+    plugged.survey(loader)
+    triggers.survey(loader)
+    return loader.left_out

@@ -40,13 +40,13 @@ def add_server(
     from nanobot.cli.mcp.config import ServerSpec, added  # noqa: PLC0415 - more than --help needs
 
     with errors():
-        wanted = ServerSpec(
+        spec = ServerSpec(
             command=tuple(command or ()),
             url=url,
             env=tuple(env or ()),
             headers=tuple(header or ()),
         )
-        file = added(context.obj, name, wanted)
+        file = added(context.obj, name, spec)
         say(f"{name} is in {file}. Try it: nanobot mcp test {name}")
         say("It holds from the next start of nanobot on.")
 

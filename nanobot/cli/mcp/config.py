@@ -44,22 +44,22 @@ class ToolProbe(msgspec.Struct, frozen=True, kw_only=True):
     offered: bool
 
 
-def added(environ: Mapping[str, str], name: str, wanted: ServerSpec) -> Path:
+def added(environ: Mapping[str, str], name: str, spec: ServerSpec) -> Path:
     """Write a server; returns the file. Raises UsageError and ConfigError, and then nothing is
     written."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name[:80]!r} cannot be a server's name: letters, digits, - and _")
     if name in _servers(environ):
         raise UsageError(f"there is a server {name} already: nanobot mcp remove {name}")
-    if bool(wanted.command) is bool(wanted.url):
+    if bool(spec.command) is bool(spec.url):
         raise UsageError("give either --url URL, or a program: nanobot mcp add NAME -- PROGRAM ...")
     table: dict[str, Any] = {}
-    if wanted.command:
-        table["command"] = wanted.command[0]
-        table["args"] = list(wanted.command[1:])
+    if spec.command:
+        table["command"] = spec.command[0]
+        table["args"] = list(spec.command[1:])
     else:
-        table["url"] = wanted.url
-    table |= {"env": _pairs("--env", wanted.env), "headers": _pairs("--header", wanted.headers)}
+        table["url"] = spec.url
+    table |= {"env": _pairs("--env", spec.env), "headers": _pairs("--header", spec.headers)}
     return configfile.change(environ, lambda text: _with(text, name, table))
 
 
@@ -77,9 +77,9 @@ def _with(text: str, name: str, table: Mapping[str, Any]) -> str:
 
 def removed(environ: Mapping[str, str], name: str) -> Path:
     """Take a server out; returns the file. Raises UsageError if it is not there."""
-    known = _servers(environ)
-    if name not in known:
-        raise UsageError(f"there is no server {name}; there are: {', '.join(known) or 'none'}")
+    names = _servers(environ)
+    if name not in names:
+        raise UsageError(f"there is no server {name}; there are: {', '.join(names) or 'none'}")
 
     def without(text: str) -> str:
         document: Any = tomlkit.parse(text)
@@ -98,11 +98,11 @@ def tried(environ: Mapping[str, str], name: str, *, json: bool) -> None:
     if json:
         document(tools)
         return
-    for one in tools:
-        notes = " (only reads, it says)" if one.read_only else ""
-        notes += "" if one.offered else " (not allowed)"
-        say(f"{one.name}{notes}: {one.description}")
-    offered = sum(one.offered for one in tools)
+    for tool in tools:
+        notes = " (only reads, it says)" if tool.read_only else ""
+        notes += "" if tool.offered else " (not allowed)"
+        say(f"{tool.name}{notes}: {tool.description}")
+    offered = sum(tool.offered for tool in tools)
     say(f"{name} answers: {len(tools)} tools, {offered} of them offered.")
 
 
@@ -141,18 +141,18 @@ def _servers(environ: Mapping[str, str]) -> list[str]:
     """The servers in the file, whatever else is wrong with it."""
     file = home_of(environ) / "config.toml"
     try:
-        found = tomlkit.parse(file.read_text("utf-8-sig")).unwrap().get("mcp", {})
+        servers = tomlkit.parse(file.read_text("utf-8-sig")).unwrap().get("mcp", {})
     except FileNotFoundError:
         return []
     except (tomlkit.exceptions.TOMLKitError, ValueError, OSError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from None
-    return list(found) if isinstance(found, dict) else []
+    return list(servers) if isinstance(servers, dict) else []
 
 
-def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
+def _pairs(option: str, options: tuple[str, ...]) -> dict[str, str]:
     pairs = {}
-    for one in given:
-        key, equals, value = one.partition("=")
+    for pair in options:
+        key, equals, value = pair.partition("=")
         if not equals or not _KEY.fullmatch(key):
             # The value may be a key.
             raise UsageError(f"{option} wants NAME=VALUE, with letters, digits, - and _ in NAME")

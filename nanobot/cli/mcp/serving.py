@@ -93,9 +93,9 @@ class ServedTools:
         self._environ = environ
         self._progress_seconds = progress_seconds
         self._config = load(environ)
-        known = {one.name: one for one in OPERATIONS}
+        operations = {operation.name: operation for operation in OPERATIONS}
         self._operations = {
-            _CALLED.get(name, name.replace(" ", "_")): known[name]
+            _CALLED.get(name, name.replace(" ", "_")): operations[name]
             for name in (*_LOOKING, *_DECIDING)
         }
 
@@ -103,12 +103,12 @@ class ServedTools:
         self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         """What there is."""
-        said = "Say something to the assistant, and get its answer."
-        listed = [_tool(_SEND, said, parameters_of(SendMessageArgs), looks=False)]
-        for name, one in self._operations.items():
-            sentence = f"{one.help[0].upper()}{one.help[1:]}."
-            looks = one.name in _LOOKING
-            listed.append(_tool(name, sentence, one.schema, looks=looks))
+        purpose = "Say something to the assistant, and get its answer."
+        listed = [_tool(_SEND, purpose, parameters_of(SendMessageArgs), looks=False)]
+        for name, operation in self._operations.items():
+            sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
+            looks = operation.name in _LOOKING
+            listed.append(_tool(name, sentence, operation.schema, looks=looks))
         return types.ListToolsResult(tools=listed)
 
     async def call(
@@ -142,45 +142,46 @@ class ServedTools:
             seconds = time.monotonic() - began
             await context.session.report_progress(seconds, message=run.state)
 
-    async def _perform(self, name: str, given: Mapping[str, Any]) -> str:
+    async def _perform(self, name: str, arguments: Mapping[str, Any]) -> str:
         operation: Operation | None = self._operations.get(name)
         if operation is None:
             raise UsageError(f"there is no tool {name[:80]!r}")
-        operation.converted(given)
-        raw = await performed(self._config, self._environ, operation, given)
+        operation.converted(arguments)
+        raw = await performed(self._config, self._environ, operation, arguments)
         return msgspec.json.format(raw, indent=2).decode()
 
-    async def _send(self, given: Mapping[str, Any], run: _ObservedRun) -> str:
+    async def _send(self, arguments: Mapping[str, Any], run: _ObservedRun) -> str:
         try:
-            message = parse_arguments(SendMessageArgs, msgspec.json.encode(given).decode())
+            message = parse_arguments(SendMessageArgs, msgspec.json.encode(arguments).decode())
         except ToolArgumentsError as error:
             raise UsageError(str(error)) from None
-        asked = RunInput(
+        request = RunInput(
             messages=[{"role": "user", "content": message.text}],
             session_key=message.session,
             run_id=RandomIds().run_id(),
         )
         try:
             async with asyncio.timeout(message.wait):
-                return await self._answered(asked, run)
+                return await self._answered(request, run)
         except TimeoutError:
             raise NanobotError(
-                f"no answer within {message.wait:g} s. The message is kept and run {asked.run_id} "
-                "goes on while a nanobot serves this home: runs_show tells how it is."
+                f"no answer within {message.wait:g} s. The message is kept and run "
+                f"{request.run_id} goes on while a nanobot serves this home: runs_show tells its "
+                "state."
             ) from None
 
-    async def _answered(self, asked: RunInput, run: _ObservedRun) -> str:
+    async def _answered(self, request: RunInput, run: _ObservedRun) -> str:
         home = self._config.home
         for _ in range(_PATIENCE):
             try:
                 async with Agent.connect(home) as agent:
-                    result = await run.observe(agent, asked)
+                    result = await run.observe(agent, request)
                 break
             except NotServed:
                 pass
             try:
                 async with Agent.open(home) as agent:
-                    result = await run.observe(agent, asked)
+                    result = await run.observe(agent, request)
                 break
             except StoreLocked:
                 # Some command has the store for a moment, or a nanobot is starting.
@@ -221,9 +222,9 @@ def run(environ: Mapping[str, str], http: str, token_env: str) -> None:
     """Serve until the other side ends, or a signal. Standard output is the protocol's. Raises
     ConfigError and UsageError."""
     to_stderr(environ, "WARNING")
-    made = server(environ)
+    served = server(environ)
     if not http:
-        asyncio.run(_over_pipes(made))
+        asyncio.run(_over_pipes(served))
         return
     host, colon, port = http.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 65_535:
@@ -232,28 +233,28 @@ def run(environ: Mapping[str, str], http: str, token_env: str) -> None:
     if not token:
         raise UsageError("--http needs --token-env with the name of a variable that holds a token")
     host = host.strip("[]")
-    app = made.streamable_http_app(host="127.0.0.1" if host in _LOOPBACK else host)
+    app = served.streamable_http_app(host="127.0.0.1" if host in _LOOPBACK else host)
     settings = uvicorn.Config(
         guarded(app, token), host=host, port=int(port), log_level="warning", log_config=None
     )
     uvicorn.Server(settings).run()
 
 
-async def _over_pipes(made: Server[Any]) -> None:
+async def _over_pipes(served: Server[Any]) -> None:
     try:
         async with stdio_server() as (heard, said):
-            await made.run(heard, said, made.create_initialization_options())
+            await served.run(heard, said, served.create_initialization_options())
     except* BrokenPipeError:
         pass  # the other side left while an answer was on its way to it
 
 
 def guarded(app: Any, token: str) -> Callable[[_Scope, _Receive, _Send], Awaitable[None]]:
     """The application, for those who show the token only."""
-    wanted = f"Bearer {token}".encode()
+    expected = f"Bearer {token}".encode()
 
     async def ask(scope: _Scope, receive: _Receive, send: _Send) -> None:
         shown = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] == "http" and not hmac.compare_digest(shown, wanted):
+        if scope["type"] == "http" and not hmac.compare_digest(shown, expected):
             headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
             await send({"type": "http.response.body", "body": b""})

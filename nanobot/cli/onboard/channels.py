@@ -31,13 +31,13 @@ class ChannelType(msgspec.Struct, frozen=True):
 
 def kinds() -> list[ChannelType]:
     """The types of channels that are installed, nanobot's own first."""
-    plugins, found = Plugins(), []
+    plugins, types = Plugins(), []
     for name in plugins.names(CHANNELS):
         try:
-            found.append(ChannelType(name, setup_of(name, plugins)))
+            types.append(ChannelType(name, setup_of(name, plugins)))
         except PluginBroken as error:
-            found.append(ChannelType(name, Setup(title=name, steps=""), str(error)))
-    return found
+            types.append(ChannelType(name, Setup(title=name, steps=""), str(error)))
+    return types
 
 
 class NewChannel:
@@ -61,7 +61,7 @@ class NewChannel:
 
     def field(self, key: str) -> SetupField | None:
         """What is known of a key in advance."""
-        return next((one for one in self.setup.fields if one.key == key), None)
+        return next((field for field in self.setup.fields if field.key == key), None)
 
     def put(self, key: str, text: str) -> None:
         """Set a key to what a person typed: a secret, unless it says where that is (${VARIABLE} or
@@ -76,7 +76,7 @@ class NewChannel:
         elif field is None:
             self.keys[key] = typed_value(f"channels.{self.name}.{key}", text)
         elif field.many:
-            self.keys[key] = [one.strip() for one in text.split(",") if one.strip()]
+            self.keys[key] = [item.strip() for item in text.split(",") if item.strip()]
         else:
             self.keys[key] = text
 
@@ -94,12 +94,12 @@ class NewChannel:
             if field.secret:
                 return ""
             return ", ".join(before) if isinstance(before, list) else str(before)
-        return _DOMAIN.sub(lambda found: self._domain(found[1]), field.usual)
+        return _DOMAIN.sub(lambda match: self._domain(match[1]), field.usual)
 
     def _domain(self, key: str) -> str:
         """What follows the @ of an address, or the colon of a Matrix id."""
-        said = str(self.keys.get(key, self.known.settings.get(key, "")))
-        return re.split("[@:]", said.lstrip("@"), maxsplit=1)[-1]
+        text = str(self.keys.get(key, self.known.settings.get(key, "")))
+        return re.split("[@:]", text.lstrip("@"), maxsplit=1)[-1]
 
     def settings(self, config: Config, environ: Mapping[str, str]) -> ChannelSettings:
         """The table as it would hold. Raises ConfigError for a reference to nothing."""
@@ -110,8 +110,10 @@ class NewChannel:
             if key not in shared
         }
         table = {key: value for key, value in self.keys.items() if key in shared}
-        known = {**self.known.settings, **own}
-        return msgspec.structs.replace(self.known, **{**table, "enabled": True, "settings": known})
+        settings = {**self.known.settings, **own}
+        return msgspec.structs.replace(
+            self.known, **{**table, "enabled": True, "settings": settings}
+        )
 
     def _resolved(self, key: str, value: Any, config: Config, environ: Mapping[str, str]) -> Any:
         if not isinstance(value, str):
@@ -138,23 +140,23 @@ def wanted_channel(channel: str, name: str, given: tuple[str, ...], config: Conf
     """The channel of a command line: `channel` is a type or a table that is there, `name` the table
     ("": that of the type), `given` are KEY=VALUE. Raises UsageError."""
     table = name or channel
-    known = config.channels.get(table)
-    kind = known.type if known is not None and not name else channel
-    installed = {one.name: one for one in kinds()}
+    existing = config.channels.get(table)
+    kind = existing.type if existing is not None and not name else channel
+    installed = {each.name: each for each in kinds()}
     if kind not in installed:
         there = ", ".join(installed) or "none"
         raise UsageError(f"there is no channel type {kind[:60]!r}; installed are {there}")
     if installed[kind].broken:
         raise UsageError(installed[kind].broken)
-    made = NewChannel(table, kind, installed[kind].setup, config)
-    for one in given:
-        key, equals, value = one.partition("=")
+    new = NewChannel(table, kind, installed[kind].setup, config)
+    for pair in given:
+        key, equals, value = pair.partition("=")
         if not (equals and re.fullmatch(r"[A-Za-z0-9_-]+", key.strip()) and value.strip()):
             raise UsageError(f"--set {key.strip()[:60]!r} is not KEY=VALUE")
-        made.put(key.strip(), value.strip())
-    return made
+        new.put(key.strip(), value.strip())
+    return new
 
 
 def variable_of(field: SetupField, environ: Mapping[str, str]) -> str:
     """The variable of the environment that holds a field already; "": none."""
-    return next((one for one in field.variables if environ.get(one, "").strip()), "")
+    return next((variable for variable in field.variables if environ.get(variable, "").strip()), "")

@@ -61,8 +61,8 @@ def wanted(
     if not slash:
         raise UsageError("--api-key-env needs --model PROVIDER/MODEL: whose key is it?")
     keys[f"providers.{name}.api_key"] = f"${{{variable}}}"
-    known = providers.get(name, ProviderSettings())
-    settings = msgspec.structs.replace(known, api_key=key)
+    provider = providers.get(name, ProviderSettings())
+    settings = msgspec.structs.replace(provider, api_key=key)
     return AvailableModel(
         label=label, why=f"{variable} is set", keys=keys, providers={name: settings}
     )
@@ -70,20 +70,30 @@ def wanted(
 
 async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
     """What could answer here, best first."""
-    found = []
-    for name, known in KNOWN_PROVIDERS.items():
-        variable = next((one for one in known.env if environ.get(one, "").strip()), "")
-        if variable and known.default_model:
-            label = f"{name}/{known.default_model}"
+    choices = []
+    for name, provider in KNOWN_PROVIDERS.items():
+        variable = next(
+            (
+                variable_name
+                for variable_name in provider.env
+                if environ.get(variable_name, "").strip()
+            ),
+            "",
+        )
+        if variable and provider.default_model:
+            label = f"{name}/{provider.default_model}"
             why = f"{variable} is set"
-            found.append(AvailableModel(label=label, why=why, keys={"agent.model": label}))
-    found += await _local()
+            choices.append(AvailableModel(label=label, why=why, keys={"agent.model": label}))
+    choices += await _local()
     try:
         require(home)
     except ModelMissing:
-        return found
+        return choices
     keys: dict[str, str | list[str]] = {"agent.model": EMBEDDED}
-    return [*found, AvailableModel(label=EMBEDDED, why="included, small, it only chats", keys=keys)]
+    return [
+        *choices,
+        AvailableModel(label=EMBEDDED, why="included, small, it only chats", keys=keys),
+    ]
 
 
 async def _local() -> list[AvailableModel]:

@@ -55,8 +55,8 @@ def run(environ: Mapping[str, str], wishes: OnboardOptions) -> int:
     problems, config = survey(environ)
     if config is None:
         raise ConfigError("\n".join(problems))
-    for one in problems:
-        say(f"To be mended: {one}")
+    for problem in problems:
+        say(f"To be mended: {problem}")
     plan = OnboardPlan()
     if wishes.yes:
         asyncio.run(_unasked(environ, config, wishes, plan))
@@ -126,19 +126,19 @@ def _given(environ: Mapping[str, str], config: Config, wishes: OnboardOptions) -
         if wishes.owner or settings or wishes.name:
             raise UsageError("--owner, --set and --name need --channel TYPE: of which channel?")
         return None
-    made = wanted_channel(channel, wishes.name, settings, config)
+    new = wanted_channel(channel, wishes.name, settings, config)
     if wishes.yes:
-        made.complete(environ)
-    owners = [one.strip() for one in wishes.owner.split(",") if one.strip()]
+        new.complete(environ)
+    owners = [owner.strip() for owner in wishes.owner.split(",") if owner.strip()]
     for owner in owners:
-        if not re.fullmatch(made.setup.pattern, owner):
-            wanted = made.setup.person
-            raise UsageError(f"--owner {owner[:60]!r} is no id in {made.setup.title}: {wanted}")
-    if made.setup.only and not made.known.owners:
-        owners = [made.setup.only]
+        if not re.fullmatch(new.setup.pattern, owner):
+            wanted = new.setup.person
+            raise UsageError(f"--owner {owner[:60]!r} is no id in {new.setup.title}: {wanted}")
+    if new.setup.only and not new.known.owners:
+        owners = [new.setup.only]
     if owners:
-        made.keys["owners"] = owners
-    return made
+        new.keys["owners"] = owners
+    return new
 
 
 async def _tried(environ: Mapping[str, str], config: Config, answering: AvailableModel) -> None:
@@ -173,16 +173,16 @@ def _choose_model(
     environ: Mapping[str, str], config: Config, wishes: OnboardOptions, plan: OnboardPlan
 ) -> None:
     if wishes.model:
-        found = [wanted(wishes.model, wishes.api_key_env, config.providers, environ)]
+        choices = [wanted(wishes.model, wishes.api_key_env, config.providers, environ)]
     else:
         say("Looking for keys and for models on this machine ...")
-        found = asyncio.run(find(environ, config.home))
+        choices = asyncio.run(find(environ, config.home))
     while True:
-        options = [f"{one.label} ({one.why})" for one in found]
+        options = [f"{choice.label} ({choice.why})" for choice in choices]
         options.append("another one: a provider with a key, or a server")
         number = choose("Which model should answer?", options)
         try:
-            answering = found[number] if number < len(found) else _described()
+            answering = choices[number] if number < len(choices) else _described()
             asyncio.run(_tried(environ, config, answering))
         except (ModelError, ConfigError) as error:
             say(f"That did not work: {error}")

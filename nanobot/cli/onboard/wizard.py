@@ -24,12 +24,12 @@ NOBODY_YET = (
 def chosen(config: Config, environ: Mapping[str, str]) -> NewChannel | None:
     """Which channel to connect; None: none now."""
     say("\nA chat on your phone, or wherever else you talk:")
-    found = [one for one in kinds() if not one.broken]
-    options = [_option(one, environ) for one in found]
-    number = choose("Which one?", [*options, "none for now"], default=_first(found, environ))
-    if number == len(found):
+    types = [kind for kind in kinds() if not kind.broken]
+    options = [_option(kind, environ) for kind in types]
+    number = choose("Which one?", [*options, "none for now"], default=_first(types, environ))
+    if number == len(types):
         return None
-    kind = found[number]
+    kind = types[number]
     name = _table(kind, config)
     return NewChannel(name, kind.name, kind.setup, config)
 
@@ -40,21 +40,21 @@ def _option(kind: ChannelType, environ: Mapping[str, str]) -> str:
 
 
 def _variable(kind: ChannelType, environ: Mapping[str, str]) -> str:
-    return next((v for one in kind.setup.fields if (v := variable_of(one, environ))), "")
+    return next((v for field in kind.setup.fields if (v := variable_of(field, environ))), "")
 
 
-def _first(found: list[ChannelType], environ: Mapping[str, str]) -> int:
-    at = (number for number, one in enumerate(found) if _variable(one, environ))
-    return next(at, len(found))
+def _first(types: list[ChannelType], environ: Mapping[str, str]) -> int:
+    at = (number for number, one in enumerate(types) if _variable(one, environ))
+    return next(at, len(types))
 
 
 def _table(kind: ChannelType, config: Config) -> str:
     """The name of the table: a known one that changes, or a new one."""
     written = parse(config.file).get("channels", {})
-    same = [one for one in written if one in config.channels and _is(config, one, kind.name)]
+    same = [name for name in written if name in config.channels and _is(config, name, kind.name)]
     if not same:
         return kind.name if kind.name not in written else _new_name(kind.name, written)
-    options = [f"change {one}" for one in same]
+    options = [f"change {name}" for name in same]
     number = choose("There is one already:", [*options, "another one beside it"])
     return same[number] if number < len(same) else _new_name(kind.name, written)
 
@@ -75,23 +75,23 @@ def _new_name(kind: str, taken: Mapping[str, object]) -> str:
             say("Letters, digits, - and _ please.")
 
 
-def introduce(wanted: NewChannel, config: Config, environ: Mapping[str, str]) -> bool:
+def introduce(channel: NewChannel, config: Config, environ: Mapping[str, str]) -> bool:
     """Ask for what the channel needs until it works; False: not now. Raises EOFError."""
-    setup = wanted.setup
+    setup = channel.setup
     say(f"\n{setup.title}. {setup.steps}")
     if setup.docs:
         say(f"Step by step: {setup.docs}")
     say("For any of it you may write ${NAME}, a variable of the environment, or file:PATH.\n")
     again = False
-    while _asked(wanted, environ, again=again):
+    while _asked(channel, environ, again=again):
         try:
-            settings = wanted.settings(config, environ)
-            checked = asyncio.run(try_channel(wanted.name, settings))
+            settings = channel.settings(config, environ)
+            checked = asyncio.run(try_channel(channel.name, settings))
         except NanobotError as error:
             say(f"That did not work: {error}")
         else:
             if _content(checked):
-                _introduce_owner(wanted, settings, checked)
+                _introduce_owner(channel, settings, checked)
                 return True
         if not agree("Try again?"):
             return False
@@ -110,48 +110,48 @@ def _content(checked: Checked | None) -> bool:
     return agree("Keep it so?", default=False)
 
 
-def _asked(wanted: NewChannel, environ: Mapping[str, str], *, again: bool) -> bool:
+def _asked(channel: NewChannel, environ: Mapping[str, str], *, again: bool) -> bool:
     """Ask for every field; False if the first one is left empty."""
-    if not wanted.setup.fields:
-        return _asked_freely(wanted)
-    for field in wanted.setup.fields:
-        if not again and field.key in wanted.keys:
+    if not channel.setup.fields:
+        return _asked_freely(channel)
+    for field in channel.setup.fields:
+        if not again and field.key in channel.keys:
             continue  # given on the command line
-        first = field is wanted.setup.fields[0] and not wanted.has(field.key)
-        if not _asked_one(wanted, field, environ, first=first, again=again):
+        first = field is channel.setup.fields[0] and not channel.has(field.key)
+        if not _asked_one(channel, field, environ, first=first, again=again):
             return False
     return True
 
 
 def _asked_one(
-    wanted: NewChannel, field: SetupField, environ: Mapping[str, str], *, first: bool, again: bool
+    channel: NewChannel, field: SetupField, environ: Mapping[str, str], *, first: bool, again: bool
 ) -> bool:
     variable = "" if again else variable_of(field, environ)
     if variable and agree(f"${variable} is set: is that it ({field.asks})?"):
-        wanted.put(field.key, f"${{{variable}}}")
+        channel.put(field.key, f"${{{variable}}}")
         return True
-    usual = wanted.usual(field)
+    usual = channel.usual(field)
     hint = "not now" if first else "none" if field.optional and not usual else ""
-    if field.secret and wanted.has(field.key):
+    if field.secret and channel.has(field.key):
         hint = "as before"
     question = f"{field.asks}; just Enter: {hint}" if hint else field.asks
     while True:
         text = ask_secret(question) if field.secret else ask(question, usual)
         if text:
             try:
-                wanted.put(field.key, text)
+                channel.put(field.key, text)
             except UsageError as error:
                 say(str(error))
                 continue
             return True
         if first:
             return False
-        if field.optional or wanted.has(field.key):
+        if field.optional or channel.has(field.key):
             return True
         say("It cannot work without.")
 
 
-def _asked_freely(wanted: NewChannel) -> bool:
+def _asked_freely(channel: NewChannel) -> bool:
     while True:
         key = ask("A key of its table; just Enter: no more")
         if not key:
@@ -161,30 +161,30 @@ def _asked_freely(wanted: NewChannel) -> bool:
             continue
         value = ask_secret(key) if is_secret(key) else ask(key)
         if value:
-            wanted.put(key, value)
+            channel.put(key, value)
 
 
 def _introduce_owner(
-    wanted: NewChannel, settings: ChannelSettings, checked: Checked | None
+    channel: NewChannel, settings: ChannelSettings, checked: Checked | None
 ) -> None:
-    setup = wanted.setup
-    if wanted.keys.get("owners"):
+    setup = channel.setup
+    if channel.keys.get("owners"):
         return
     if setup.only:
-        wanted.keys["owners"] = [setup.only]
+        channel.keys["owners"] = [setup.only]
         return
     before = ", ".join(settings.owners)
     say("\nWho may give it orders?" + (f" Until now: {before}." if before else ""))
     bot = re.split(r"[ ,]", checked.who)[0] if checked else "it"
-    owner = _owner(wanted, settings, bot)
+    owner = _owner(channel, settings, bot)
     if owner:
-        wanted.keys["owners"] = list(dict.fromkeys([*settings.owners, owner]))
+        channel.keys["owners"] = list(dict.fromkeys([*settings.owners, owner]))
     elif not before:
         say(NOBODY_YET)
 
 
-def _owner(wanted: NewChannel, settings: ChannelSettings, bot: str) -> str:
-    setup, strangers = wanted.setup, set(settings.owners)
+def _owner(channel: NewChannel, settings: ChannelSettings, bot: str) -> str:
+    setup, strangers = channel.setup, set(settings.owners)
     skip = "nobody else" if settings.owners else "not now"
     if setup.knock:
         say(f"Just Enter: you write to {bot}, and I look who it is. A dash: {skip}.")
@@ -200,7 +200,7 @@ def _owner(wanted: NewChannel, settings: ChannelSettings, bot: str) -> str:
             continue
         say(f"{setup.knock.format(bot=bot)} now; I wait two minutes ...")
         try:
-            waiting = first_sender(wanted.name, settings, _WAIT_SECONDS, strangers)
+            waiting = first_sender(channel.name, settings, _WAIT_SECONDS, strangers)
             sender = asyncio.run(waiting)
         except NanobotError as error:
             say(f"That did not work: {error}")
