@@ -3,7 +3,6 @@ connections, and when to try again."""
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import os
 import random
@@ -13,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlsplit
-
-from loguru import logger
 
 from nanobot.errors import Fenced, StoreError
 
@@ -65,6 +62,8 @@ async def until_stored(write: Callable[[], Awaitable[T]], clock: Sleeper, what: 
         except Fenced:
             raise
         except StoreError as error:
+            from loguru import logger  # noqa: PLC0415 - `--help` loads this module
+
             logger.error("{} waits for the store: {}", what, error)
             await clock.sleep(STORE_RETRY_SECONDS)
 
@@ -82,6 +81,8 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
+        import asyncio  # noqa: PLC0415 - `--help` loads this module
+
         await asyncio.sleep(seconds)
 
 

@@ -205,7 +205,7 @@ def _home(config: Config) -> list[Finding | Mendable]:
             open_to_all = Finding(
                 about=about, level="warning", text=text, remedy=f"Run: chmod {right:o} {path}"
             )
-            findings.append(Mendable(open_to_all, _closing(path, mode)))
+            findings.append(Mendable(open_to_all, _closing(path, right)))
     if not config.workspace.is_dir():
         text = f"the workspace {config.workspace} is not there yet"
         missing = Finding(
