@@ -288,6 +288,7 @@ class ActiveRun:
             text=text,
             kind=kind,
             key=self.run.reply_key,
+            reply_to=self.run.question_id,
             direct=self.terms.direct,
         )
         bodies = [*(() if self.answer is None else (self.answer,)), *last]
