@@ -1,4 +1,4 @@
-"""Keeps triggers running: one that fails is named and started again, and takes nobody with it."""
+"""Keeps triggers running: one that fails is named in the log and started again; others go on."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.ports import Clock
+from nanobot.system import Backoff
 from nanobot.triggers.base import Publisher, Trigger
 
-_FIRST_PAUSE = 1.0
-_LAST_PAUSE = 300.0
+_RESTARTS = Backoff(first=1.0, longest=300.0)
 _STEADY_SECONDS = 600.0
 """One that ran so long before it failed begins with the first pause again."""
 
@@ -25,7 +25,7 @@ async def supervise(triggers: Mapping[str, tuple[Trigger, Publisher]], clock: Cl
 
 
 async def _keep(name: str, trigger: Trigger, publisher: Publisher, clock: Clock) -> None:
-    pause = _FIRST_PAUSE
+    failures = 0
     while True:
         began = clock.monotonic()
         with boundary(f"trigger {name}") as caught:
@@ -34,7 +34,8 @@ async def _keep(name: str, trigger: Trigger, publisher: Publisher, clock: Clock)
             logger.info("trigger {} has ended by itself", name)
             return
         if clock.monotonic() - began >= _STEADY_SECONDS:
-            pause = _FIRST_PAUSE
+            failures = 0
+        failures += 1
+        pause = _RESTARTS.delay(failures)
         logger.warning("trigger {} is started again in {:g} s", name, pause)
         await clock.sleep(pause)
-        pause = min(pause * 2, _LAST_PAUSE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from datetime import UTC, datetime
 
 import msgspec
@@ -25,11 +26,12 @@ from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
+from nanobot.store.repositories.occurrences import open_of
 from nanobot.triggers.cron.editing import JobRequest, Requester
 from nanobot.triggers.cron.jobs import KEPT_SECONDS, Fired, Job, OccurrenceView, Plan, following
 from nanobot.triggers.cron.schedule import parse
 from nanobot.triggers.cron.service import CronService
-from tests.store.home import Home, in_file, in_memory
+from tests.store.home import Home, in_file, in_memory, on_sqlite
 
 CHAT = Address("fake", "1")
 HOUR = 3_600.0
@@ -695,3 +697,33 @@ async def test_what_a_trigger_publishes_for_a_chat_that_is_gone_is_noted_and_not
     await hears(home, CHAT, "1")
     assert await publisher.publish("Build 2 failed.", key="2") == "taken"
     assert await statuses(home, job) == ["skipped", "running"]
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+async def test_a_damaged_row_does_not_stop_a_trigger_that_the_configuration_describes(
+    home: Home, how: str
+) -> None:
+    made = plan(home, name="hook:ci", overlap="queue")
+    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(made)
+    assert await publisher.publish("Build 1 failed.", key="1") == "taken"
+    job = await home.jobs().found("hook:ci")
+    await damage(home, job, how)
+    await look(home)
+    assert await publisher.publish("Build 2 failed.", key="2") == "taken"
+    assert await statuses(home, job) == ["running", "running"]
+
+
+@on_sqlite
+async def test_what_is_open_of_a_job_is_found_by_its_index_however_often_it_has_fired(
+    home: Home,
+) -> None:
+    def plan_of_query(connection: sa.Connection) -> str:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        statements: list[str] = []
+        driver.set_trace_callback(statements.append)
+        open_of(connection, 1)
+        driver.set_trace_callback(None)
+        return str(driver.execute(f"EXPLAIN QUERY PLAN {statements[-1]}").fetchall())
+
+    assert "occurrences_open" in await home.do(plan_of_query)

@@ -43,7 +43,8 @@ _OPEN = (
     .where(schema.OCCURRENCE_OPEN)
 )
 _ORDER = (_o.c.job_id, _o.c.scheduled_at)
-_OF_JOB = _OPEN.where(_o.c.job_id == sa.bindparam("i")).order_by(_o.c.scheduled_at)
+# As a range: for an equal id SQLite takes the primary key, and reads every time there ever was.
+_OF_JOB = _OPEN.where(_o.c.job_id.between(sa.bindparam("i"), sa.bindparam("i"))).order_by(*_ORDER)
 _ENDED_IN = (
     _OPEN.where(
         _o.c.session_key == sa.bindparam("k"),

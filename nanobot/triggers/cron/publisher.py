@@ -1,9 +1,10 @@
-"""What a trigger publishes becomes a job of the gateway's own, done when it is told to."""
+"""What a trigger publishes becomes an occurrence of a job of the gateway's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from nanobot.errors import UsageError
 from nanobot.triggers.cron.jobs import Fired, JobStore, Plan, Taken
 
 
@@ -19,12 +20,18 @@ class JobPublisher:
 
     async def publish(self, text: str, *, key: str = "") -> Taken:
         """See triggers.base.Publisher."""
-        if self._job is None:
-            self._job = (await self._jobs.system(self._plan)).id
-        name = self._plan.name
-        taken, fired = await self._jobs.trigger(
-            self._job, at=None, key=f"{name}:{key}" if key else "", text=text
-        )
+        try:
+            taken, fired = await self._trigger(text, key)
+        except UsageError:
+            # What is kept of the job was damaged; what the configuration says is kept anew.
+            self._job = None
+            taken, fired = await self._trigger(text, key)
         if taken == "taken":
             self._announce(fired)
         return taken
+
+    async def _trigger(self, text: str, key: str) -> tuple[Taken, Fired]:
+        if self._job is None:
+            self._job = (await self._jobs.system(self._plan)).id
+        name = f"{self._plan.name}:{key}" if key else ""
+        return await self._jobs.trigger(self._job, at=None, key=name, text=text)
