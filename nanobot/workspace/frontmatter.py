@@ -1,17 +1,19 @@
-"""Front matter: the few lines of YAML on top of a Markdown file, as far as our keys need it.
-
-Read are scalars (plain, quoted, folded or literal blocks), lists in both notations, and tables.
-What stands below a key that nobody asks for is not looked at, so files with more in them work.
-"""
+"""Front matter: the YAML on top of a Markdown file. Every value keeps its line, so that what is
+wrong is said with it; what stands below a key that nobody asks for is not looked at."""
 
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from typing import Any
 
 import msgspec
 
-_KEY = re.compile(r"""(?:"([^"]+)"|'([^']+)'|([A-Za-z_][\w.-]*))\s*:(?:\s+(.*))?$""")
+MAX_CHARS = 64_000
+
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
+# `description: Baking: a start` is no YAML, but many write it.
+_COLON_WITHIN = re.compile(r"^([\w.-]+):[ ]+([^\s'\"|>\[{&*!%@`#-].*:[ ].*)$", re.MULTILINE)
 
 
 class FrontMatterError(ValueError):
@@ -19,58 +21,42 @@ class FrontMatterError(ValueError):
 
 
 class FrontMatterField(msgspec.Struct, frozen=True):
-    """What stands behind a key: in its line, and indented below. `line` counts from 1."""
+    """What stands behind a key. `line` counts from 1; `node` is YAML's."""
 
     key: str
     line: int
-    rest: str
-    below: tuple[str, ...]
+    node: Any
 
     def wrong(self, wanted: str) -> FrontMatterError:
         """The error that this is not what was wanted."""
-        shown = self.rest or " ".join(one.strip() for one in self.below)
-        return FrontMatterError(
-            f"line {self.line}: {self.key} must be {wanted}, not {shown[:60]!r}"
-        )
+        return FrontMatterError(f"line {self.line}: {self.key} must be {wanted}")
 
     def text(self) -> str:
-        """As text in one line (a literal block keeps its lines)."""
-        if self.rest[:1] in "[{" and self.rest:
+        """As text; numbers, dates and the like as they are written."""
+        if self.node.id != "scalar":
             raise self.wrong("text")
-        if self.rest[:1] in "|>" and self.rest:
-            joint = "\n" if self.rest[0] == "|" else " "
-            return joint.join(one.strip() for one in self.below).strip()
-        whole = " ".join([self.rest, *(one.strip() for one in self.below)]).strip()
-        return _unquoted(whole, self)
+        return str(self.node.value).strip()
 
     def flag(self) -> bool:
         """As true or false."""
         word = self.text().lower()
         if word not in (*_TRUE, *_FALSE):
-            raise self.wrong("true or false")
+            raise self.wrong(f"true or false, not {word[:60]!r}")
         return word in _TRUE
 
     def listed(self) -> tuple[str, ...]:
-        """As a list of texts; a single text is a list of one."""
-        if self.rest.startswith("["):
-            if not self.rest.endswith("]"):
-                raise self.wrong("a list in one line, or one item a line behind -")
-            items = [one.strip() for one in self.rest[1:-1].split(",")]
-        elif self.rest:
-            items = [self.rest]
-        else:
-            items = []
-            for one in self.below:
-                if not one.strip().startswith("- "):
-                    raise self.wrong("a list: one item a line, each behind -")
-                items.append(_uncommented(one.strip()[2:].strip()))
-        return tuple(_unquoted(one, self) for one in items if one)
+        """As a list of texts; a single text is a list of one, none is empty."""
+        if self.node.id == "scalar":
+            return tuple(filter(None, [self.text()]))
+        if self.node.id != "sequence" or any(item.id != "scalar" for item in self.node.value):
+            raise self.wrong("a list of texts")
+        return tuple(str(item.value) for item in self.node.value)
 
     def table(self) -> dict[str, FrontMatterField]:
         """As further keys with their values."""
-        if self.rest:
+        if self.node.id != "mapping":
             raise self.wrong("a table: keys in lines of their own, indented")
-        return _fields(list(self.below), self.line + 1)
+        return _fields(self.node)
 
 
 def split(text: str) -> tuple[dict[str, FrontMatterField], str]:
@@ -81,57 +67,53 @@ def split(text: str) -> tuple[dict[str, FrontMatterField], str]:
     ends = [number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"]
     if not ends:
         raise FrontMatterError("the front matter has no end; close it with a line of three -")
-    return _fields(lines[1 : ends[0]], 2), "\n".join(lines[ends[0] + 1 :]).strip()
+    front = "\n".join(lines[1 : ends[0]])
+    if len(front) > MAX_CHARS:
+        raise FrontMatterError(f"the front matter is longer than {MAX_CHARS:,} characters")
+    node = _composed(front)
+    if node is not None and node.id != "mapping":
+        raise FrontMatterError("line 2: the front matter must be keys with their values")
+    return ({} if node is None else _fields(node)), "\n".join(lines[ends[0] + 1 :]).strip()
 
 
-def _fields(lines: list[str], first: int) -> dict[str, FrontMatterField]:
-    real = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    indent = min((_indent(line) for line in real), default=0)
-    found: dict[str, FrontMatterField] = {}
-    key, line_of, rest = "", first, ""
-    below: list[str] = []
-
-    def keep() -> None:
-        if key:
-            found[key] = FrontMatterField(key, line_of, rest, tuple(below))
-
-    for number, line in enumerate(lines, first):
-        if not line.strip() or (line.lstrip().startswith("#") and rest[:1] not in ("|", ">")):
-            continue
-        if line[: len(line) - len(line.lstrip())].count("\t"):
-            raise FrontMatterError(f"line {number}: indent with spaces, not with tabs")
-        if key and (_indent(line) > indent or line.strip().startswith("- ")):
-            below.append(line)
-            continue
-        match = _KEY.fullmatch(line.strip())
-        if match is None:
-            raise FrontMatterError(f"line {number}: expected `key: value`, found {line[:60]!r}")
-        keep()
-        name = match[1] or match[2] or match[3]
-        if name in found:
-            raise FrontMatterError(f"line {number}: {name} is there twice")
-        key, line_of, rest, below = name, number, _uncommented((match[4] or "").strip()), []
-    keep()
-    return found
+def _composed(front: str) -> Any:
+    """The tree of the YAML; no value of it is made. Anchors are refused: a few lines of them can
+    stand for a tree without end."""
+    yaml = import_module("yaml")  # 20 ms and without types
+    try:
+        for event in yaml.parse(front, Loader=yaml.SafeLoader):
+            if getattr(event, "anchor", None):
+                raise FrontMatterError(f"{_line(event.start_mark)}: & and * are not taken here")
+        return yaml.compose(front, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        quoted = _COLON_WITHIN.sub(_quoted, front)
+        if quoted != front:
+            return _composed(quoted)
+        why = " ".join(filter(None, (error.context, error.problem)))
+        raise FrontMatterError(
+            f"{_line(error.problem_mark or error.context_mark)}: this is no YAML: {why}"
+        ) from None
+    except yaml.YAMLError as error:
+        raise FrontMatterError(f"the front matter is no YAML: {error}") from None
+    except RecursionError:
+        raise FrontMatterError("the front matter is nested too deeply") from None
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
+def _fields(mapping: Any) -> dict[str, FrontMatterField]:
+    fields: dict[str, FrontMatterField] = {}
+    for key, node in mapping.value:
+        if key.id != "scalar":
+            raise FrontMatterError(f"{_line(key.start_mark)}: a key must be text")
+        if key.value in fields:
+            raise FrontMatterError(f"{_line(key.start_mark)}: {key.value} is there twice")
+        fields[key.value] = FrontMatterField(key.value, key.start_mark.line + 2, node)
+    return fields
 
 
-def _uncommented(text: str) -> str:
-    if text[:1] in ("'", '"'):
-        end = text.find(text[0], 1)
-        return text if end < 0 else text[: end + 1] + text[end + 1 :].partition(" #")[0].rstrip()
-    return "" if text.startswith("#") else text.partition(" #")[0].rstrip()
+def _line(mark: Any) -> str:
+    return f"line {mark.line + 2}" if mark is not None else "line 2"
 
 
-def _unquoted(text: str, field: FrontMatterField) -> str:
-    if text[:1] not in ("'", '"') or not text:
-        return text
-    if len(text) < 2 or text[-1] != text[0]:
-        raise field.wrong("closed by the quotation mark that opened it")
-    inner = text[1:-1]
-    if text[0] == "'":
-        return inner.replace("''", "'")
-    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), inner)
+def _quoted(match: re.Match[str]) -> str:
+    text = match[2].partition(" #")[0].rstrip().replace("'", "''")
+    return f"{match[1]}: '{text}'"

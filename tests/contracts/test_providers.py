@@ -135,7 +135,9 @@ async def guarded(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 @pytest.mark.parametrize("check", providers.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
-    "model", [lean, litellm, embedded, scripted, guarded], ids=lambda made: made.__name__
+    "model",
+    [lean, litellm, pytest.param(embedded, marks=pytest.mark.slow), scripted, guarded],
+    ids=lambda made: made.__name__,
 )
 async def test_a_provider_keeps_what_the_port_promises(
     tmp_path: Path,

@@ -179,6 +179,7 @@ async def test_the_installed_command_is_the_same_program(world: World) -> None:
     assert (command.returncode, output) == (0, b"hello\n")
 
 
+@pytest.mark.slow
 async def test_the_embedded_model_really_answers(world: World) -> None:
     ended = await world.run("agent", "-m", "What is 2 + 2?", NANOBOT_AGENT__MODEL="embedded")
     assert ended.code == 0

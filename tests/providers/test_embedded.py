@@ -78,6 +78,7 @@ async def test_the_real_model_answers_and_ends_with_its_provider(
     assert not psutil.pid_exists(pid)
 
 
+@pytest.mark.slow
 async def test_calls_side_by_side_share_one_child(provider: EmbeddedProvider) -> None:
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(provider.chat(ask(CAPITAL, 8))) for _ in range(3)]
@@ -86,6 +87,7 @@ async def test_calls_side_by_side_share_one_child(provider: EmbeddedProvider) ->
     assert len(servers) == 1
 
 
+@pytest.mark.slow
 async def test_a_child_that_was_killed_starts_again(provider: EmbeddedProvider) -> None:
     await provider.start()
     first = provider.pid
@@ -95,6 +97,7 @@ async def test_a_child_that_was_killed_starts_again(provider: EmbeddedProvider) 
     assert provider.pid not in (None, first)
 
 
+@pytest.mark.slow
 async def test_a_child_that_dies_within_a_call_is_asked_again(provider: EmbeddedProvider) -> None:
     retried = False
     killed = False
@@ -111,11 +114,13 @@ async def test_a_child_that_dies_within_a_call_is_asked_again(provider: Embedded
     assert answer.text
 
 
+@pytest.mark.slow
 async def test_a_prompt_beyond_its_context_is_an_overflow(provider: EmbeddedProvider) -> None:
     with pytest.raises(ContextOverflow):
         await provider.chat(ask("hello " * 4_000))
 
 
+@pytest.mark.slow
 async def test_a_call_that_is_cancelled_frees_its_turn(provider: EmbeddedProvider) -> None:
     await provider.start()
     for _ in range(3):
@@ -141,6 +146,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_the_child_dies_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     require(tmp_path)
     parent = await asyncio.create_subprocess_exec(
@@ -159,6 +165,7 @@ async def test_the_child_dies_with_a_parent_that_was_killed(tmp_path: Path) -> N
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 async def test_the_key_is_not_in_the_process_list_and_secrets_are_not_passed_on(
     tmp_path: Path,
 ) -> None:
@@ -172,6 +179,7 @@ async def test_the_key_is_not_in_the_process_list_and_secrets_are_not_passed_on(
     await provider.close()
 
 
+@pytest.mark.slow
 async def test_weights_that_are_no_model_are_unreachable_not_a_hang(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models/broken.gguf").write_bytes(b"no model")
