@@ -15,9 +15,11 @@ from nanobot.errors import ModelProtocolError, ModelRateLimited
 from nanobot.ports import Clock
 from nanobot.providers.base import Delta, Retrying
 from nanobot.providers.openai_errors import ProviderFailure
+from nanobot.system import Backoff
 
 _LONGEST_WAIT = 60.0
 _LOCAL_FIRST_TOKEN = 600.0
+_BACKOFF = Backoff(0.5, 16.0, rng=random.Random())  # noqa: S311 - nothing secret
 # After [DONE] only the end of the body is outstanding; reading it lets the connection be reused.
 _GOODBYE_SECONDS = 0.1
 
@@ -35,20 +37,17 @@ class CallPolicy:
 
     `first_token_seconds` may pass until something of the answer is there, then `stall_seconds`
     between any two pieces; `call_seconds` bounds one attempt. At most `paid_attempts` are made of
-    which an answer, or something unreadable, came: those are paid. `jitter` gives numbers from
-    0 to 1.
+    which an answer, or something unreadable, came: those are paid.
     """
 
     attempts: int = 6
     paid_attempts: int = 3
-    backoff_seconds: float = 0.5
-    max_backoff_seconds: float = 16.0
     connect_seconds: float = 10.0
     first_token_seconds: float = 120.0
     stall_seconds: float = 60.0
     call_seconds: float = 900.0
     max_bytes: int = 8_000_000
-    jitter: Callable[[], float] = random.random
+    backoff: Backoff = _BACKOFF
 
     @classmethod
     def of(cls, first_token_seconds: float, *, local: bool) -> CallPolicy:
@@ -64,14 +63,13 @@ class CallPolicy:
         return self.stall_seconds if answer.begun else self.first_token_seconds
 
     def delay(self, failed: int, failure: ProviderFailure) -> float:
-        """Seconds to wait after the nth failure: doubling, or what the endpoint asks for.
+        """Seconds to wait after so many failures: doubling, or what the endpoint asks for.
 
         Raises ModelRateLimited when it asks for more than a minute."""
         wish = failure.retry_after or 0.0
         if wish > _LONGEST_WAIT:
             raise ModelRateLimited(str(failure.error), wish)
-        backoff = min(self.max_backoff_seconds, self.backoff_seconds * 2.0 ** (failed - 1))
-        return max(wish, backoff * (0.75 + 0.5 * self.jitter()))
+        return max(wish, self.backoff.delay(failed))
 
 
 class AttemptFailed(Exception):

@@ -16,14 +16,14 @@ from nanobot.providers.base import Completion, Delta, ModelProfile, ModelRequest
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
 from nanobot.session.runs import PromptSnapshot
-from nanobot.system import SystemClock
+from nanobot.system import Backoff, SystemClock
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
 from tests.agent.tooling import Recorder
 from tests.doubles.openai_server import OpenAIServer, error_status
 
-AT_ONCE = CallPolicy(backoff_seconds=0.0)
+AT_ONCE = CallPolicy(backoff=Backoff(0.0, 16.0))
 
 
 class Wire(ScriptedProvider):

@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
+from nanobot.system import Backoff
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import OpenAIServer
 from tests.providers.asking import KEY
@@ -27,7 +28,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 async def provider(server: OpenAIServer, clock: ManualClock) -> AsyncIterator[OpenAICompatProvider]:
     opened = OpenAICompatProvider(
-        "acme", server.base_url, KEY, clock=clock, policy=CallPolicy(jitter=lambda: 0.5)
+        "acme", server.base_url, KEY, clock=clock, policy=CallPolicy(backoff=Backoff(0.5, 16.0))
     )
     yield opened
     await opened.close()

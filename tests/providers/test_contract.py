@@ -31,12 +31,13 @@ from nanobot.providers.base import (
 )
 from nanobot.providers.litellm_provider import load_litellm
 from nanobot.providers.retrying import CallPolicy
+from nanobot.system import Backoff
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Answer, Fault, OpenAIServer
 from tests.providers.asking import KEY, LOOK
 from tests.providers.wires import WIRES, Wire
 
-POLICY = CallPolicy(jitter=lambda: 0.5)
+POLICY = CallPolicy(backoff=Backoff(0.5, 16.0))
 
 # litellm's own, in its code and in pydantic's about its types.
 pytestmark = [
