@@ -42,7 +42,7 @@ def shown(entries: Sequence[Entry], start: int, profile: ModelProfile) -> frozen
             weight = max(1 / most, size / _MOST_BYTES)
             if _visible(file) and sum(turns[-1].values()) + weight <= 1.000_001:
                 turns[-1][place(entry.seq, index)] = weight
-    return frozenset(one for turn in turns for one in turn)
+    return frozenset(number for turn in turns for number in turn)
 
 
 def place(seq: int, index: int) -> int:
@@ -58,20 +58,20 @@ def part(file: Attachment) -> ImagePart:
 def line(file: Attachment, *, images: bool, seen: bool) -> str:
     """The attachment in a line. `images`: the model sees pictures at all; `seen`: this one."""
     what = "voice message" if file.kind == "audio" and file.text else file.kind
-    said = [_named(file, what)]
+    facts = [_named(file, what)]
     if file.text:
-        said.append(f"transcript: {file.text}")
+        facts.append(f"transcript: {file.text}")
     if file.error:
-        said.append(file.error if file.path or file.text else f"not here: {file.error}")
+        facts.append(file.error if file.path or file.text else f"not here: {file.error}")
     elif file.coming:
-        said.append("not here: it did not come in time")
+        facts.append("not here: it did not come in time")
     elif file.kind == "image" and not seen:
-        said.append("no longer shown to you" if images else "you cannot see pictures")
+        facts.append("no longer shown to you" if images else "you cannot see pictures")
     elif file.kind == "audio" and not file.text:
-        said.append("not transcribed")
+        facts.append("not transcribed")
     elif file.kind == "document" and file.path:
-        said.append("read it with read_file")
-    return f"[{'; '.join(said)}]"
+        facts.append("read it with read_file")
+    return f"[{'; '.join(facts)}]"
 
 
 def _visible(file: Attachment) -> bool:

@@ -54,8 +54,8 @@ class BudgetLimit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _whose(self) -> str:
-        told = {"all": "", "person": " for you", "chat": " for this chat"}
-        return told.get(self.level, f" for {self.name}")
+        whose = {"all": "", "person": " for you", "chat": " for this chat"}
+        return whose.get(self.level, f" for {self.name}")
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,16 +126,16 @@ class Budgets:
         for level in LEVELS[1:]:
             tables += [*_named(settings, own.get(level, level)).values()]
             tables += [_usual(settings, level)]
-        self.daily = any(_amount(one, measure) for one in tables for measure in _MEASURES)
+        self.daily = any(_amount(table, measure) for table in tables for measure in _MEASURES)
         """Whether there is any limit by the day."""
-        self.by_cost = any(_amount(one, "cost") for one in tables)
+        self.by_cost = any(_amount(table, "cost") for table in tables)
         """Whether any of these is of cost."""
 
     def period(self, now: float) -> Period:
         """The day that `now` belongs to."""
-        known = self._period
-        if known.ends - 86_400 + 7_200 <= now < known.ends:  # well within: no day is shorter
-            return known
+        period = self._period
+        if period.ends - 86_400 + 7_200 <= now < period.ends:  # well within: no day is shorter
+            return period
         shift = timedelta(hours=self._settings.reset_hour)
         local = datetime.fromtimestamp(now, UTC).astimezone(self._zone).replace(tzinfo=None)
         day = (local - shift).date()
@@ -170,10 +170,10 @@ class Budgets:
         tables = {"person": settings.people, "chat": settings.chats, "job": settings.jobs}
         table = tables.get(level, settings.model)
         own = [name, job_name] if level == "job" else [name]
-        for one in (table[known] for known in own if known in table):
-            found = getattr(one, f"{measure}_per_day")
-            if found is not None:
-                return float(found)
+        for allowance in (table[key] for key in own if key in table):
+            amount = getattr(allowance, f"{measure}_per_day")
+            if amount is not None:
+                return float(amount)
         return _amount(_usual(settings, level), measure)
 
     def run_limit(self) -> list[BudgetLimit]:
@@ -190,18 +190,18 @@ class Budgets:
         self,
         limits: Iterable[BudgetLimit],
         used: Mapping[Level, UsageSum],
-        wanted: CallEstimate,
+        estimate: CallEstimate,
         period: Period,
     ) -> int:
         """How many tokens the answer may have, at most those wanted, so that no limit is passed.
 
         Raises OverBudget where that is too little for an answer."""
-        most, tightest = wanted.tokens_out, None
+        most, tightest = estimate.tokens_out, None
         for limit in limits:
-            room = _room(limit, used.get(limit.level, NOTHING), wanted)
+            room = _room(limit, used.get(limit.level, NOTHING), estimate)
             if room < most:
                 most, tightest = room, limit
-        if tightest is None or most >= min(LEAST_ANSWER, wanted.tokens_out):
+        if tightest is None or most >= min(LEAST_ANSWER, estimate.tokens_out):
             return most
         raise _over(tightest, used, period)
 
@@ -228,20 +228,20 @@ def _over(limit: BudgetLimit, used: Mapping[Level, UsageSum], period: Period) ->
     )
 
 
-def _room(limit: BudgetLimit, used: UsageSum, wanted: CallEstimate) -> int:
+def _room(limit: BudgetLimit, used: UsageSum, estimate: CallEstimate) -> int:
     """Tokens of an answer that the limit has room for; less than 0: not even for the prompt."""
     left = limit.amount - limit.used(used)
     if limit.measure == "requests":
-        return wanted.tokens_out if left >= 1 else -1
+        return estimate.tokens_out if left >= 1 else -1
     if limit.measure == "tokens":
-        return int(left) - wanted.tokens_in
-    price = wanted.price
+        return int(left) - estimate.tokens_in
+    price = estimate.price
     if price is None:
-        return wanted.tokens_out
-    left -= wanted.tokens_in * price.prompt
+        return estimate.tokens_out
+    left -= estimate.tokens_in * price.prompt
     if left < 0 or not price.completion:
-        return -1 if left < 0 else wanted.tokens_out
-    return int(min(left / price.completion, wanted.tokens_out))
+        return -1 if left < 0 else estimate.tokens_out
+    return int(min(left / price.completion, estimate.tokens_out))
 
 
 def refusal(limit: BudgetLimit, used: UsageSum, period: Period) -> str:
@@ -285,8 +285,8 @@ def _usual(settings: BudgetSettings, level: Level) -> AllowanceSettings:
 
 
 def _named(settings: BudgetSettings, table: str) -> Mapping[str, AllowanceSettings]:
-    found: Mapping[str, AllowanceSettings] = getattr(settings, table)
-    return found
+    allowances: Mapping[str, AllowanceSettings] = getattr(settings, table)
+    return allowances
 
 
 def _zone(name: str, *, given: bool) -> ZoneInfo:

@@ -29,60 +29,60 @@ class Compaction:
         self._lasting = lasting
 
     async def summarise(
-        self, turn: ActiveRun, provider: LLMProvider, profile: ModelProfile, upto: int
+        self, active: ActiveRun, provider: LLMProvider, profile: ModelProfile, upto: int
     ) -> None:
         """Have what the model sees up to entry `upto` summed up, the summary in the log. Nothing is
         asked if it stands there, if there is nothing, or if the model is too small for it. Raises
         OverBudget."""
-        before = latest(turn.log.entries)
-        start = turn.window_from if before is None else max(before.upto + 1, turn.window_from)
-        told = material(turn.log.entries, start, upto, int(profile.context_tokens * 1.5))
-        if not profile.helper_calls or not told:
+        before = latest(active.log.entries)
+        start = active.window_from if before is None else max(before.upto + 1, active.window_from)
+        source = material(active.log.entries, start, upto, int(profile.context_tokens * 1.5))
+        if not profile.helper_calls or not source:
             return
         if before is not None:
-            told = f"[Summary of what was before: {before.text}]\n{told}"
-        scope = _scope(turn, start, upto, before)
+            source = f"[Summary of what was before: {before.text}]\n{source}"
+        scope = _scope(active, start, upto, before)
         began = self._clock.monotonic()
-        request = summing(told, profile, facts=bool(self._lasting and scope))
-        said = await ask(turn, (provider, profile), request)
+        request = summing(source, profile, facts=bool(self._lasting and scope))
+        answer = await ask(active, (provider, profile), request)
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
-        made = summed(clean(said.text))
-        if not made.summary:
-            why = f"no summary of what was before: {said.error or 'the model said nothing'}"
-            logger.warning("run {}: {}", turn.run.id, why)
-            note = AuxiliaryFailedEntry(stage="summary", text=why, ms=ms, usage=said.usage)
-            await turn.record([note], [said.settled])
+        result = summed(clean(answer.text))
+        if not result.summary:
+            why = f"no summary of what was before: {answer.error or 'the model answer nothing'}"
+            logger.warning("run {}: {}", active.run.id, why)
+            note = AuxiliaryFailedEntry(stage="summary", text=why, ms=ms, usage=answer.usage)
+            await active.record([note], [answer.settled])
             return
         writes: tuple[StoreWrite, ...] = ()
         if self._lasting is not None and scope:
             origin = Provenance(
-                session_key=turn.run.session_key,
-                run_id=turn.run.id,
+                session_key=active.run.session_key,
+                run_id=active.run.id,
                 first_seq=start,
                 last_seq=upto,
-                tainted=turn.tainted,
+                tainted=active.tainted,
             )
-            writes = await self._lasting.keep(scope, made.facts, origin)
+            writes = await self._lasting.keep(scope, result.facts, origin)
         body = SummaryEntry(
-            text=made.summary,
-            covers_from=turn.window_from if before is None else before.covers_from,
+            text=result.summary,
+            covers_from=active.window_from if before is None else before.covers_from,
             upto=upto,
-            usage=said.usage,
+            usage=answer.usage,
             profile=profile,
             ms=ms,
             scope=scope,
             facts=len(writes),
-            tainted=turn.tainted,
+            tainted=active.tainted,
         )
-        await turn.record([body], (*writes, said.settled))
+        await active.record([body], (*writes, answer.settled))
         if self._lasting is not None and writes:
             await self._lasting.filed(scope)
 
 
-def _scope(turn: ActiveRun, start: int, upto: int, before: SummaryEntry | None) -> str:
+def _scope(active: ActiveRun, start: int, upto: int, before: SummaryEntry | None) -> str:
     """Whose memory the facts may go into: that of the run, if nobody else's words are summed up."""
-    if before is not None and before.scope != turn.scope:
+    if before is not None and before.scope != active.scope:
         return ""
-    covered = (e.body for e in turn.log.entries if start <= e.seq <= upto)
+    covered = (e.body for e in active.log.entries if start <= e.seq <= upto)
     messages = [body for body in covered if isinstance(body, UserEntry)]
-    return turn.scope if whose(messages, private=turn.log.private) <= {turn.scope} else ""
+    return active.scope if whose(messages, private=active.log.private) <= {active.scope} else ""

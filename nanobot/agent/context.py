@@ -109,7 +109,7 @@ def _correction(entries: Sequence[Entry]) -> float:
         if isinstance(body, ReplyEntry) and body.usage is not None:
             counted.append(body.usage.prompt_tokens)
         elif isinstance(body, ModelCallEntry):
-            ratios = (_ratio(one, body.estimate) for one in counted)
+            ratios = (_ratio(count, body.estimate) for count in counted)
             if factor := next(filter(None, ratios), None):
                 return factor
             counted.clear()
@@ -137,10 +137,10 @@ def _turn_sizes(
         size = _size(entry.body, limit)
         if size is None:
             continue
-        said = entry.body if isinstance(entry.body, UserEntry) else None
-        if said is not None and said.attachments:
-            size += _picture_tokens(entry, said, pictures)
-        if (said is not None and entry.run_id != run_id) or not turns:
+        message = entry.body if isinstance(entry.body, UserEntry) else None
+        if message is not None and message.attachments:
+            size += _picture_tokens(entry, message, pictures)
+        if (message is not None and entry.run_id != run_id) or not turns:
             turns.append((entry.seq, 0, 0))
             run_id = entry.run_id
         seq, count, tokens = turns[-1]
@@ -155,8 +155,8 @@ def _size(body: Body | None, limit: int) -> int | None:
         text = estimate_tokens(body.text) + estimate_tokens(body.quote) + files
         return min(text, limit // 3) + _HEADER_TOKENS
     if isinstance(body, ReplyEntry):
-        asked = [estimate_tokens(call.arguments) for call in body.tool_calls]
-        return estimate_tokens(body.text) + sum(asked)
+        arguments = [estimate_tokens(call.arguments) for call in body.tool_calls]
+        return estimate_tokens(body.text) + sum(arguments)
     if isinstance(body, _TEXTS):
         return estimate_tokens(body.text)
     return None
@@ -164,7 +164,7 @@ def _size(body: Body | None, limit: int) -> int | None:
 
 def _picture_tokens(entry: Entry, body: UserEntry, pictures: frozenset[int]) -> int:
     places = (place(entry.seq, index) for index in range(len(body.attachments)))
-    return IMAGE_TOKENS * sum(one in pictures for one in places)
+    return IMAGE_TOKENS * sum(number in pictures for number in places)
 
 
 def context(
@@ -185,9 +185,9 @@ def context(
         if entry.seq < call.window_from or isinstance(body, ModelCallEntry):
             continue
         if isinstance(body, ToolResultEntry):
-            asked = open_calls.pop((body.call, body.index), None)
-            if asked is not None:
-                messages.append(_result(asked, body.text))
+            tool_call = open_calls.pop((body.call, body.index), None)
+            if tool_call is not None:
+                messages.append(_result(tool_call, body.text))
             continue
         message = _message(entry, call.profile, pictures)
         if message is None:
@@ -196,7 +196,7 @@ def context(
             meanwhile.append(message)
             continue
         if open_calls:
-            messages += [_result(asked, _UNKNOWN) for asked in open_calls.values()]
+            messages += [_result(tool_call, _UNKNOWN) for tool_call in open_calls.values()]
             open_calls.clear()
         if isinstance(body, UserEntry) and entry.run_id != run_id:
             run_id = entry.run_id
@@ -204,8 +204,10 @@ def context(
             meanwhile.clear()
         messages.append(message)
         if message.tool_calls and isinstance(body, ReplyEntry):
-            open_calls = {(body.call, n): asked for n, asked in enumerate(message.tool_calls)}
-    messages += [_result(asked, _UNKNOWN) for asked in open_calls.values()]
+            open_calls = {
+                (body.call, n): tool_call for n, tool_call in enumerate(message.tool_calls)
+            }
+    messages += [_result(tool_call, _UNKNOWN) for tool_call in open_calls.values()]
     system = ChatMessage(role="system", content=snapshot.system)
     fixed = len(msgspec.json.encode(snapshot)) // 3
     return (system, *_fit(messages, fixed, call))
@@ -240,8 +242,8 @@ def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[
     return fitted
 
 
-def _result(asked: ToolCall, text: str) -> ChatMessage:
-    return ChatMessage(role="tool", content=text, tool_call_id=asked.id)
+def _result(tool_call: ToolCall, text: str) -> ChatMessage:
+    return ChatMessage(role="tool", content=text, tool_call_id=tool_call.id)
 
 
 def _text(message: ChatMessage) -> str:
@@ -316,8 +318,8 @@ def _one_line(quote: str) -> str:
     return text if len(text) <= _QUOTED else f"{text[:_QUOTED]} ..."
 
 
-def _headed(said: str, body: UserEntry, profile: ModelProfile) -> str:
-    text = _clip(said, _clip_limit(profile))
+def _headed(content: str, body: UserEntry, profile: ModelProfile) -> str:
+    text = _clip(content, _clip_limit(profile))
     if profile.short_prompt:
         return text
     when = _minute(body.sent_at // 60, body.zone)

@@ -1,4 +1,4 @@
-"""A glimpse: exactly what a session's model would be sent now, without asking it."""
+"""The preview of a context: exactly what a session's model would be sent now, without asking it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from nanobot.session.states import RunKind, RunState
 class ContextPreview:
     """Looks at sessions as their next model call would see them. Nothing is written."""
 
-    def __init__(self, bus: Bus, asker: ModelCaller, models: Models, clock: Clock) -> None:
+    def __init__(self, bus: Bus, model_calls: ModelCaller, models: Models, clock: Clock) -> None:
         self._bus = bus
-        self._asker = asker
+        self._model_calls = model_calls
         self._models = models
         self._clock = clock
 
@@ -32,11 +32,11 @@ class ContextPreview:
         """The next call of a session, before whatever is said next. Raises NanobotError for one
         that is not there, ModelError and ConfigError for its model."""
         claim = await self._claim(session_key)
-        turn = ActiveRun(claim, self._bus, self._clock)
+        active = ActiveRun(claim, self._bus, self._clock)
         _, profile = await self._models.pick(claim.model)
-        wanted = step.CallModel(call=1, overflowed=False)
-        snapshot, call, fresh = await self._asker.prepare(turn, wanted, profile)
-        system, *messages = context(turn.log.visible, snapshot, call)
+        next_call = step.CallModel(call=1, overflowed=False)
+        snapshot, call, fresh = await self._model_calls.prepare(active, next_call, profile)
+        system, *messages = context(active.log.visible, snapshot, call)
         parts = _parts(snapshot, messages)
         return ContextView(
             session_key=session_key,
@@ -69,8 +69,8 @@ class ContextPreview:
 
 
 def _next_run(session_key: str, entries: tuple[Entry, ...]) -> Run:
-    said = [entry.body for entry in entries if isinstance(entry.body, UserEntry)]
-    last = said[-1] if said else None
+    messages = [entry.body for entry in entries if isinstance(entry.body, UserEntry)]
+    last = messages[-1] if messages else None
     return Run(
         id="next",
         session_key=session_key,
@@ -88,20 +88,20 @@ def _next_run(session_key: str, entries: tuple[Entry, ...]) -> Run:
 
 
 def _parts(snapshot: PromptSnapshot, messages: list[ChatMessage]) -> tuple[PartView, ...]:
-    found, at = [], 0
+    parts, at = [], 0
     for name, length in snapshot.parts or (("prompt", len(snapshot.system)),):
         text = snapshot.system[at : at + length]
         at += length + 2
-        found.append(PartView(name=f"system: {name}", tokens=estimate_tokens(text)))
+        parts.append(PartView(name=f"system: {name}", tokens=estimate_tokens(text)))
     if snapshot.tools:
         size = len(msgspec.json.encode(snapshot.tools)) // 3
-        found.append(PartView(name=f"tools ({len(snapshot.tools)})", tokens=size))
+        parts.append(PartView(name=f"tools ({len(snapshot.tools)})", tokens=size))
     past, last = messages[:-1], messages[-1:]
     if past:
         tokens = sum(_tokens(message) for message in past)
-        found.append(PartView(name=f"history ({len(past)} messages)", tokens=tokens))
+        parts.append(PartView(name=f"history ({len(past)} messages)", tokens=tokens))
     ends = (PartView(name=f"last message ({m.role})", tokens=_tokens(m)) for m in last)
-    return (*found, *ends)
+    return (*parts, *ends)
 
 
 def _tokens(message: ChatMessage) -> int:

@@ -1,4 +1,4 @@
-"""The exhibit: what a model would be sent, as people look at it."""
+"""What a model would be sent, as people read it."""
 
 from __future__ import annotations
 

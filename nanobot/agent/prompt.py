@@ -1,4 +1,4 @@
-"""The briefing: what the system prompt is made of, part by part.
+"""The system prompt: what it is made of, part by part.
 
 The same files, settings and tools give the same parts, byte for byte: no clock is read, and nothing
 is in them that changes while a conversation goes on.
@@ -25,15 +25,15 @@ from nanobot.workspace.skills import Skill, Skills
 
 
 class PromptBuilder:
-    """Makes prompt snapshots of a briefing, by default that of a workspace folder."""
+    """Makes prompt snapshots of its parts, by default those of a workspace folder."""
 
     def __init__(
         self,
         workspace: Path,
-        briefing: PromptParts | None = None,
+        source: PromptParts | None = None,
         lasting: LastingFacts | None = None,
     ) -> None:
-        self._briefing = briefing or PromptParts(workspace)
+        self._source = source or PromptParts(workspace)
         self.lasting = lasting
 
     async def shown(
@@ -41,10 +41,10 @@ class PromptBuilder:
     ) -> PromptSnapshot:
         """The snapshot with what is known of the scope the conversation belongs to. Raises
         StoreError."""
-        known = ""
+        facts = ""
         if self.lasting is not None and not profile.short_prompt:
-            known = await self.lasting.shown(scope)
-        memory = PromptPart(curated(scope), known) if known else None
+            facts = await self.lasting.shown(scope)
+        memory = PromptPart(curated(scope), facts) if facts else None
         return self.snapshot(profile, tools, private=private, memory=memory)
 
     def snapshot(
@@ -59,9 +59,9 @@ class PromptBuilder:
         an owner speaks and nobody else reads along, so it holds what is for owners only. `memory`:
         what is known of others."""
         if profile.short_prompt:
-            return PromptSnapshot(system=self._briefing.short, tools=())
+            return PromptSnapshot(system=self._source.short, tools=())
         offered = tools if profile.tools else ()
-        parts = self._briefing.parts(offered, private=private, memory=memory)
+        parts = self._source.parts(offered, private=private, memory=memory)
         return PromptSnapshot(
             system="\n\n".join(part.text for part in parts),
             tools=offered,
@@ -212,20 +212,20 @@ class PromptParts:
         """The parts in their order. `private`: an owner speaks, and nobody else reads along.
         `memory`: what is known of whoever else the conversation belongs to."""
         offered = {spec.name for spec in tools}
-        found = [
+        parts = [
             PromptPart("identity", self._identity(offered)),
             PromptPart("principles", _principles(offered)),
             PromptPart("persona", f"# How you talk\n\n{self._text_of_persona()}"),
         ]
         names = (*COMMON_FILES, *(TOOL_FILES if offered else ()))
-        found += self._files((*names, *(PRIVATE_FILES if private else ())))
+        parts += self._files((*names, *(PRIVATE_FILES if private else ())))
         if memory is not None:
-            found.append(PromptPart(memory.name, f"{_KNOWN}\n\n{memory.text}"))
+            parts.append(PromptPart(memory.name, f"{_KNOWN}\n\n{memory.text}"))
         if private and "write_file" in offered and self._is_unmet():
-            found.append(PromptPart("introduction", _MEETING))
+            parts.append(PromptPart("introduction", _MEETING))
         if offered:
-            found += _skill_parts(self._skills.all(), listed="skill" in offered)
-        return [part for part in found if part.text]
+            parts += _skill_parts(self._skills.all(), listed="skill" in offered)
+        return [part for part in parts if part.text]
 
     def _identity(self, offered: set[str]) -> str:
         lines = [
@@ -286,10 +286,10 @@ def _skill_parts(skills: Sequence[Skill], *, listed: bool) -> list[PromptPart]:
 
 
 def _summary(skill: Skill) -> str:
-    told = skill.description
-    told = told if len(told) <= _LINE else f"{told[:_LINE]}..."
+    description = skill.description
+    description = description if len(description) <= _LINE else f"{description[:_LINE]}..."
     lacking = f" (not usable here: it needs {'; '.join(skill.lacking)})" if skill.lacking else ""
-    return f"- {skill.name}: {told}{lacking}"
+    return f"- {skill.name}: {description}{lacking}"
 
 
 def _cut(body: str) -> str:

@@ -1,4 +1,4 @@
-"""Programs: what they ask of a run, what they get of it, and one way to ask, from near and far."""
+"""Runs for programs: what they ask for, what they get, and the client that follows a run."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class RunClient:
     `attends` says whether the asker has to drive the lane itself, because nobody else serves.
     """
 
-    def __init__(self, bus: Bus, lanes: Worker, clock: Clock, attends: Callable[[], bool]) -> None:
+    def __init__(self, bus: Bus, worker: Worker, clock: Clock, attends: Callable[[], bool]) -> None:
         self._bus = bus
-        self._lanes = lanes
+        self._worker = worker
         self._clock = clock
         self._attends = attends
 
@@ -61,14 +61,14 @@ class RunClient:
         watching = self._bus.subscribe(session_key)
         try:
             await self._admit(message, session_key)
-            work = self._accompany(watching, message.address, run_id)
-            company = asyncio.get_running_loop().create_task(work, name=f"errand {run_id}")
+            work = self._follow(watching, message.address, run_id)
+            following = asyncio.get_running_loop().create_task(work, name=f"follow run {run_id}")
             try:
                 yield _of_run(watching, run_id)
             finally:
-                company.cancel()
+                following.cancel()
                 with suppress(asyncio.CancelledError):
-                    await company
+                    await following
                 self._bus.wake(session_key, RunKind.CHAT)
         finally:
             self._bus.unsubscribe(watching)
@@ -79,61 +79,65 @@ class RunClient:
 
     async def abort(self, address: Address, run_id: str) -> bool:
         """End a run, or take back what was asked, for good. False: it had ended, or is unknown."""
-        known = await self.outcome(address, run_id)
-        if known is None or known.state in ENDED:
+        outcome = await self.outcome(address, run_id)
+        if outcome is None or outcome.state in ENDED:
             return False
-        partial = self._lanes.partial(known.session_key)
-        said = () if partial is None or known.state is RunState.QUEUED else (partial,)
-        ending = Ending(state=RunState.ABORTED, bodies=said, error="aborted")
+        partial = self._worker.partial(outcome.session_key)
+        last = () if partial is None or outcome.state is RunState.QUEUED else (partial,)
+        ending = Ending(state=RunState.ABORTED, bodies=last, error="aborted")
         ended = await self._bus.journal.abort(address, run_id, ending)
         if ended is not None:
             self._bus.stopped(ended)
-        self._bus.wake(known.session_key, RunKind.CHAT)
+        self._bus.wake(outcome.session_key, RunKind.CHAT)
         return True
 
     async def _admit(self, message: InboundMessage, session_key: str) -> None:
         text = without_controls(message.text)
         if not (text.strip() or message.attachments) or len(text) > MAX_TEXT:
             raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
-        asked = msgspec.structs.replace(message, text=text)
-        admission = Admission(message=asked, session_key=session_key, role=Role.OWNER)
+        request = msgspec.structs.replace(message, text=text)
+        admission = Admission(message=request, session_key=session_key, role=Role.OWNER)
         (taken,) = await self._bus.admit(message.address.channel, [admission])
         if taken.refused:
             raise NanobotError(f"too much is waiting in {session_key} already; it was not taken")
         if taken.fresh:
             return
-        known = await self.outcome(message.address, message.dedupe_key)
-        if known is None or known.session_key != session_key or not _same(known.message, asked):
+        outcome = await self.outcome(message.address, message.dedupe_key)
+        if (
+            outcome is None
+            or outcome.session_key != session_key
+            or not _same(outcome.message, request)
+        ):
             raise RunConflict(f"run {message.dedupe_key} was asked for with other input")
 
-    async def _accompany(self, watching: Subscription, address: Address, run_id: str) -> None:
+    async def _follow(self, watching: Subscription, address: Address, run_id: str) -> None:
         """Serve the lane if nobody does; say that the run ended if nobody here saw it."""
         while True:
-            known = await self.outcome(address, run_id)
-            if known is None:
+            outcome = await self.outcome(address, run_id)
+            if outcome is None:
                 return
-            if known.state in ENDED:
-                watching.offer(end_of(known, self._clock.now()))
+            if outcome.state in ENDED:
+                watching.offer(end_of(outcome, self._clock.now()))
                 return
-            if not self._attends() or not await self._lanes.attend(known.session_key):
+            if not self._attends() or not await self._worker.attend(outcome.session_key):
                 await self._clock.sleep(_LOOK_SECONDS)
 
 
-def end_of(known: RunOutcome, at: float) -> RunEvent:
+def end_of(outcome: RunOutcome, at: float) -> RunEvent:
     """The last event of a run, from what is recorded."""
     return RunEvent(
-        run_id=known.run_id,
-        session_key=known.session_key,
-        model_call=known.usage.model_calls,
+        run_id=outcome.run_id,
+        session_key=outcome.session_key,
+        model_call=outcome.usage.model_calls,
         seq=0,
         kind=EventKind.END,
         at=at,
-        payload={"state": str(known.state), "text": known.text, "error": known.error},
+        payload={"state": str(outcome.state), "text": outcome.text, "error": outcome.error},
     )
 
 
-def _same(known: InboundMessage, asked: InboundMessage) -> bool:
-    return (known.text, known.terms) == (asked.text, asked.terms)
+def _same(message: InboundMessage, other: InboundMessage) -> bool:
+    return (message.text, message.terms) == (other.text, other.terms)
 
 
 async def _of_run(watching: Subscription, run_id: str) -> AsyncIterator[RunEvent]:
@@ -152,7 +156,7 @@ class StreamedText:
         self._call = 0
         self._said = ""
 
-    def heard(self, event: RunEvent) -> str:
+    def added_by(self, event: RunEvent) -> str:
         """What this event adds."""
         if event.model_call != self._call:
             self._call, self._said = event.model_call, ""
@@ -236,65 +240,67 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 class RunService:
     """Runs for programs, in the lanes of one agent."""
 
-    def __init__(self, errands: RunClient, journal: Journal, clock: Clock, ids: Ids) -> None:
-        self._errands = errands
+    def __init__(self, client: RunClient, journal: Journal, clock: Clock, ids: Ids) -> None:
+        self._client = client
         self._journal = journal
         self._clock = clock
         self._ids = ids
 
-    async def stream(self, asked: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
+    async def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
         """The run's events from now on, then its result. A known id attaches, or gives the result
         that is recorded. Raises RunConflict for a known id with other input, and UsageError for
         what is wrong with it or cannot be done."""
-        message, session_key = self._message(asked)
-        known = await self._errands.outcome(WHERE, message.dedupe_key)
-        missing = known is None and await self._journal.session(session_key) is None
-        if missing and not asked.auto_create_session:
+        message, session_key = self._message(request)
+        outcome = await self._client.outcome(WHERE, message.dedupe_key)
+        missing = outcome is None and await self._journal.session(session_key) is None
+        if missing and not request.auto_create_session:
             raise UsageError(f"session_key: there is no session {session_key}")
-        async with self._errands.followed(message, session_key) as events:
+        async with self._client.followed(message, session_key) as events:
             async for event in events:
                 yield event
         yield await self._result(message.dedupe_key)
 
     async def abort(self, run_id: str) -> bool:
         """End the run for good; False if it had ended. Raises UsageError for an unknown one."""
-        if await self._errands.outcome(WHERE, run_id) is None:
+        if await self._client.outcome(WHERE, run_id) is None:
             raise UsageError(f"run_id: no program asked for a run {run_id}")
-        return await self._errands.abort(WHERE, run_id)
+        return await self._client.abort(WHERE, run_id)
 
     async def _result(self, run_id: str) -> RunResult:
-        known = await self._errands.outcome(WHERE, run_id)
-        if known is None:
+        outcome = await self._client.outcome(WHERE, run_id)
+        if outcome is None:
             raise UsageError(f"run {run_id} was deleted")
         return RunResult(
-            session_key=known.session_key,
+            session_key=outcome.session_key,
             run_id=run_id,
-            status=known.state,
-            message=known.text,
-            error=known.error,
-            usage=known.usage,
+            status=outcome.state,
+            message=outcome.text,
+            error=outcome.error,
+            usage=outcome.usage,
         )
 
-    def _message(self, asked: RunInput) -> tuple[InboundMessage, str]:
-        _check(asked)
-        run_id = asked.run_id or self._ids.run_id()
-        session_key = asked.session_key or f"api:{run_id}"
-        *past, question = asked.messages
+    def _message(self, request: RunInput) -> tuple[InboundMessage, str]:
+        _check(request)
+        run_id = request.run_id or self._ids.run_id()
+        session_key = request.session_key or f"api:{run_id}"
+        *past, question = request.messages
         terms = RunOptions(
             run_id=run_id,
-            digest=_digest(asked),
+            digest=_digest(request),
             direct=True,
-            max_iterations=asked.limits.max_iterations,
-            max_tool_rounds=asked.limits.max_tool_rounds,
-            max_run_seconds=_seconds(asked.limits.max_run_ms),
-            max_tool_calls=asked.tool_policy.max_calls_per_run,
-            max_parallel=asked.tool_policy.max_parallel,
-            approve=asked.tool_policy.require_approval_by_default,
-            tools=_tools(asked),
-            tool_order=tuple(asked.tool_order),
-            system_prompt=asked.system_prompt_override,
-            extra_instructions=_instructions(asked),
-            history=tuple((one["role"], one["content"]) for one in past) if past else None,
+            max_iterations=request.limits.max_iterations,
+            max_tool_rounds=request.limits.max_tool_rounds,
+            max_run_seconds=_seconds(request.limits.max_run_ms),
+            max_tool_calls=request.tool_policy.max_calls_per_run,
+            max_parallel=request.tool_policy.max_parallel,
+            approve=request.tool_policy.require_approval_by_default,
+            tools=_tools(request),
+            tool_order=tuple(request.tool_order),
+            system_prompt=request.system_prompt_override,
+            extra_instructions=_instructions(request),
+            history=tuple((earlier["role"], earlier["content"]) for earlier in past)
+            if past
+            else None,
         )
         message = InboundMessage(
             address=WHERE,
@@ -309,53 +315,55 @@ class RunService:
         return message, session_key
 
 
-def _check(asked: RunInput) -> None:
+def _check(request: RunInput) -> None:
     """Raises UsageError naming what is wrong."""
-    if not asked.messages or asked.messages[-1].get("role") != "user":
+    if not request.messages or request.messages[-1].get("role") != "user":
         raise UsageError("messages: the last one is the question and has the role user")
-    for one in asked.messages:
-        if one.get("role") not in ("user", "assistant") or not isinstance(one.get("content"), str):
+    for message in request.messages:
+        text, role = message.get("content"), message.get("role")
+        if role not in ("user", "assistant") or not isinstance(text, str):
             raise UsageError("messages: each has a role (user or assistant) and content (text)")
-    if not asked.session_key and not asked.auto_create_session:
+    if not request.session_key and not request.auto_create_session:
         raise UsageError("session_key: name one, or let auto_create_session be true")
-    limits, most = asked.limits, asked.tool_policy.max_calls_per_run
+    limits, most = request.limits, request.tool_policy.max_calls_per_run
     for name, least, value in (
         ("limits.max_iterations", 1, limits.max_iterations),
         ("limits.max_tool_rounds", 0, limits.max_tool_rounds),
         ("limits.max_run_ms", 1, limits.max_run_ms),
         ("tool_policy.max_calls_per_run", 0, most),
-        ("tool_policy.max_parallel", 1, asked.tool_policy.max_parallel),
+        ("tool_policy.max_parallel", 1, request.tool_policy.max_parallel),
     ):
         if value is not None and value < least:
             raise UsageError(f"{name}: at least {least}")
 
 
-def _digest(asked: RunInput) -> str:
-    return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+def _digest(request: RunInput) -> str:
+    return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()
 
 
 def _seconds(ms: int | None) -> float | None:
     return None if ms is None else ms / 1000
 
 
-def _instructions(asked: RunInput) -> str:
+def _instructions(request: RunInput) -> str:
     """What the caller gives the run to know, the same bytes for the same data."""
     parts = []
-    for head, given in (
-        ("What is known for this run:", asked.runtime_init_data),
-        ("Hints for this run:", asked.runtime_hints),
+    for head, values in (
+        ("What is known for this run:", request.runtime_init_data),
+        ("Hints for this run:", request.runtime_hints),
     ):
-        if given:
-            parts.append("\n".join([head, *(f"- {key}: {given[key]}" for key in sorted(given))]))
+        if values:
+            lines = [f"- {key}: {values[key]}" for key in sorted(values)]
+            parts.append("\n".join([head, *lines]))
     return clean("\n\n".join(parts))
 
 
-def _tools(asked: RunInput) -> tuple[str, ...] | None:
+def _tools(request: RunInput) -> tuple[str, ...] | None:
     """What both lists allow; None: all."""
-    allowed, policy = asked.allowed_tools, asked.tool_policy
+    allowed, policy = request.allowed_tools, request.tool_policy
     if not policy.enabled:
         return ()
     if policy.allow_list is None:
         return None if allowed is None else tuple(sorted(set(allowed)))
-    wanted = policy.allow_list if allowed is None else allowed
-    return tuple(sorted(set(wanted) & set(policy.allow_list)))
+    both = set(policy.allow_list if allowed is None else allowed) & set(policy.allow_list)
+    return tuple(sorted(both))

@@ -42,17 +42,17 @@ class Runner:
     def __init__(
         self,
         bus: Bus,
-        asker: ModelCaller,
-        caller: ToolExecutor,
+        model_calls: ModelCaller,
+        tool_calls: ToolExecutor,
         clock: Clock,
         types: RunTypes = NO_TYPES,
         before: Before = _at_once,
     ) -> None:
         self._bus = bus
-        self._asker = asker
-        self._caller = caller
+        self._model_calls = model_calls
+        self._tool_calls = tool_calls
         self._clock = clock
-        self.settings = asker.settings
+        self.settings = model_calls.settings
         self._types = types
         self._before = before
 
@@ -60,128 +60,132 @@ class Runner:
         """Take a claim in hand."""
         return ActiveRun(claim, self._bus, self._clock)
 
-    async def drive(self, turn: ActiveRun) -> bool:
+    async def drive(self, active: ActiveRun) -> bool:
         """Drive a run to its end. True: more waits in its lane. Raises StoreError when the store
         fails or the lane is lost; then nothing more may be done for this run here."""
-        turn.emit(
+        active.emit(
             EventKind.STATUS,
             state="running",
-            address=msgspec.to_builtins(turn.address),
-            reply_key="" if turn.terms.direct else turn.run.reply_key,
-            reply_to=turn.run.question_id,
-            inbound_ids=[message.inbound_id for message in turn.messages],
+            address=msgspec.to_builtins(active.address),
+            reply_key="" if active.terms.direct else active.run.reply_key,
+            reply_to=active.run.question_id,
+            inbound_ids=[message.inbound_id for message in active.messages],
         )
-        if turn.run.attempts > MAX_UNCLEAN_ENDS:
-            return await self._fail(turn, *_gave_up())
+        if active.run.attempts > MAX_UNCLEAN_ENDS:
+            return await self._fail(active, *_gave_up())
         lost: StoreError | None = None
-        with boundary(f"run {turn.run.id}") as caught:
+        with boundary(f"run {active.run.id}") as caught:
             try:
-                return await self._act_or_say_why(turn)
+                return await self._act_or_say_why(active)
             except StoreError as error:
                 lost = error
         if lost is not None:
             raise lost
         # What could not be recorded may be what went wrong.
-        turn.answer = None
-        return await self._fail(turn, "internal", _internal(turn, caught.error))
+        active.answer = None
+        return await self._fail(active, "internal", _internal(active, caught.error))
 
-    async def _act_or_say_why(self, turn: ActiveRun) -> bool:
-        command = next((message.command for message in turn.messages), None)
+    async def _act_or_say_why(self, active: ActiveRun) -> bool:
+        command = next((message.command for message in active.messages), None)
         try:
             if command is not None:
-                return await self._obey(turn, command)
-            return await self._act(turn)
+                return await self._obey(active, command)
+            return await self._act(active)
         except (ModelError, ConfigError) as error:
-            return await self._fail(turn, type(error).__name__, f"I could not answer: {error}")
+            return await self._fail(active, type(error).__name__, f"I could not answer: {error}")
         except OverBudget as error:
-            return await self._over(turn, error)
+            return await self._over(active, error)
         except ToolError as error:  # of a run type: those of tool calls go to the model
-            return await self._fail(turn, type(error).__name__, str(error))
+            return await self._fail(active, type(error).__name__, str(error))
 
-    async def _act(self, turn: ActiveRun) -> bool:
-        if turn.terms.type and len(turn.messages) == 1:
-            result = await self._types.perform(turn)
-            await turn.take_result(result)
+    async def _act(self, active: ActiveRun) -> bool:
+        if active.terms.type and len(active.messages) == 1:
+            result = await self._types.perform(active)
+            await active.take_result(result)
             if not result.ask:
-                return await turn.finish(RunState.COMPLETED, result.text, OutboundKind.REPLY)
-        await self._before(turn)
-        limits = turn.limits(self.settings.limits)
+                return await active.finish(RunState.COMPLETED, result.text, OutboundKind.REPLY)
+        await self._before(active)
+        limits = active.limits(self.settings.limits)
         while True:
-            match step.next_step(turn.run.id, turn.entries, limits):
-                case step.CallModel() as wanted:
-                    await self._asker.call(turn, wanted)
+            match step.next_step(active.run.id, active.entries, limits):
+                case step.CallModel() as next_call:
+                    await self._model_calls.call(active, next_call)
                 case step.RunTools(calls):
-                    parked = await self._caller.call(turn, calls)
+                    parked = await self._tool_calls.call(active, calls)
                     if parked is not None:
                         return parked.more
                 case step.AskHuman():
                     return False
                 case step.Finish() as end:
-                    return await self._answer(turn, end)
+                    return await self._answer(active, end)
                 case step.Stop() as end:
-                    return await self._stop(turn, end)
+                    return await self._stop(active, end)
 
     # Ends
 
-    async def _answer(self, turn: ActiveRun, end: step.Finish) -> bool:
+    async def _answer(self, active: ActiveRun, end: step.Finish) -> bool:
         text = end.text.strip() or "(The model gave an empty answer. Please ask again.)"
         if end.warning:
             text += f"\n\n({end.warning})"
-        if any(message.steered for message in turn.messages):
+        if any(message.steered for message in active.messages):
             text += "\n\n(This also takes in what you wrote while I was working.)"
-        return await turn.finish(RunState.COMPLETED, text, OutboundKind.REPLY)
+        return await active.finish(RunState.COMPLETED, text, OutboundKind.REPLY)
 
-    async def _stop(self, turn: ActiveRun, end: step.Stop) -> bool:
+    async def _stop(self, active: ActiveRun, end: step.Stop) -> bool:
         if end.reason == "cancelled":
-            return await turn.finish(RunState.ABORTED, "", OutboundKind.NOTICE)
-        line = f"({_LIMIT_LINES[end.reason].format(limits=turn.limits(self.settings.limits))})"
+            return await active.finish(RunState.ABORTED, "", OutboundKind.NOTICE)
+        line = f"({_LIMIT_LINES[end.reason].format(limits=active.limits(self.settings.limits))})"
         text = f"{end.text}\n\n{line}" if end.text else line
-        return await turn.finish(RunState.FAILED, text, OutboundKind.REPLY, error=end.reason)
+        return await active.finish(RunState.FAILED, text, OutboundKind.REPLY, error=end.reason)
 
-    async def _over(self, turn: ActiveRun, error: OverBudget) -> bool:
+    async def _over(self, active: ActiveRun, error: OverBudget) -> bool:
         """With what there is (reports as they came, if they are all), and the limit's name."""
-        told = [m.text for m in turn.messages if m.origin is Origin.RUN and m.inbound_id]
-        said = step.said(turn.bodies) or "\n\n".join(told)
-        text = f"{said}\n\n(I stopped here: {error}.)" if said else f"I cannot answer now: {error}."
-        return await turn.finish(RunState.FAILED, text, OutboundKind.REPLY, error=error.reason)
+        reports = [m.text for m in active.messages if m.origin is Origin.RUN and m.inbound_id]
+        so_far = step.last_text(active.bodies) or "\n\n".join(reports)
+        text = (
+            f"{so_far}\n\n(I stopped here: {error}.)"
+            if so_far
+            else f"I cannot answer now: {error}."
+        )
+        return await active.finish(RunState.FAILED, text, OutboundKind.REPLY, error=error.reason)
 
-    async def _fail(self, turn: ActiveRun, error: str, text: str) -> bool:
-        turn.emit(EventKind.ERROR, error=error, text=text)
+    async def _fail(self, active: ActiveRun, error: str, text: str) -> bool:
+        active.emit(EventKind.ERROR, error=error, text=text)
         last = [FailedEntry(text=text)]
         kind = OutboundKind.NOTICE
-        return await turn.finish(RunState.FAILED, text, kind, error=error, last=last)
+        return await active.finish(RunState.FAILED, text, kind, error=error, last=last)
 
-    async def _obey(self, turn: ActiveRun, command: LaneCommand) -> bool:
+    async def _obey(self, active: ActiveRun, command: LaneCommand) -> bool:
         match command:
             case LaneCommand.NEW:
                 text = "New conversation. I no longer see what we said before (it is in the log)."
                 last, window = [WindowResetEntry()], WindowChange()
                 kind = OutboundKind.NOTICE
-                return await turn.finish(RunState.COMPLETED, text, kind, last=last, window=window)
+                return await active.finish(RunState.COMPLETED, text, kind, last=last, window=window)
             case LaneCommand.COMPACT:
-                return await self._compact(turn)
+                return await self._compact(active)
             case LaneCommand.COMPACT_UNDO:
-                return await self._undo_compact(turn)
+                return await self._undo_compact(active)
 
-    async def _compact(self, turn: ActiveRun) -> bool:
+    async def _compact(self, active: ActiveRun) -> bool:
         """/compact: what was said before is summed up now."""
-        summary = await self._asker.compact(turn)
+        summary = await self._model_calls.compact(active)
         text = "There is nothing to sum up, or this model cannot."
         if summary is not None:
             text = f"I go on with this summary (`/compact undo` takes it back):\n\n{summary.text}"
             text += _facts(summary, "\n\n({} went to memory: /memory list)")
-        return await turn.finish(RunState.COMPLETED, text, OutboundKind.NOTICE)
+        return await active.finish(RunState.COMPLETED, text, OutboundKind.NOTICE)
 
-    async def _undo_compact(self, turn: ActiveRun) -> bool:
+    async def _undo_compact(self, active: ActiveRun) -> bool:
         """/compact undo: the model sees again what the last summary covers."""
-        summary, kind = latest(turn.log.entries), OutboundKind.NOTICE
+        summary, kind = latest(active.log.entries), OutboundKind.NOTICE
         if summary is None:
             text = "There is no summary to take back."
-            return await turn.finish(RunState.COMPLETED, text, kind)
+            return await active.finish(RunState.COMPLETED, text, kind)
         text = "I see everything again that the summary covered."
         text += _facts(summary, " What went to memory with it ({}) stays there: /memory list")
         last, window = [SummaryUndoneEntry()], WindowChange(summary.covers_from)
-        return await turn.finish(RunState.COMPLETED, text, kind, last=last, window=window)
+        return await active.finish(RunState.COMPLETED, text, kind, last=last, window=window)
 
 
 _LIMIT_LINES = {
@@ -203,8 +207,8 @@ def _gave_up() -> tuple[str, str]:
     )
 
 
-def _internal(turn: ActiveRun, error: Exception | None) -> str:
+def _internal(active: ActiveRun, error: Exception | None) -> str:
     return (
         f"Something went wrong inside me ({type(error).__name__}). "
-        f"It is in the gateway's log as run {turn.run.id}; please ask again."
+        f"It is in the gateway's log as run {active.run.id}; please ask again."
     )

@@ -129,7 +129,7 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: StepLimits) -> Step
     if reply is not None:
         pending = _pending(bodies, reply)
         if pending and sum(1 for b in bodies if _asks(b)) > limits.max_tool_rounds:
-            return Stop("limit_tool_rounds", said(bodies))
+            return Stop("limit_tool_rounds", last_text(bodies))
         if pending and pending[0].approval is not None:
             return AskHuman(pending[0].approval)
         if pending:
@@ -142,10 +142,10 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: StepLimits) -> Step
 def _next_call(bodies: Sequence[Body], limits: StepLimits) -> CallModel | Stop:
     cut = any(isinstance(body, ReplyEntry) and body.cut_by_limit for body in bodies)
     if cut or elapsed_seconds(bodies) >= limits.max_run_seconds:
-        return Stop("limit_seconds", said(bodies))
+        return Stop("limit_seconds", last_text(bodies))
     calls = sum(1 for body in bodies if isinstance(body, ModelCallEntry))
     if calls >= limits.max_iterations:
-        return Stop("limit_iterations", said(bodies))
+        return Stop("limit_iterations", last_text(bodies))
     return CallModel(calls + 1, overflowed=_overflowed(bodies))
 
 
@@ -171,7 +171,7 @@ def _last_reply(bodies: Sequence[Body]) -> ReplyEntry | None:
     return None
 
 
-def said(bodies: Sequence[Body]) -> str:
+def last_text(bodies: Sequence[Body]) -> str:
     """What the model said last."""
     texts = [b.text for b in bodies if isinstance(b, ReplyEntry) and b.text.strip()]
     return texts[-1] if texts else ""
@@ -208,18 +208,18 @@ def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
     return pending
 
 
-def _decided(bodies: Sequence[Body], one: PendingCall) -> PendingCall:
-    """The call with what a person, if one was asked, said to it."""
-    asked = [b for b in bodies if isinstance(b, ApprovalEntry) and b.call == one.model_call]
-    approval = next((b for b in asked if b.index == one.index), None)
-    if approval is None or one.refusal is not None:
-        return one
+def _decided(bodies: Sequence[Body], pending: PendingCall) -> PendingCall:
+    """The call with what a person, if pending was asked, said to it."""
+    approvals = [b for b in bodies if isinstance(b, ApprovalEntry) and b.call == pending.model_call]
+    approval = next((b for b in approvals if b.index == pending.index), None)
+    if approval is None or pending.refusal is not None:
+        return pending
     verdicts = [b.verdict for b in bodies if isinstance(b, DecisionEntry) and b.id == approval.id]
     if "approved" not in verdicts:
-        return msgspec.structs.replace(one, approval=approval.id)
-    if approval.digest != digest(one.call.name, one.call.arguments):
-        return msgspec.structs.replace(one, refusal=ANOTHER_CALL)
-    return msgspec.structs.replace(one, approved=True)
+        return msgspec.structs.replace(pending, approval=approval.id)
+    if approval.digest != digest(pending.call.name, pending.call.arguments):
+        return msgspec.structs.replace(pending, refusal=ANOTHER_CALL)
+    return msgspec.structs.replace(pending, approved=True)
 
 
 def _refusal(
@@ -229,10 +229,10 @@ def _refusal(
         return TRUNCATED
     if was_started:
         return INTERRUPTED
-    given = history.get(_signature(call), [])
-    tail = given[-SAME_RESULT_LIMIT:]
+    past_results = history.get(_signature(call), [])
+    tail = past_results[-SAME_RESULT_LIMIT:]
     if len(tail) == SAME_RESULT_LIMIT and len(set(tail)) == 1:
-        return REPEATED.format(count=len(given))
+        return REPEATED.format(count=len(past_results))
     return None
 
 
@@ -248,7 +248,7 @@ def _history(bodies: Sequence[Body]) -> dict[str, list[str]]:
     """The results of each distinct call so far. Refusals of a repeated call count as the same
     result, so a stubborn model keeps being refused."""
     calls: dict[tuple[int, int], str] = {}
-    given: dict[str, list[str]] = {}
+    past_results: dict[str, list[str]] = {}
     for body in bodies:
         if isinstance(body, ReplyEntry):
             for index, call in enumerate(body.tool_calls):
@@ -257,7 +257,7 @@ def _history(bodies: Sequence[Body]) -> dict[str, list[str]]:
             signature = calls.get((body.call, body.index))
             if signature is None:
                 continue
-            past = given.setdefault(signature, [])
+            past = past_results.setdefault(signature, [])
             repeated = past and body.text.startswith(REPEATED[:40])
             past.append(past[-1] if repeated else body.text)
-    return given
+    return past_results

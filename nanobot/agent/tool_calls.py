@@ -85,116 +85,116 @@ class ToolExecutor:
         self._retries = retries
         self._receipt = receipt
 
-    async def call(self, turn: ActiveRun, calls: tuple[step.PendingCall, ...]) -> Parked | None:
+    async def call(self, active: ActiveRun, calls: tuple[step.PendingCall, ...]) -> Parked | None:
         """Record the reply that asks, then make its calls in order and record what they gave.
 
         Calls without effect that stand together are made side by side. At the first one that needs
         a person's approval the run is parked, which is returned; it and those after it wait."""
-        await turn.record_answer()
-        done = _Batch(self._clock)
-        beside: list[step.PendingCall] = []
-        for asked in calls:
-            pending = _within_terms(turn, asked, len(done.results) + len(beside))
-            judged = await self._judged(turn, pending)
-            if judged.verdict is Verdict.ALLOW and self._harmless(pending):
-                beside.append(pending)
+        await active.record_answer()
+        batch = _Batch(self._clock)
+        together: list[step.PendingCall] = []
+        for requested in calls:
+            pending = _within_terms(active, requested, len(batch.results) + len(together))
+            decision = await self._decision(active, pending)
+            if decision.verdict is Verdict.ALLOW and self._harmless(pending):
+                together.append(pending)
                 continue
-            await self._side_by_side(turn, beside, done)
-            if judged.verdict is Verdict.ASK:
-                await self._results(turn, done)
-                match await self._ask(turn, pending, judged):
+            await self._side_by_side(active, together, batch)
+            if decision.verdict is Verdict.ASK:
+                await self._record(active, batch)
+                match await self._ask(active, pending, decision):
                     case Parked() as parked:
                         return parked
                     case AllowedForGood():  # which the log says now, so that the next step sees it
                         return None
                     case NobodyReached():
-                        why = nobody_to_ask(judged)
+                        why = nobody_to_ask(decision)
                         pending = msgspec.structs.replace(pending, refusal=why)
-            elif judged.verdict is Verdict.DENY:
-                why = f"not executed: {pending.call.name} is not allowed here: {judged.why}"
+            elif decision.verdict is Verdict.DENY:
+                why = f"not executed: {pending.call.name} is not allowed here: {decision.why}"
                 pending = msgspec.structs.replace(pending, refusal=why)
-            elif judged.configured:
+            elif decision.configured:
                 pending = msgspec.structs.replace(pending, approved=True)
-            await self._one(turn, pending, done)
-        await self._side_by_side(turn, beside, done)
-        await self._results(turn, done)
+            await self._call_one(active, pending, batch)
+        await self._side_by_side(active, together, batch)
+        await self._record(active, batch)
         return None
 
-    async def _judged(self, turn: ActiveRun, pending: step.PendingCall) -> PolicyDecision:
+    async def _decision(self, active: ActiveRun, pending: step.PendingCall) -> PolicyDecision:
         if pending.refusal is not None or pending.approved:
             return _DECIDED
         call = pending.call
-        judged = await self._tools.judge(call.name, call.arguments, _context(turn, pending))
-        if turn.terms.approve and judged.verdict is Verdict.ALLOW and not judged.configured:
+        decision = await self._tools.judge(call.name, call.arguments, _context(active, pending))
+        if active.terms.approve and decision.verdict is Verdict.ALLOW and not decision.configured:
             return _EACH
-        return judged
+        return decision
 
     async def _ask(
-        self, turn: ActiveRun, pending: step.PendingCall, judged: PolicyDecision
+        self, active: ActiveRun, pending: step.PendingCall, decision: PolicyDecision
     ) -> ParkResult:
         place = CallSite(
-            run=turn.run,
-            asked=turn.messages,
+            run=active.run,
+            asked=active.messages,
             model_call=pending.model_call,
             index=pending.index,
-            tainted=turn.tainted,
+            tainted=active.tainted,
         )
-        question = approval(self._tools, place, pending.call, judged, self._clock.now())
-        return NobodyReached() if question is None else await turn.park(question)
+        question = approval(self._tools, place, pending.call, decision, self._clock.now())
+        return NobodyReached() if question is None else await active.park(question)
 
-    async def _one(self, turn: ActiveRun, pending: step.PendingCall, done: _Batch) -> None:
+    async def _call_one(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:
         touches_world = (
             pending.refusal is None and self._tools.effect(pending.call.name) is Effect.WORLD
         )
         if touches_world:
-            await self._results(turn, done)
+            await self._record(active, batch)
             started = ToolStartedEntry(
                 call=pending.model_call, index=pending.index, name=pending.call.name
             )
-            await turn.start_tool(started)
-        done.begin()
-        await self._make(turn, pending, done)
-        if touches_world or done.effects:  # the next call may look at what this one keeps
-            await self._results(turn, done)
+            await active.start_tool(started)
+        batch.begin()
+        await self._perform(active, pending, batch)
+        if touches_world or batch.effects:  # the next call may look at what this one keeps
+            await self._record(active, batch)
 
     def _harmless(self, pending: step.PendingCall) -> bool:
         return pending.refusal is None and self._tools.effect(pending.call.name) is Effect.NONE
 
     async def _side_by_side(
-        self, turn: ActiveRun, beside: list[step.PendingCall], done: _Batch
+        self, active: ActiveRun, together: list[step.PendingCall], batch: _Batch
     ) -> None:
         """Make calls without effect at the same time; their results keep the order of the calls."""
-        at_once = asyncio.Semaphore(min(turn.terms.max_parallel or _AT_ONCE, _AT_ONCE))
-        place = len(done.results)
-        done.begin()
+        at_once = asyncio.Semaphore(min(active.terms.max_parallel or _AT_ONCE, _AT_ONCE))
+        place = len(batch.results)
+        batch.begin()
 
         async def make(pending: step.PendingCall) -> None:
             async with at_once:
-                await self._make(turn, pending, done)
+                await self._perform(active, pending, batch)
 
         async with asyncio.TaskGroup() as tasks:
-            for pending in beside:
-                tasks.create_task(make(pending), name=f"call {pending.index} of {turn.run.id}")
-        beside.clear()
-        done.results[place:] = sorted(done.results[place:], key=lambda result: result.index)
+            for pending in together:
+                tasks.create_task(make(pending), name=f"call {pending.index} of {active.run.id}")
+        together.clear()
+        batch.results[place:] = sorted(batch.results[place:], key=lambda result: result.index)
 
-    async def _results(self, turn: ActiveRun, done: _Batch) -> None:
-        if done.results:
-            await turn.record(*done.taken())
+    async def _record(self, active: ActiveRun, batch: _Batch) -> None:
+        if batch.results:
+            await active.record(*batch.taken())
 
-    async def _make(self, turn: ActiveRun, pending: step.PendingCall, done: _Batch) -> None:
+    async def _perform(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:
         """One call; every failure becomes a result that the model can work with."""
-        name, key = pending.call.name, _key(turn, pending)
-        turn.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=pending.call.arguments[:500])
-        seconds = turn.terms.max_run_seconds or self._max_run_seconds
-        made, ok = ToolOutput(pending.refusal or ""), False
+        name, key = pending.call.name, _key(active, pending)
+        active.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=pending.call.arguments[:500])
+        seconds = active.terms.max_run_seconds or self._max_run_seconds
+        output, ok = ToolOutput(pending.refusal or ""), False
         if pending.refusal is None:
-            left = seconds - step.elapsed_seconds([*turn.bodies, *done.results])
-            made, ok = await self._tried(turn, pending, max(left, 0.05))
-            if made.messages and self._receipt is not None:
-                made, ok = await self._sent(turn, made, self._receipt)
-        ms, text = done.lap(), self._tools.redact(made.text)
-        turn.emit(EventKind.TOOL_RESULT, key=key, name=name, ok=ok, text=text[:500], ms=ms)
+            left = seconds - step.elapsed_seconds([*active.bodies, *batch.results])
+            output, ok = await self._tried(active, pending, max(left, 0.05))
+            if output.messages and self._receipt is not None:
+                output, ok = await self._sent(active, output, self._receipt)
+        ms, text = batch.lap(), self._tools.redact(output.text)
+        active.emit(EventKind.TOOL_RESULT, key=key, name=name, ok=ok, text=text[:500], ms=ms)
         result = ToolResultEntry(
             call=pending.model_call,
             index=pending.index,
@@ -202,33 +202,33 @@ class ToolExecutor:
             text=text,
             ok=ok,
             ms=ms,
-            tainted=made.tainted or (pending.refusal is None and self._taints(turn, pending)),
+            tainted=output.tainted or (pending.refusal is None and self._taints(active, pending)),
         )
-        done.results.append(result)
-        done.effects += (*made.messages, *made.writes)
+        batch.results.append(result)
+        batch.effects += (*output.messages, *output.writes)
 
-    def _taints(self, turn: ActiveRun, pending: step.PendingCall) -> bool:
+    def _taints(self, active: ActiveRun, pending: step.PendingCall) -> bool:
         call = pending.call
-        return self._tools.taints(call.name, call.arguments, _context(turn, pending))
+        return self._tools.taints(call.name, call.arguments, _context(active, pending))
 
     async def _sent(
-        self, turn: ActiveRun, made: ToolOutput, receipt: Receipt
+        self, active: ActiveRun, output: ToolOutput, receipt: Receipt
     ) -> tuple[ToolOutput, bool]:
         """Commit what a call sends, and see what becomes of it. Its key is the call's, so a call
         that a crash cut off here is made again and sends nothing again."""
-        messages, ok = made.messages, True
-        await turn.record((), messages)
-        told = []
+        messages, ok = output.messages, True
+        await active.record((), messages)
+        receipts = []
         for message in messages:
             try:
-                told.append(await receipt(message) or made.text)
+                receipts.append(await receipt(message) or output.text)
             except ToolError as error:
-                told.append(f"error: {error}")
+                receipts.append(f"error: {error}")
                 ok = False
-        return msgspec.structs.replace(made, text="\n".join(told), messages=()), ok
+        return msgspec.structs.replace(output, text="\n".join(receipts), messages=()), ok
 
     async def _tried(
-        self, turn: ActiveRun, pending: step.PendingCall, seconds: float
+        self, active: ActiveRun, pending: step.PendingCall, seconds: float
     ) -> tuple[ToolOutput, bool]:
         """The call, made again as often as that is harmless and wanted; all within `seconds`."""
         name, tries = pending.call.name, 1
@@ -240,10 +240,10 @@ class ToolExecutor:
                 for number in range(tries):
                     if number:
                         await self._clock.sleep(self._retries.delay)
-                    with boundary(f"tool {name} of run {turn.run.id}") as caught:
+                    with boundary(f"tool {name} of run {active.run.id}") as caught:
                         try:
                             arguments = pending.call.arguments
-                            context = _context(turn, pending)
+                            context = _context(active, pending)
                             return await self._tools.perform(name, arguments, context), True
                         except ToolError as error:
                             return ToolOutput(f"error: {error}"), False
@@ -255,40 +255,42 @@ class ToolExecutor:
         return ToolOutput(text), False
 
 
-def _within_terms(turn: ActiveRun, pending: step.PendingCall, unrecorded: int) -> step.PendingCall:
+def _within_terms(
+    active: ActiveRun, pending: step.PendingCall, unrecorded: int
+) -> step.PendingCall:
     """The call, refused if the terms of its run do not allow it."""
-    most = turn.terms.max_tool_calls
+    most = active.terms.max_tool_calls
     if pending.refusal is not None:
         return pending
-    if not turn.may_call(pending.call.name):
+    if not active.may_call(pending.call.name):
         why = f"not executed: {pending.call.name} may not be used in this run"
         return msgspec.structs.replace(pending, refusal=why)
-    made = sum(1 for body in turn.bodies if isinstance(body, ToolResultEntry))
-    if most is not None and made + unrecorded >= most:
+    count = sum(1 for body in active.bodies if isinstance(body, ToolResultEntry))
+    if most is not None and count + unrecorded >= most:
         why = f"not executed: this run may make {most} tool calls. Answer with what you have."
         return msgspec.structs.replace(pending, refusal=why)
     return pending
 
 
-def _key(turn: ActiveRun, pending: step.PendingCall) -> str:
-    return f"{turn.run.id}:{pending.model_call}:{pending.index}"
+def _key(active: ActiveRun, pending: step.PendingCall) -> str:
+    return f"{active.run.id}:{pending.model_call}:{pending.index}"
 
 
-def _context(turn: ActiveRun, pending: step.PendingCall) -> CallContext:
+def _context(active: ActiveRun, pending: step.PendingCall) -> CallContext:
     return CallContext(
-        run_id=turn.run.id,
-        session_key=turn.run.session_key,
-        address=turn.address,
-        sender_id=turn.run.sender_id,
-        role=turn.run.role,
-        key=_key(turn, pending),
-        private=turn.log.private,
-        tainted=turn.tainted,
+        run_id=active.run.id,
+        session_key=active.run.session_key,
+        address=active.address,
+        sender_id=active.run.sender_id,
+        role=active.run.role,
+        key=_key(active, pending),
+        private=active.log.private,
+        tainted=active.tainted,
         approved=pending.approved,
-        origin=turn.run.origin,
+        origin=active.run.origin,
         replies=tuple(
             tuple(call.name for call in body.tool_calls)
-            for body in turn.log.own
+            for body in active.log.own
             if isinstance(body, ReplyEntry)
         ),
     )

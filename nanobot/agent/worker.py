@@ -1,4 +1,4 @@
-"""Lanes: the one consumer of the bus. It claims lanes and drives runs, side by side."""
+"""The worker: the one consumer of the bus. It claims lanes and drives runs, side by side."""
 
 from __future__ import annotations
 
@@ -110,19 +110,19 @@ class Worker:
     @property
     def running(self) -> list[Run]:
         """The runs driven here now."""
-        return [turn.run for turn, _scope in self._driven.values()]
+        return [active.run for active, _scope in self._driven.values()]
 
     def partial(self, session_key: str) -> ReplyEntry | None:
         """What the model has said so far in the session's run, to be kept when it is stopped."""
-        for turn, _scope in self._driven.values():
-            if turn.run.session_key == session_key and turn.partial:
-                return turn.partial_reply()
+        for active, _scope in self._driven.values():
+            if active.run.session_key == session_key and active.partial:
+                return active.partial_reply()
         return None
 
-    def said(self, run_id: str) -> str | None:
+    def text_so_far(self, run_id: str) -> str | None:
         """What the model has said so far in a run's call; None when it is not driven here."""
-        found = self._driven.get(run_id)
-        return None if found is None else found[0].partial_reply().text
+        driven = self._driven.get(run_id)
+        return None if driven is None else driven[0].partial_reply().text
 
     async def _consume(self, kind: RunKind, tasks: asyncio.TaskGroup) -> None:
         slots = self._slots[kind]
@@ -176,59 +176,61 @@ class Worker:
 
     async def _claimed(self, claim: Claim) -> bool:
         key = claim.lane.session_key
-        turn = self._driver.begin(claim)
-        self._bus.mail_taken(key, max((message.inbound_id for message in turn.messages), default=0))
+        active = self._driver.begin(claim)
+        self._bus.mail_taken(
+            key, max((message.inbound_id for message in active.messages), default=0)
+        )
         if claim.run.state is RunState.AWAITING_HUMAN:
             self._bus.mail_waits(key)
         if claim.run.attempts > 1:
             logger.warning("run {} resumes, attempt {}", claim.run.id, claim.run.attempts)
-        return await self._drive(turn)
+        return await self._drive(active)
 
-    async def _drive(self, turn: ActiveRun) -> bool:
+    async def _drive(self, active: ActiveRun) -> bool:
         try:
-            async with self._stoppable(turn):
-                return await self._driver.drive(turn)
+            async with self._stoppable(active):
+                return await self._driver.drive(active)
         except Fenced as lost:
-            logger.info("run {}: {}", turn.run.id, lost)
-            turn.stopped()  # an order may reach the log before it reaches us
+            logger.info("run {}: {}", active.run.id, lost)
+            active.stopped()  # an order may reach the log before it reaches us
             return True
         except StoreError as error:
-            logger.error("run {} waits for the store: {}", turn.run.id, error)
-            await self._give_back(turn)
-            self._bus.owed(turn.address)  # what failed may have been committed all the same
+            logger.error("run {} waits for the store: {}", active.run.id, error)
+            await self._give_back(active)
+            self._bus.owed(active.address)  # what failed may have been committed all the same
             return True
         except asyncio.CancelledError:
             with suppress(StoreError):  # lost or unwritten: it ended, or counts as an unclean end
-                await asyncio.shield(turn.release())
+                await asyncio.shield(active.release())
             raise
         return True
 
     @asynccontextmanager
-    async def _stoppable(self, turn: ActiveRun) -> AsyncIterator[None]:
+    async def _stoppable(self, active: ActiveRun) -> AsyncIterator[None]:
         """A scope that an order to stop ends: the run's rows are final by then, nothing is owed."""
         scope = asyncio.timeout(None)
         try:
             async with scope:
-                self._driven[turn.run.id] = (turn, scope)
+                self._driven[active.run.id] = (active, scope)
                 yield
         except TimeoutError:
             if not scope.expired():
                 raise
-            turn.stopped()
+            active.stopped()
         finally:
-            self._driven.pop(turn.run.id, None)
+            self._driven.pop(active.run.id, None)
 
     def _stopped(self, run: Run) -> None:
-        found = self._driven.get(run.id)
-        if found is not None:
-            found[1].reschedule(asyncio.get_running_loop().time())
+        driven = self._driven.get(run.id)
+        if driven is not None:
+            driven[1].reschedule(asyncio.get_running_loop().time())
 
-    async def _give_back(self, turn: ActiveRun) -> None:
+    async def _give_back(self, active: ActiveRun) -> None:
         """The store failed under a run: free its lane as soon as the store works again."""
         while True:
             await self._clock.sleep(_STORE_RETRY_SECONDS)
             try:
-                await turn.release()
+                await active.release()
             except Fenced:
                 return
             except StoreError as error:
@@ -256,7 +258,7 @@ class Worker:
         except StoreError as error:
             logger.error("leases could not be renewed: {}", error)
             if now - last > 20.0:
-                for _turn, scope in self._driven.values():
+                for _active, scope in self._driven.values():
                     scope.reschedule(asyncio.get_running_loop().time())
             return last
         return now

@@ -135,7 +135,7 @@ class ChannelStarter:
             preview=settings.preview,
             show_tools=settings.show_tools,
             marks=settings.marks,
-            text_of=self.worker.said,
+            text_of=self.worker.text_so_far,
             blobs=self.received.blobs,
             shared=self.shared,
             commands=menu(self.operations, Role.MEMBER if settings.members else Role.OWNER),

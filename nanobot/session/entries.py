@@ -18,10 +18,11 @@ from nanobot.providers.base import FinishReason, ModelProfile, ToolCall, Usage
 
 
 class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_defaults=True):
-    """What memory added to the run's messages before the first model call: memories `found`."""
+    """What memory added to the run's messages before the first model call, with the ids of these
+    `memories`."""
 
     text: str
-    found: tuple[int, ...] = ()
+    memories: tuple[int, ...] = ()
     tainted: bool = False
     ms: int = 0
 

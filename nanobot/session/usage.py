@@ -149,23 +149,23 @@ def guess(reply: ReplyEntry) -> int:
 
 def run_usage(bodies: Iterable[Body]) -> RunUsage:
     """What a run took, from its log; a call that was stopped, by its estimate."""
-    usage, asked = RunUsage(), 0
+    usage, estimate = RunUsage(), 0
     calls = tools = ms = 0
     for body in bodies:
         if isinstance(body, ModelCallEntry):
-            calls, asked = calls + 1, body.estimate
+            calls, estimate = calls + 1, body.estimate
         elif isinstance(body, ReplyEntry):
-            cut_off = Usage(asked, guess(body)) if body.partial else None
-            usage, asked = _plus(usage, body.usage or cut_off), 0
+            cut_off = Usage(estimate, guess(body)) if body.partial else None
+            usage, estimate = _plus(usage, body.usage or cut_off), 0
             ms += body.ms
         elif isinstance(body, SummaryEntry | TriageEntry | AuxiliaryFailedEntry):
             usage, ms = _plus(usage, body.usage), ms + body.ms
         elif isinstance(body, ToolResultEntry):
             tools, ms = tools + 1, ms + body.ms
         elif isinstance(body, CancelEntry):
-            usage, asked = usage.plus(Usage(asked)), 0
+            usage, estimate = usage.plus(Usage(estimate)), 0
         elif isinstance(body, _DEAD):
-            asked = 0
+            estimate = 0
     return msgspec.structs.replace(usage, model_calls=calls, tool_calls=tools, active_ms=ms)
 
 

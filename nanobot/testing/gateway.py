@@ -272,7 +272,7 @@ class FakeGateway:
     def _host(self, options: Options) -> None:
         channel, clock = self.channel, self.home.clock
         rng = random.Random(0)  # noqa: S311 - the same jitter every time
-        hosting = msgspec.structs.replace(options.hosting, text_of=self.loop.said)
+        hosting = msgspec.structs.replace(options.hosting, text_of=self.loop.text_so_far)
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(
             options.owners, options.members, options.guests, options.groups, pairing=options.pairing

@@ -362,8 +362,8 @@ def test_text_that_a_slow_listener_lost_is_made_up_for() -> None:
 
     spoken = StreamedText()
     heard = [
-        spoken.heard(event(EventKind.MODEL_DELTA, "Hello", 1)),
-        spoken.heard(event(EventKind.ASSISTANT_MESSAGE, "Hello world", 1)),
-        spoken.heard(event(EventKind.ASSISTANT_MESSAGE, "Bye", 2)),
+        spoken.added_by(event(EventKind.MODEL_DELTA, "Hello", 1)),
+        spoken.added_by(event(EventKind.ASSISTANT_MESSAGE, "Hello world", 1)),
+        spoken.added_by(event(EventKind.ASSISTANT_MESSAGE, "Bye", 2)),
     ]
     assert heard == ["Hello", " world", "Bye"]

@@ -25,7 +25,7 @@ async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
     assert await store.due(60.0) == []
     home.clock.advance(61)
     (due,) = await store.due(60.0)
-    told = await store.told(due)
+    told = await store.exchanges(due)
     assert (due.session_key, due.head, told.spoke) == (
         KEY,
         len(told.entries),

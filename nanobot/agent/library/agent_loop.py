@@ -68,8 +68,8 @@ class CancelToken:
 
 
 class _Engine(msgspec.Struct, frozen=True):
-    lanes: Worker
-    errands: RunClient
+    worker: Worker
+    client: RunClient
 
 
 class AgentLoop:
@@ -112,7 +112,7 @@ class AgentLoop:
             "cron_service": cron_service,
         }
         if tools is not None and (
-            named := [name for name, given in of_tools.items() if given is not None]
+            named := [name for name, value in of_tools.items() if value is not None]
         ):
             raise UsageError(
                 f"{named[0]}: it is for the default tools; give it to your own `tools`"
@@ -147,17 +147,17 @@ class AgentLoop:
         seconds to end and is given back after that, as it is when this call is cancelled."""
         if self._serving is not None:
             raise UsageError("this loop runs already")
-        lanes = self._engine().lanes
+        worker = self._engine().worker
         stop = self._serving = asyncio.Event()
         try:
             async with asyncio.TaskGroup() as tasks:
-                await lanes.recover()
-                serving = tasks.create_task(lanes.run(), name="agent")
+                await worker.recover()
+                serving = tasks.create_task(worker.run(), name="agent")
                 firing = None if self._cron is None else tasks.create_task(self._cron.run())
                 await stop.wait()
                 if firing is not None:
                     firing.cancel()
-                await lanes.drain(_DRAIN_SECONDS)
+                await worker.drain(_DRAIN_SECONDS)
                 serving.cancel()
         finally:
             self._serving = None
@@ -177,7 +177,7 @@ class AgentLoop:
         """The reply to a message: the last answer of its run, or the line why there is none. It is
         this caller's, and delivered nowhere else."""
         message = self._message(content, Address(channel, chat_id), RunOptions())
-        async with self._engine().errands.followed(message, session_key) as events:
+        async with self._engine().client.followed(message, session_key) as events:
             async for event in events:
                 if event.kind is EventKind.END:
                     return str(event.payload.get("text", ""))
@@ -207,18 +207,18 @@ class AgentLoop:
         token = cancel_token or CancelToken()
         if token.cancelled:
             return
-        asked = self._message(
+        request = self._message(
             message, Address(channel, chat_id), RunOptions(history=_past(context))
         )
-        files = await self._files(media or (), asked.sent_at)
-        asked = msgspec.structs.replace(asked, attachments=files)
-        errands, spoken = self._engine().errands, StreamedText()
+        files = await self._files(media or (), request.sent_at)
+        request = msgspec.structs.replace(request, attachments=files)
+        client, spoken = self._engine().client, StreamedText()
         async with (
-            errands.followed(asked, session_key) as events,
-            aclosing(_until(token, events, errands, asked)) as told,
+            client.followed(request, session_key) as events,
+            aclosing(_until(token, events, client, request)) as until_cancelled,
         ):
-            async for event in told:
-                if piece := spoken.heard(event):
+            async for event in until_cancelled:
+                if piece := spoken.added_by(event):
                     yield piece
 
     async def execute_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
@@ -246,13 +246,15 @@ class AgentLoop:
         if self._made is None:
             bus, clock, settings = self.bus, self._clock, self._settings
             models = VisionModels(self._models, self._received.blobs)
-            asker = ModelCaller(bus, models, self.tools, self.context.persona, clock, settings)
+            model_calls = ModelCaller(
+                bus, models, self.tools, self.context.persona, clock, settings
+            )
             seconds = settings.limits.max_run_seconds
-            caller = ToolExecutor(self.tools, clock, seconds, self._retries)
-            driver = Runner(bus, asker, caller, clock)
-            lanes = Worker(bus, driver, clock, self._ids, Capacity())
-            errands = RunClient(bus, lanes, clock, lambda: self._serving is None)
-            self._made = _Engine(lanes, errands)
+            tool_calls = ToolExecutor(self.tools, clock, seconds, self._retries)
+            runner = Runner(bus, model_calls, tool_calls, clock)
+            worker = Worker(bus, runner, clock, self._ids, Capacity())
+            client = RunClient(bus, worker, clock, lambda: self._serving is None)
+            self._made = _Engine(worker, client)
         return self._made
 
     def _message(self, text: str, address: Address, terms: RunOptions) -> InboundMessage:
@@ -283,7 +285,7 @@ class _OneProvider:
 def _past(context: Sequence[Mapping[str, Any]] | None) -> tuple[tuple[str, str], ...] | None:
     if context is None:
         return None
-    past = [(str(one.get("role")), one.get("content")) for one in context]
+    past = [(str(message.get("role")), message.get("content")) for message in context]
     for role, content in past:
         if role not in ("user", "assistant") or not isinstance(content, str):
             raise UsageError("context: messages of role user or assistant, with text")
@@ -291,7 +293,7 @@ def _past(context: Sequence[Mapping[str, Any]] | None) -> tuple[tuple[str, str],
 
 
 async def _until(
-    token: CancelToken, events: AsyncIterator[RunEvent], errands: RunClient, asked: InboundMessage
+    token: CancelToken, events: AsyncIterator[RunEvent], client: RunClient, request: InboundMessage
 ) -> AsyncGenerator[RunEvent, None]:
     """The events, until the token is cancelled: then the run is aborted, whatever it is doing,
     and its end awaited."""
@@ -305,7 +307,7 @@ async def _until(
             await asyncio.wait((coming, cancelled), return_when=asyncio.FIRST_COMPLETED)
             if token.cancelled and not aborted:
                 aborted = True
-                await errands.abort(asked.address, asked.dedupe_key)
+                await client.abort(request.address, request.dedupe_key)
             event = await coming
             if event is None:
                 return

@@ -41,5 +41,5 @@ class SubagentManager:
         )
         title = label.strip() or " ".join(task.split())[:60]
         key = f"library:{self._ids.run_id()}"
-        asked = TaskRequest(type=AGENT, title=title, input={"task": task}, key=key, parent=parent)
-        return await self.starter.start(asked)
+        request = TaskRequest(type=AGENT, title=title, input={"task": task}, key=key, parent=parent)
+        return await self.starter.start(request)

@@ -42,7 +42,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     run: TriageRun | None = None
 
     @property
-    def said(self) -> str:
+    def reply_text(self) -> str:
         """The text of its reply."""
         return "" if self.reply is None else self.reply.content.strip()
 
@@ -57,13 +57,13 @@ def parse(text: str, conversation: str) -> Decision | None:
     if "".join(bare.split()) == "{}":
         return None
     try:
-        found: Decision = _decoder.decode(bare)
+        decision: Decision = _decoder.decode(bare)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise UsageError(f"not a decision: {error}") from None
-    wrong = _wrong(found, conversation)
+    wrong = _wrong(decision, conversation)
     if wrong:
         raise UsageError(wrong)
-    return found
+    return decision
 
 
 def _unfenced(text: str) -> str:
@@ -73,15 +73,16 @@ def _unfenced(text: str) -> str:
     return bare
 
 
-def _wrong(found: Decision, conversation: str) -> str:
+def _wrong(decision: Decision, conversation: str) -> str:
     """Which rule it breaks; empty if none."""
-    if bool(found.said) is (found.decision == "run"):
-        return f"a decision to {found.decision} {'has no' if found.said else 'needs'} reply.content"
-    if (found.run is None) is not (found.decision == "reply"):
-        return f"a decision to {found.decision} {'needs' if found.run is None else 'has no'} run"
-    if found.run is None:
+    what = decision.decision
+    if bool(decision.reply_text) is (what == "run"):
+        return f"a decision to {what} {'has no' if decision.reply_text else 'needs'} reply.content"
+    if (decision.run is None) is not (what == "reply"):
+        return f"a decision to {what} {'needs' if decision.run is None else 'has no'} run"
+    if decision.run is None:
         return ""
-    if found.run.conversation_id not in (None, conversation):
+    if decision.run.conversation_id not in (None, conversation):
         return "run.conversation_id is neither this conversation nor null"
-    size = len(msgspec.json.encode(found.run.input))
+    size = len(msgspec.json.encode(decision.run.input))
     return "" if size <= _MAX_INPUT else f"run.input is longer than {_MAX_INPUT} bytes"

@@ -10,14 +10,14 @@ from nanobot.providers.base import LLMProvider, ModelProfile, Models
 from nanobot.session.entries import ModelCallEntry, ReplyEntry
 
 
-def acts(turn: ActiveRun) -> bool:
+def acts(active: ActiveRun) -> bool:
     """Whether the run acts already."""
-    return any(isinstance(body, ModelCallEntry | ReplyEntry) for body in turn.bodies)
+    return any(isinstance(body, ModelCallEntry | ReplyEntry) for body in active.bodies)
 
 
-def question(turn: ActiveRun, limit: int) -> str:
+def question(active: ActiveRun, limit: int) -> str:
     """What the run is to answer, at most so many characters."""
-    return "\n".join(message.text for message in turn.messages if message.text)[:limit]
+    return "\n".join(message.text for message in active.messages if message.text)[:limit]
 
 
 class AuxiliaryModels:

@@ -75,7 +75,7 @@ class RememberRecords(Protocol):
         where there is more than was remembered; those that have been quiet longest first."""
         ...
 
-    async def told(self, due: DueSession) -> Exchanges:
+    async def exchanges(self, due: DueSession) -> Exchanges:
         """What to sum up."""
         ...
 
@@ -151,24 +151,24 @@ class Remembering:
                 self._later[due.session_key] = self._clock.monotonic() + _AGAIN_SECONDS
 
     async def _remember(self, due: DueSession) -> None:
-        told = await self._records.told(due)
-        fresh = [entry for entry in told.entries if entry.seq > due.remembered_seq]
+        exchanges = await self._records.exchanges(due)
+        fresh = [entry for entry in exchanges.entries if entry.seq > due.remembered_seq]
         entry = _pending(fresh, due.remembered_seq)
-        last = _last_said(fresh)
+        last = _last_spoken(fresh)
         if entry is None:
-            said = _worth(fresh, told.spoke)
-            if said is None or last is None:
+            spoken = _worth(fresh, exchanges.spoke)
+            if spoken is None or last is None:
                 await self._records.done(due, due.head)
                 return
-            entry = await self._summed_up(due, last.run_id, said)
+            entry = await self._summed_up(due, last.run_id, spoken)
         if entry is None:
             return
         if entry.text:
-            await self._save(due, told.entries, entry)
+            await self._save(due, exchanges.entries, entry)
         await self._records.done(due, entry.upto)
 
     async def _summed_up(
-        self, due: DueSession, run_id: str, said: Sequence[Entry]
+        self, due: DueSession, run_id: str, spoken: Sequence[Entry]
     ) -> RememberEntry | None:
         """The summary, in the log; None if it is saved already, or the model is too small for it.
         Raises ModelError, ConfigError and OverBudget."""
@@ -177,7 +177,7 @@ class Remembering:
             self._later[due.session_key] = self._clock.monotonic() + _AGAIN_SECONDS
             return None
         profile = picked[1]
-        text = material(said, 0, due.head, profile.context_tokens)
+        text = material(spoken, 0, due.head, profile.context_tokens)
         request = ModelRequest(
             model=profile.name,
             messages=(
@@ -211,11 +211,11 @@ class Remembering:
         if not messages:
             return
         last = messages[-1]
-        said = [e.body for e in messages if isinstance(e.body, UserEntry)]
+        bodies = [e.body for e in messages if isinstance(e.body, UserEntry)]
         tainted = any(_tainted(e) for e in entries if entry.first <= e.seq <= entry.upto)
-        spoken = any(body.origin in _PEOPLE for body in said)
-        private = spoken and not any(body.group for body in said)
-        person = next((body for body in reversed(said) if body.origin in _PEOPLE), said[-1])
+        spoken = any(body.origin in _PEOPLE for body in bodies)
+        private = spoken and not any(body.group for body in bodies)
+        person = next((body for body in reversed(bodies) if body.origin in _PEOPLE), bodies[-1])
         scope = scope_of(person.address, person.sender_id, person.role, private=private)
         provenance = Provenance(
             session_key=due.session_key,
@@ -251,26 +251,26 @@ def _pending(fresh: Sequence[Entry], remembered: int) -> RememberEntry | None:
     return None
 
 
-def _last_said(fresh: Sequence[Entry]) -> Entry | None:
-    said = (e for e in reversed(fresh) if isinstance(e.body, ReplyEntry | UserEntry))
-    return next(said, None)
+def _last_spoken(fresh: Sequence[Entry]) -> Entry | None:
+    spoken = (e for e in reversed(fresh) if isinstance(e.body, ReplyEntry | UserEntry))
+    return next(spoken, None)
 
 
 def _worth(fresh: Sequence[Entry], spoke: frozenset[str]) -> list[Entry] | None:
     """What there is to sum up: runs that people began, and others that told somebody something (a
     heartbeat that found nothing to say did not). A background run is remembered where its end was
     told. None: nothing."""
-    begun: dict[str, bool] = {}
+    worth_it: dict[str, bool] = {}
     for entry in fresh:
         body = entry.body
         if isinstance(body, UserEntry) and body.command is None:
             terms = body.terms
             apart = terms is not None and (terms.history is not None or body.origin is Origin.RUN)
             worth = not apart and (body.origin in _PEOPLE or entry.run_id in spoke)
-            begun[entry.run_id] = begun.get(entry.run_id, False) or worth
-    said = [entry for entry in fresh if begun.get(entry.run_id, False)]
-    answered = any(isinstance(entry.body, ReplyEntry) for entry in said)
-    return said if answered else None
+            worth_it[entry.run_id] = worth_it.get(entry.run_id, False) or worth
+    spoken = [entry for entry in fresh if worth_it.get(entry.run_id, False)]
+    answered = any(isinstance(entry.body, ReplyEntry) for entry in spoken)
+    return spoken if answered else None
 
 
 def _tainted(entry: Entry) -> bool:

@@ -20,13 +20,13 @@ class Stages:
         self._auto = auto
         self._asking = asking
 
-    async def __call__(self, turn: ActiveRun) -> None:
+    async def __call__(self, active: ActiveRun) -> None:
         """Triage, then recall if the run is to act. Raises StoreError."""
         if self._triage is not None:
-            await self._triage.decide(turn)
-        if turn.answer is not None:
+            await self._triage.decide(active)
+        if active.answer is not None:
             return
         if self._auto is not None:
-            await self._auto.add(turn)
+            await self._auto.add(active)
         if self._asking is not None:
-            await self._asking.attend(turn)
+            await self._asking.attend(active)

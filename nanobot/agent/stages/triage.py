@@ -89,126 +89,126 @@ class Triage:
         self._settings = settings
         self._view = view
 
-    async def decide(self, turn: ActiveRun) -> None:
-        """Leave an answer in `turn.answer`, or none: the run acts then. Raises StoreError."""
-        if not _concerns(turn):
+    async def decide(self, active: ActiveRun) -> None:
+        """Leave an answer in `active.answer`, or none: the run acts then. Raises StoreError."""
+        if not _concerns(active):
             return
-        entry = next((b for b in turn.bodies if isinstance(b, TriageEntry)), None)
+        entry = next((b for b in active.bodies if isinstance(b, TriageEntry)), None)
         if entry is None:
-            entry = await self._decided(turn)
+            entry = await self._decided(active)
         if entry is None:
             return
-        text = await self._carried_out(turn, entry)
+        text = await self._carried_out(active, entry)
         if text:
-            turn.answer = ReplyEntry(call=0, text=text)
-            turn.emit(EventKind.ASSISTANT_MESSAGE, text=text, tool_calls=0)
+            active.answer = ReplyEntry(call=0, text=text)
+            active.emit(EventKind.ASSISTANT_MESSAGE, text=text, tool_calls=0)
 
-    async def _decided(self, turn: ActiveRun) -> TriageEntry | None:
+    async def _decided(self, active: ActiveRun) -> TriageEntry | None:
         """Have it decided, and record that. None: the model is too small."""
-        twin = _duplicate_of(turn)
+        twin = _duplicate_of(active)
         if twin is not None:
-            await turn.record([twin])
+            await active.record([twin])
             return twin
         began = self._clock.monotonic()
-        said: AuxiliaryAnswer | None = None
+        answer: AuxiliaryAnswer | None = None
         profile: ModelProfile | None = None
         why = ""
         try:
-            picked = await self._helpers.pick(self._settings.model or turn.model, "triage")
+            picked = await self._helpers.pick(self._settings.model or active.model, "triage")
             if picked is None:
                 return None
             profile = picked[1]
-            said = await self._ask(turn, picked)
-            entry = self._entry(turn, said)
+            answer = await self._ask(active, picked)
+            entry = self._entry(active, answer)
         except OverBudget as error:  # the run says so itself, if it meets the limit too
             entry, why = TriageEntry(decision=ACT), str(error)
         except (ModelError, ConfigError, UsageError, TimeoutError) as error:
-            why = clean(str(error) or f"no decision within {self._seconds(turn):g} s")[:500]
+            why = clean(str(error) or f"no decision within {self._seconds(active):g} s")[:500]
             entry = TriageEntry(decision=ACT, reason=why)
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
-        usage = None if said is None else said.usage
+        usage = None if answer is None else answer.usage
         entry = msgspec.structs.replace(entry, usage=usage, ms=ms, profile=profile)
         bodies: list[TriageEntry | AuxiliaryFailedEntry] = [entry]
         if why:
-            logger.warning("run {}: triage decided nothing: {}", turn.run.id, why)
+            logger.warning("run {}: triage decided nothing: {}", active.run.id, why)
             bodies.append(AuxiliaryFailedEntry(stage="triage", text=why))
-        effects = () if said is None else (said.settled,)
-        await turn.record(bodies, effects)
+        effects = () if answer is None else (answer.settled,)
+        await active.record(bodies, effects)
         return entry
 
-    def _entry(self, turn: ActiveRun, said: AuxiliaryAnswer) -> TriageEntry:
+    def _entry(self, active: ActiveRun, answer: AuxiliaryAnswer) -> TriageEntry:
         """The decision as the log keeps it. Raises ModelError or TimeoutError if there is none, and
         UsageError for one that is not valid here."""
-        if said.late:
+        if answer.late:
             raise TimeoutError
-        if said.error is not None:
-            raise said.error
-        found = parse(clean(said.text), turn.run.session_key)
-        if found is None:
+        if answer.error is not None:
+            raise answer.error
+        decision = parse(clean(answer.text), active.run.session_key)
+        if decision is None:
             return TriageEntry(decision=ACT)
-        run = found.run
+        run = decision.run
         if run is not None and run.type not in self._settings.allowed_run_types:
             if self._settings.fallback_mode == "act":
                 raise UsageError(
                     f"run.type {run.type!r} is not in agent.decision.allowed_run_types"
                 )
             line = f"(I cannot start a task of the type {run.type}.)"
-            return _kept(found, f"{found.said}\n\n{line}".strip(), None, turn)
-        if run is not None and turn.tainted:
+            return _kept(decision, f"{decision.reply_text}\n\n{line}".strip(), None, active)
+        if run is not None and active.tainted:
             raise UsageError("what came from outside is in view, so a person is to be asked")
-        return _kept(found, found.said, run, turn)
+        return _kept(decision, decision.reply_text, run, active)
 
-    def _seconds(self, turn: ActiveRun) -> float:
-        most = turn.terms.max_run_seconds
+    def _seconds(self, active: ActiveRun) -> float:
+        most = active.terms.max_run_seconds
         left = self._settings.timeout_seconds
-        return left if most is None else max(min(left, most - elapsed_seconds(turn.bodies)), 0.05)
+        return left if most is None else max(min(left, most - elapsed_seconds(active.bodies)), 0.05)
 
     async def _ask(
-        self, turn: ActiveRun, picked: tuple[LLMProvider, ModelProfile]
+        self, active: ActiveRun, picked: tuple[LLMProvider, ModelProfile]
     ) -> AuxiliaryAnswer:
         types = ", ".join(self._settings.allowed_run_types) or "(none)"
-        until = asyncio.get_running_loop().time() + self._seconds(turn)
+        until = asyncio.get_running_loop().time() + self._seconds(active)
         async with asyncio.timeout_at(until):
-            told = await self._material(turn)
+            sections = await self._material(active)
         request = ModelRequest(
             model=picked[1].name,
             messages=(
-                ChatMessage(role="system", content=_INSTRUCTION % (types, turn.run.session_key)),
-                ChatMessage(role="user", content=told),
+                ChatMessage(role="system", content=_INSTRUCTION % (types, active.run.session_key)),
+                ChatMessage(role="user", content=sections),
             ),
             temperature=0.0,
             max_tokens=min(_MAX_TOKENS, max(picked[1].context_tokens // 8, 64)),
         )
-        return await ask(turn, picked, request, until=until)
+        return await ask(active, picked, request, until=until)
 
-    async def _material(self, turn: ActiveRun) -> str:
+    async def _material(self, active: ActiveRun) -> str:
         """What the decision is made from."""
         history = material(
-            turn.log.visible, turn.window_from, turn.run.first_seq - 1, _HISTORY_CHARS
+            active.log.visible, active.window_from, active.run.first_seq - 1, _HISTORY_CHARS
         )
         recent, runs = self._view.recent, list[str]()
         if recent is not None:
-            runs += await recent(turn.run.session_key, _RECENT_RUNS)
-        told = {
-            "facts": await self._facts(turn),
-            "recent runs": "\n".join(line for line in runs if turn.run.id not in line),
+            runs += await recent(active.run.session_key, _RECENT_RUNS)
+        sections = {
+            "facts": await self._facts(active),
+            "recent runs": "\n".join(line for line in runs if active.run.id not in line),
             "history": history,
-            "message": question(turn, _MESSAGE_CHARS),
+            "message": question(active, _MESSAGE_CHARS),
         }
-        return "\n\n".join(f"## {name}\n{text}" for name, text in told.items() if text)
+        return "\n\n".join(f"## {name}\n{text}" for name, text in sections.items() if text)
 
-    async def _facts(self, turn: ActiveRun) -> str:
-        if self._view.memory is None or (turn.scope == OWNER and not turn.log.with_owner):
+    async def _facts(self, active: ActiveRun) -> str:
+        if self._view.memory is None or (active.scope == OWNER and not active.log.with_owner):
             return ""
         try:
-            return (await self._view.memory.curated(turn.scope))[:_FACTS_CHARS]
+            return (await self._view.memory.curated(active.scope))[:_FACTS_CHARS]
         except StoreError:
             raise
         except (NanobotError, OSError) as error:
-            logger.warning("run {}: triage sees no facts: {}", turn.run.id, error)
+            logger.warning("run {}: triage sees no facts: {}", active.run.id, error)
             return ""
 
-    async def _carried_out(self, turn: ActiveRun, entry: TriageEntry) -> str:
+    async def _carried_out(self, active: ActiveRun, entry: TriageEntry) -> str:
         """Do what was decided, which may be done again; returns what is to be said."""
         if entry.decision == ACT:
             failed = bool(entry.reason) and self._settings.fallback_mode == "reply-only"
@@ -217,42 +217,42 @@ class Triage:
             return entry.reply
         run = msgspec.json.decode(entry.wanted, type=TriageRun)
         try:
-            await self._starter.start(_wanted(turn, entry.key, run))
+            await self._starter.start(_wanted(active, entry.key, run))
         except ToolError as error:
-            logger.warning("run {}: {} was not started: {}", turn.run.id, run.name, error)
+            logger.warning("run {}: {} was not started: {}", active.run.id, run.name, error)
             line = f"I could not start {run.name}: {error}"
             return f"{entry.reply}\n\n({line})" if entry.reply else line
         return entry.reply or f"Started: {run.name}; I will tell you when it is done."
 
 
-def _concerns(turn: ActiveRun) -> bool:
+def _concerns(active: ActiveRun) -> bool:
     """Whether a person said something in words, as they do in conversations, that is yet to be
     answered: programs that set terms get what they asked for."""
-    run, terms = turn.run, turn.terms
+    run, terms = active.run, active.terms
     bound = terms.tools is not None or terms.history is not None or terms.system_prompt is not None
     return (
         run.kind is RunKind.CHAT
         and run.origin in (Origin.USER, Origin.API)
         and run.role is not Role.GUEST
         and not bound
-        and not acts(turn)
-        and bool(question(turn, 1))
-        and not any(message.attachments for message in turn.messages)
+        and not acts(active)
+        and bool(question(active, 1))
+        and not any(message.attachments for message in active.messages)
     )
 
 
-def _wanted(turn: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
+def _wanted(active: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
     """The run to start. One without a parent is an owner's, so only theirs may be."""
-    asked = turn.run
+    parent_run = active.run
     parent = Parent(
-        session_key=asked.session_key,
-        run_id=asked.id,
-        address=turn.address,
-        sender_id=asked.sender_id,
-        role=asked.role,
-        private=turn.log.private,
+        session_key=parent_run.session_key,
+        run_id=parent_run.id,
+        address=active.address,
+        sender_id=parent_run.sender_id,
+        role=parent_run.role,
+        private=active.log.private,
     )
-    alone = run.conversation_id is None and asked.role is Role.OWNER
+    alone = run.conversation_id is None and parent_run.role is Role.OWNER
     return TaskRequest(
         type=run.type,
         title=run.name,
@@ -262,28 +262,28 @@ def _wanted(turn: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
     )
 
 
-def _kept(found: Decision, said: str, run: TriageRun | None, turn: ActiveRun) -> TriageEntry:
+def _kept(decision: Decision, answer: str, run: TriageRun | None, active: ActiveRun) -> TriageEntry:
     return TriageEntry(
-        decision=found.decision,
-        reply=clean(said),
+        decision=decision.decision,
+        reply=clean(answer),
         wanted="" if run is None else clean(msgspec.json.encode(run).decode()),
-        key="" if run is None else f"{turn.run.id}:triage",
-        confidence=found.confidence,
-        reason=clean(found.reason)[:500],
+        key="" if run is None else f"{active.run.id}:triage",
+        confidence=decision.confidence,
+        reason=clean(decision.reason)[:500],
     )
 
 
-def _duplicate_of(turn: ActiveRun) -> TriageEntry | None:
+def _duplicate_of(active: ActiveRun) -> TriageEntry | None:
     """The decision over the very same words of the same person a moment ago (a double click, a
     message sent twice): its key starts nothing new."""
-    mine = turn.messages
+    mine = active.messages
     earlier: dict[str, list[UserEntry]] = {}
-    for entry in turn.log.visible:
-        if isinstance(entry.body, UserEntry) and entry.run_id != turn.run.id:
+    for entry in active.log.visible:
+        if isinstance(entry.body, UserEntry) and entry.run_id != active.run.id:
             earlier.setdefault(entry.run_id, []).append(entry.body)
-    for entry in reversed(turn.log.visible):
-        said = earlier.get(entry.run_id, [])
-        if isinstance(entry.body, TriageEntry) and entry.body.wanted and _same(said, mine):
+    for entry in reversed(active.log.visible):
+        answer = earlier.get(entry.run_id, [])
+        if isinstance(entry.body, TriageEntry) and entry.body.wanted and _same(answer, mine):
             return msgspec.structs.replace(entry.body, usage=None, ms=0, profile=None)
     return None
 

@@ -22,7 +22,7 @@ class BackgroundRuns:
     def __init__(
         self,
         records: TaskRecords,
-        seen: Records,
+        views: Records,
         bus: Bus,
         clock: Clock,
         tools: ToolRegistry,
@@ -30,13 +30,13 @@ class BackgroundRuns:
     ) -> None:
         self.types = RunTypeRegistry(types, tools, clock)
         self.starter = StoredTaskStarter(self.types, records, bus)
-        self._keeper = DeadlineMonitor(records, seen, bus, clock)
+        self._deadlines = DeadlineMonitor(records, views, bus, clock)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Deadlines are kept within."""
         async with asyncio.TaskGroup() as tasks:
-            keeping = tasks.create_task(self._keeper.run(), name="background runs: deadlines")
+            keeping = tasks.create_task(self._deadlines.run(), name="background runs: deadlines")
             try:
                 yield
             finally:

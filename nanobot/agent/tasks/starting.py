@@ -29,46 +29,46 @@ class StoredTaskStarter:
         """What there is to start."""
         return self._types.names
 
-    async def start(self, wanted: TaskRequest, allowed: Collection[str] | None = None) -> str:
+    async def start(self, request: TaskRequest, allowed: Collection[str] | None = None) -> str:
         """Start it; `allowed` are the types that may be (None: all)."""
-        task = self._checked(wanted, allowed)
+        task = self._checked(request, allowed)
         run_id = await self._records.create(task)
         self._wake(run_id, task.delay)
         return run_id
 
     async def prepare(
-        self, wanted: TaskRequest, allowed: Collection[str] | None = None
+        self, request: TaskRequest, allowed: Collection[str] | None = None
     ) -> tuple[str, StoreWrite]:
         """Start it with another transaction."""
-        task = self._checked(wanted, allowed)
-        await self._records.room(wanted.parent)
+        task = self._checked(request, allowed)
+        await self._records.room(request.parent)
         run_id, write = self._records.creation(task)
         return run_id, _Creation(write, lambda: self._wake(run_id, task.delay))
 
     def _wake(self, run_id: str, delay: float) -> None:
         self._bus.wake(f"task:{run_id}", RunKind.TASK, delay)
 
-    def _checked(self, wanted: TaskRequest, allowed: Collection[str] | None) -> NewTask:
-        kind = self._types.get(wanted.type)
+    def _checked(self, request: TaskRequest, allowed: Collection[str] | None) -> NewTask:
+        kind = self._types.get(request.type)
         if allowed is not None and kind.name not in allowed:
             listed = ", ".join(sorted(allowed)) or "none"
             raise ToolDenied(f"type: {kind.name} is not allowed here; allowed are: {listed}")
-        title = " ".join(clean(wanted.title).split())[:MAX_TITLE]
+        title = " ".join(clean(request.title).split())[:MAX_TITLE]
         if not title:
             raise ToolArgumentsError("title: must say in a few words what the run is about")
-        given = kind.parsed(wanted.input)
-        encoded = msgspec.json.encode(given).decode()
-        private = wanted.parent is not None and wanted.parent.private
-        terms = kind.terms(given)
+        args = kind.parsed(request.input)
+        encoded = msgspec.json.encode(args).decode()
+        private = request.parent is not None and request.parent.private
+        terms = kind.terms(args)
         terms = msgspec.structs.replace(terms, direct=True, unattended=True, private=private)
         if kind.perform is not None:
             terms = msgspec.structs.replace(terms, type=kind.name, input=encoded)
         return NewTask(
-            wanted=msgspec.structs.replace(wanted, title=title),
-            text=kind.text(given),
+            wanted=msgspec.structs.replace(request, title=title),
+            text=kind.text(args),
             terms=terms,
-            report=wanted.report or kind.report,
-            delay=max(kind.delay(given), 0.0),
+            report=request.report or kind.report,
+            delay=max(kind.delay(args), 0.0),
             seconds=kind.seconds,
         )
 

@@ -91,10 +91,10 @@ class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
     report: Report = "post"
     tries: int = 3
 
-    def parsed(self, given: Any) -> In:
+    def parsed(self, values: Any) -> In:
         """The input as the type wants it. Raises ToolArgumentsError."""
         try:
-            return msgspec.convert(given, self.args, strict=False)
+            return msgspec.convert(values, self.args, strict=False)
         except (msgspec.ValidationError, RecursionError) as error:
             raise ToolArgumentsError(f"input of {self.name}: {error}") from error
 
@@ -119,9 +119,9 @@ class RunTypeRegistry:
         """The type of that name. Raises ToolArgumentsError naming those there are."""
         found = self._types.get(name)
         if found is None:
-            known = ", ".join(self.names)
+            names = ", ".join(self.names)
             raise ToolArgumentsError(
-                f"type: there is no run type {name[:60]!r}; there are: {known}"
+                f"type: there is no run type {name[:60]!r}; there are: {names}"
             )
         return found
 
@@ -130,18 +130,18 @@ class RunTypeRegistry:
         kind = self.get(job.terms.type)
         if kind.perform is None:
             raise ToolError(f"a run of type {kind.name} is the model's to do")
-        given = kind.parsed(msgspec.json.decode(job.terms.input or "{}"))
-        bench = TaskContext(job, self._tools)
+        values = kind.parsed(msgspec.json.decode(job.terms.input or "{}"))
+        context = TaskContext(job, self._tools)
         failure = ToolError(f"{kind.name} was not tried")
         for number in range(kind.tries):
             if number:
                 pause = _FIRST_PAUSE * 4.0 ** (number - 1)
-                bench.tell(f"{failure}; trying again in {pause:g} s")
+                context.tell(f"{failure}; trying again in {pause:g} s")
                 await self._clock.sleep(pause)
             with boundary(f"{kind.name} run {job.run.id}") as caught:
                 try:
                     async with asyncio.timeout(kind.seconds):
-                        return await kind.perform(given, bench)
+                        return await kind.perform(values, context)
                 except ToolError as error:
                     failure = error
             if caught.error is not None:

@@ -54,7 +54,7 @@ class SqlRemembering:
 
         return await self._database.transact(work)
 
-    async def told(self, due: DueSession) -> Exchanges:
+    async def exchanges(self, due: DueSession) -> Exchanges:
         """What to sum up."""
 
         def work(connection: sa.Connection) -> Exchanges:

@@ -54,7 +54,7 @@ async def test_what_fits_the_message_stands_beside_it_and_stays_there() -> None:
         assert first[1].startswith("[from memory, by the gateway")
         assert "car" not in first[1]
         (entry,) = bodies(bot, RecallEntry)
-        assert entry.found == (0,)
+        assert entry.memories == (0,)
         await say(bot, "thanks")
         assert seen(asked.requests[1])[: len(first)] == first
 
@@ -66,10 +66,10 @@ async def test_what_stands_in_view_is_not_added_again_until_it_has_left() -> Non
         await say(bot, "does ada like tea?")
         memory.know(OWN, "Bob likes tea.")
         await say(bot, "who else likes tea?")
-        assert [entry.found for entry in bodies(bot, RecallEntry)] == [(0,), (1,)]
+        assert [entry.memories for entry in bodies(bot, RecallEntry)] == [(0,), (1,)]
         await say(bot, "/new")
         await say(bot, "who likes tea?")
-        assert sorted(bodies(bot, RecallEntry)[-1].found) == [0, 1]
+        assert sorted(bodies(bot, RecallEntry)[-1].memories) == [0, 1]
 
 
 async def test_nothing_that_fits_adds_nothing() -> None:
@@ -124,7 +124,7 @@ async def test_a_small_model_is_told_less() -> None:
         async with gateway(asked, options=Options(before=recalling(memory))) as bot:
             await say(bot, "ada")
             (entry,) = bodies(bot, RecallEntry)
-            sizes.append(len(entry.found))
+            sizes.append(len(entry.memories))
     assert sizes == [2, 5]
 
 
