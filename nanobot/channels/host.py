@@ -15,6 +15,7 @@ from nanobot.bus.core import Bus
 from nanobot.channels.activity import Activity, RunEnded
 from nanobot.channels.delivery import Delivery
 from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.lease import ChannelLease
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.previews import Previews
 from nanobot.channels.reactions import Reactions
@@ -57,8 +58,8 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
 class ChannelHost:
     """One channel, supervised on its own: its failure is nobody else's.
 
-    `state` is starting, up, down (tried again), wedged (silent for too long, being started again)
-    or failed (its credentials are refused).
+    `state` is starting, up, down (tried again), wedged (silent for too long, being started again),
+    failed (its credentials are refused) or standby (another process serves it).
     """
 
     def __init__(
@@ -113,7 +114,27 @@ class ChannelHost:
         self.settled.set()
 
     async def run(self, intake: ChannelIntake) -> None:
-        """Receive, deliver and show work until cancelled."""
+        """Receive, deliver and show work until cancelled. Where processes share a store, only the
+        one that holds the channel's lease does; who waits in front of a screen is served by their
+        own."""
+        if not self._hosting.shared or self._channel.capabilities.waits:
+            await self._serve(intake)
+            return
+        lease = ChannelLease(self.name, self._bus.journal, self._clock)
+        while True:
+            if not await lease.take():
+                self._settle("standby")
+                logger.info("{}: another process serves it; waiting", self.name)
+                await lease.wait()
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    serving = tasks.create_task(self._serve(intake), name=f"{self.name}: serving")
+                    await lease.keep()
+                    serving.cancel()
+            finally:
+                await lease.give_back()
+
+    async def _serve(self, intake: ChannelIntake) -> None:
         channel, name = self._channel, self.name
         reactions, previews = self._reactions, self._previews
         typing = channel.capabilities.typing

@@ -237,6 +237,16 @@ outbound_parts = sa.Table(
     sqlite_with_rowid=False,
 )
 
+# Which process serves a channel, where several share the store.
+channel_leases = sa.Table(
+    "channel_leases",
+    metadata,
+    sa.Column("channel", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text),
+    sa.Column("until", sa.Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # Chats that go on under another id on their platform. Here they keep `chat_id`, the id by which
 # they were first known; the newest row of one says where it is now.
 moved_chats = sa.Table(

@@ -35,6 +35,7 @@ from nanobot.store.journal import (
     accounts,
     admission,
     approvals,
+    channel_leases,
     chats,
     claiming,
     direct,
@@ -326,6 +327,14 @@ class SqlJournal:
         return await self._do(
             "bury", lambda c: outbox.bury(c, self._writer, row, error, scope=scope)
         )
+
+    async def hold_channel(self, channel: str) -> bool:
+        """Whether this process serves a channel."""
+        return await self._do("", lambda c: channel_leases.hold(c, self._writer, channel))
+
+    async def leave_channel(self, channel: str) -> None:
+        """Somebody else may serve it."""
+        await self._do("", lambda c: channel_leases.leave(c, self._writer, channel))
 
     async def move_chat(self, channel: str, old: str, new: str) -> bool:
         """A chat goes on under another id."""

@@ -180,6 +180,13 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "channel_leases",
+        sa.Column("channel", sa.Text, primary_key=True),
+        sa.Column("owner", sa.Text),
+        sa.Column("until", sa.Double, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "moved_chats",
         sa.Column("id", big, primary_key=True, autoincrement=True),
         *_texts("channel", "platform_id", "chat_id"),

@@ -1,0 +1,69 @@
+"""The lease of a channel: of several processes over one store, one serves it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Protocol
+
+from loguru import logger
+
+from nanobot.errors import StoreError
+from nanobot.ports import Clock
+
+RENEW_SECONDS = 8.0
+"""A lease lasts 30 seconds."""
+GIVE_UP_SECONDS = 20.0
+"""Without an answer of the store for so long, the channel is let go before the lease runs out."""
+_LOOK_SECONDS = 2.0
+
+
+class Leases(Protocol):
+    """The part of the Journal that knows who serves what."""
+
+    async def hold_channel(self, channel: str) -> bool:
+        """See Journal."""
+        ...
+
+    async def leave_channel(self, channel: str) -> None:
+        """See Journal."""
+        ...
+
+
+class ChannelLease:
+    """The right to serve one channel: waited for, kept, and given back."""
+
+    def __init__(self, channel: str, leases: Leases, clock: Clock) -> None:
+        self._channel = channel
+        self._leases = leases
+        self._clock = clock
+
+    async def take(self) -> bool:
+        """Whether the channel is ours now; False while another process has it, and while the store
+        cannot tell."""
+        with suppress(StoreError):
+            return await self._leases.hold_channel(self._channel)
+        return False
+
+    async def wait(self) -> None:
+        """Return once the channel is ours."""
+        while not await self.take():
+            await self._clock.sleep(_LOOK_SECONDS)
+
+    async def keep(self) -> None:
+        """Renew it; returns once it is lost."""
+        renewed = self._clock.monotonic()
+        while self._clock.monotonic() - renewed < GIVE_UP_SECONDS:
+            await self._clock.sleep(RENEW_SECONDS)
+            began = self._clock.monotonic()
+            try:
+                if not await self._leases.hold_channel(self._channel):
+                    break
+                renewed = began
+            except StoreError as error:
+                logger.warning("{}: its lease cannot be renewed: {}", self._channel, error)
+        logger.error("{}: another process may serve it now", self._channel)
+
+    async def give_back(self) -> None:
+        """Nobody has to wait until it runs out."""
+        with suppress(StoreError):
+            await self._leases.leave_channel(self._channel)

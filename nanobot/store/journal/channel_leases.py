@@ -1,0 +1,29 @@
+"""The lease of a channel: which of the processes that share a store serves it, and until when."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.unit import StoreContext, store_now
+
+_l = schema.channel_leases
+
+
+def hold(connection: sa.Connection, writer: StoreContext, channel: str) -> bool:
+    """See Journal.hold_channel."""
+    if writer.lease is None:
+        return True
+    now = store_now(connection, writer)
+    connection.execute(insert_ignore(connection, _l), {"channel": channel, "until": 0.0})
+    mine = sa.or_(_l.c.owner == writer.owner, _l.c.until < now)
+    taken = sa.update(_l).where(_l.c.channel == channel, mine)
+    values = {"owner": writer.owner, "until": now + writer.lease}
+    return connection.execute(taken.values(**values)).rowcount == 1
+
+
+def leave(connection: sa.Connection, writer: StoreContext, channel: str) -> None:
+    """See Journal.leave_channel."""
+    ours = sa.update(_l).where(_l.c.channel == channel, _l.c.owner == writer.owner)
+    connection.execute(ours.values(owner=None, until=0.0))

@@ -1,0 +1,93 @@
+"""Of several processes over one store, one serves a channel; another takes over when it is gone."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nanobot.channels.host import Hosting
+from nanobot.channels.lease import GIVE_UP_SECONDS, RENEW_SECONDS, ChannelLease
+from nanobot.errors import StoreUnwritable
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
+from nanobot.testing.machine import ManualClock
+
+SHARED = Options(hosting=Hosting(shared=True))
+
+
+class Leases:
+    """A store that another process writes too: `other` has the channel."""
+
+    def __init__(self) -> None:
+        self.other = False
+        self.broken = False
+        self.held = False
+
+    async def hold_channel(self, channel: str) -> bool:
+        if self.broken:
+            raise StoreUnwritable("the database is gone")
+        self.held = not self.other
+        return self.held
+
+    async def leave_channel(self, channel: str) -> None:
+        self.held = False
+
+
+async def test_a_channel_of_another_process_is_waited_for() -> None:
+    leases, clock = Leases(), ManualClock(instant=False)
+    lease = ChannelLease("telegram", leases, clock)
+    leases.other = True
+    async with asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(lease.wait())
+        for broken in (False, True):
+            leases.broken = broken
+            await clock.asleep()
+            clock.advance(2)
+        await clock.asleep()
+        assert not waiting.done()
+        leases.broken = leases.other = False
+        clock.advance(2)
+    assert leases.held
+
+
+async def test_a_lease_is_lost_when_another_process_has_it() -> None:
+    leases, clock = Leases(), ManualClock()
+    leases.other = True
+    await ChannelLease("telegram", leases, clock).keep()
+    assert clock.sleeps == [RENEW_SECONDS]
+
+
+async def test_a_lease_that_cannot_be_renewed_is_let_go_before_it_runs_out() -> None:
+    leases, clock = Leases(), ManualClock()
+    leases.broken = True
+    await ChannelLease("telegram", leases, clock).keep()
+    assert GIVE_UP_SECONDS <= sum(clock.sleeps) < 30
+
+
+async def pass_seconds(bot: FakeGateway, seconds: float) -> None:
+    assert isinstance(bot.home.clock, ManualClock)
+    for _ in range(int(seconds)):
+        bot.home.clock.advance(1)
+        await bot.settle()
+
+
+async def test_a_process_without_the_store_stops_serving_and_comes_back() -> None:
+    clock = ManualClock(instant=False)
+    async with MemoryHome(clock) as home, gateway(home=home, options=SHARED) as bot:
+        await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text == "echo: hello"
+        await bot.settle()
+        broken = True
+
+        def before(verb: str) -> None:
+            if broken:
+                raise StoreUnwritable("the database is gone")
+
+        bot.process.before = before
+        await pass_seconds(bot, 30)
+        assert (bot.host.state, bot.channel.runs) == ("standby", 1)
+        broken = False
+        await pass_seconds(bot, 5)
+        assert (bot.host.state, bot.channel.runs) == ("up", 2)
+        await bot.channel.push("again")
+        await pass_seconds(bot, 5)
+        assert (await bot.channel.pop()).text == "echo: again"

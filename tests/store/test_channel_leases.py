@@ -1,0 +1,28 @@
+"""One process serves a channel, and another takes over when it is gone."""
+
+from __future__ import annotations
+
+from tests.store.home import Home
+
+
+async def test_one_process_serves_a_channel_and_goes_on_with_it(home: Home) -> None:
+    first, second = home.journal("first"), home.journal("second")
+    assert await first.hold_channel("telegram")
+    assert await second.hold_channel("slack")
+    assert await second.hold_channel("telegram") is not home.shared
+    assert await first.hold_channel("telegram")
+
+
+async def test_who_leaves_a_channel_is_followed_at_once(home: Home) -> None:
+    first, second = home.journal("first"), home.journal("second")
+    await second.leave_channel("telegram")
+    assert await first.hold_channel("telegram")
+    await second.leave_channel("telegram")
+    assert await second.hold_channel("telegram") is not home.shared
+    await first.leave_channel("telegram")
+    assert await second.hold_channel("telegram")
+
+
+async def test_who_died_is_followed_when_the_lease_has_run_out(home: Home) -> None:
+    assert await home.doomed().hold_channel("telegram")
+    assert await home.journal("second").hold_channel("telegram")
