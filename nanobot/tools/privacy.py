@@ -17,7 +17,7 @@ def kept_apart(
 ) -> list[AnyTool]:
     """The tools that `made` gives over roots; to whoever is not an owner alone, what is `apart` is
     not there."""
-    both = zip(made(roots), made(roots.without(apart)), strict=True)
+    both = zip(made(roots), made(roots.excluding(apart)), strict=True)
     return [_either(alone, shared) for alone, shared in both]
 
 

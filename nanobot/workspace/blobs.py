@@ -11,8 +11,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+import aiofiles
+import aiofiles.os
+
 from nanobot.errors import BlobMissing, StoreUnwritable
 
+_fsync, _utime = aiofiles.os.wrap(os.fsync), aiofiles.os.wrap(os.utime)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -25,33 +29,17 @@ class Blobs:
 
     async def write(self, content: bytes) -> str:
         """Keep the content; returns its digest. Raises StoreUnwritable."""
-        return await asyncio.to_thread(self._write, content)
-
-    async def read(self, digest: str) -> bytes:
-        """The content of that digest. Raises BlobMissing when it is not here, or damaged."""
-        return await asyncio.to_thread(self._read, digest)
-
-    async def remove(self, digests: Iterable[str]) -> int:
-        """Forget these; returns how many there were."""
-        return await asyncio.to_thread(self._remove, list(digests))
-
-    def _path(self, digest: str) -> Path:
-        if not _DIGEST.fullmatch(digest):
-            raise BlobMissing(f"{digest[:80]!r} is not the digest of a file")
-        return self._folder / digest[:2] / digest
-
-    def _write(self, content: bytes) -> str:
-        digest = hashlib.sha256(content).hexdigest()
+        digest = await asyncio.to_thread(_digest_of, content)
         path = self._path(digest)
         try:
-            if _holds(path, content):
-                os.utime(path)  # it is in use again: see `remove`'s callers
+            if await _holds(path, content):
+                await _utime(path)  # it is in use again: see `remove`'s callers
                 return digest
             for folder in (self._folder, path.parent):
-                folder.mkdir(0o700, parents=True, exist_ok=True)
-            _replace(path, content)
+                await aiofiles.os.makedirs(folder, 0o700, exist_ok=True)
+            await _replace(path, content)
             for folder in (self._folder, path.parent):
-                _sync(folder)
+                await _sync(folder)
         except OSError as error:
             raise StoreUnwritable(
                 f"a file of {len(content):,} bytes cannot be kept in {self._folder} "
@@ -59,22 +47,30 @@ class Blobs:
             ) from error
         return digest
 
-    def _read(self, digest: str) -> bytes:
+    async def read(self, digest: str) -> bytes:
+        """The content of that digest. Raises BlobMissing when it is not here, or damaged."""
         try:
-            content = self._path(digest).read_bytes()
+            async with aiofiles.open(self._path(digest), "rb") as file:
+                content = await file.read()
         except OSError as error:
             raise BlobMissing(f"the file {digest[:12]} is not here any more") from error
-        if hashlib.sha256(content).hexdigest() != digest:
+        if await asyncio.to_thread(_digest_of, content) != digest:
             raise BlobMissing(f"the file {digest[:12]} is damaged on this disk")
         return content
 
-    def _remove(self, digests: list[str]) -> int:
+    async def remove(self, digests: Iterable[str]) -> int:
+        """Forget these; returns how many there were."""
         removed = 0
         for digest in digests:
             with suppress(FileNotFoundError):
-                self._path(digest).unlink()
+                await aiofiles.os.unlink(self._path(digest))
                 removed += 1
         return removed
+
+    def _path(self, digest: str) -> Path:
+        if not _DIGEST.fullmatch(digest):
+            raise BlobMissing(f"{digest[:80]!r} is not the digest of a file")
+        return self._folder / digest[:2] / digest
 
 
 class MemoryBlobs:
@@ -96,31 +92,39 @@ class MemoryBlobs:
         return self._content[digest]
 
 
-def _holds(path: Path, content: bytes) -> bool:
+def _digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+async def _holds(path: Path, content: bytes) -> bool:
     """Whether the file is there and whole: one that was damaged is written anew."""
     with suppress(OSError):
-        return path.read_bytes() == content
+        async with aiofiles.open(path, "rb") as file:
+            return await file.read() == content
     return False
 
 
-def _replace(path: Path, content: bytes) -> None:
+async def _replace(path: Path, content: bytes) -> None:
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        unfinished.replace(path)
+        async with aiofiles.open(unfinished, "xb", opener=_private) as file:
+            await file.write(content)
+            await file.flush()
+            await _fsync(file.fileno())
+        await aiofiles.os.replace(unfinished, path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
 
 
-def _sync(folder: Path) -> None:
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+async def _sync(folder: Path) -> None:
     """A new name is on the disk only once its folder is."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        await _fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -98,12 +98,12 @@ class ConfinedFiles:
         self._counter = itertools.count()
         self._writing = threading.Lock()
 
-    def without(self, apart: Sequence[Path]) -> ConfinedFiles:
+    def excluding(self, private: Sequence[Path]) -> ConfinedFiles:
         """The same with more hidden. Changes through either wait for those through the other."""
         made = copy.copy(self)
         made._hidden = (  # noqa: SLF001 - of our own kind
             *self._hidden,
-            *apart,
+            *private,
         )
         return made
 

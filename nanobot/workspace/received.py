@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+import aiofiles
 import msgspec
 
 from nanobot.errors import NanobotError, StoreUnwritable, ToolError, UsageError
@@ -82,7 +83,7 @@ class Received:
         Raises UsageError naming the file and the remedy."""
         if not path.startswith("/"):
             raise UsageError("which picture? Write /image PATH, and what you want to say of it")
-        content = await asyncio.to_thread(_read, path, 4 * MAX_BYTES)
+        content = await _read(path, 4 * MAX_BYTES)
         found = look(content)
         if found is None:
             raise UsageError(
@@ -100,7 +101,7 @@ class Received:
             name, content = "", file
         else:
             name, path = PurePosixPath(file).name, str(file)
-            content = await asyncio.to_thread(_read, path, MAX_GIVEN + 1)
+            content = await _read(path, MAX_GIVEN + 1)
         told = name or f"a file of {len(content):,} bytes"
         if not 0 < len(content) <= MAX_GIVEN:
             raise UsageError(f"{told}: a file has 1 byte to {MAX_GIVEN // 1_000_000} MB")
@@ -145,21 +146,21 @@ class Received:
                 return file.read() == content
 
 
-def _read(path: str, limit: int) -> bytes:
+async def _read(path: str, limit: int) -> bytes:
     """The beginning of a file."""
     try:
-        # Not waiting for a writer, should it be a pipe.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        async with aiofiles.open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise UsageError(f"{path} is not a file: name one")
-            with open(descriptor, "rb", closefd=False) as file:
-                return file.read(limit)
-        finally:
-            os.close(descriptor)
+            return await file.read(limit)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{path} cannot be read ({why}); check the name") from error
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens it at once, should it be a pipe that nobody writes to."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _recognized(attachment: Attachment, content: bytes) -> Attachment:
