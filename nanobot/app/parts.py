@@ -21,6 +21,7 @@ from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import OutgoingFiles, message_tool
+from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.workspace.blobs import Blobs
@@ -72,7 +73,7 @@ def sandbox_of(config: Config, environ: Mapping[str, str]) -> Sandbox:
     whoever is not an owner alone."""
     bwrap = None if config.tools.exec.sandbox == "off" else find_bwrap()
     hidden, apart = (config.home, config.file), private_paths(config.workspace)
-    return Sandbox(bwrap, hidden=hidden, apart=apart, environment=environ)
+    return Sandbox(bwrap, hidden=hidden, apart=apart, protected=STEERING, environment=environ)
 
 
 def private_paths(workspace: Path) -> tuple[Path, ...]:

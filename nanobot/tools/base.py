@@ -45,6 +45,11 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     replies: tuple[tuple[str, ...], ...] = ()
 
     @property
+    def trusted(self) -> bool:
+        """Whether nobody but an owner can be behind what is asked for."""
+        return self.role is Role.OWNER and not self.tainted
+
+    @property
     def alone(self) -> bool:
         """Whether it is for an owner with nobody else reading: what is the owners' may be shown."""
         return self.private and self.role is Role.OWNER
@@ -95,6 +100,9 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     says something in another chat. `danger`: what is dangerous about a call in itself, as it ends a
     sentence that begins with "because"; empty if nothing is known to be.
 
+    `reached`: the file of the workspace that a call is about, links followed; the policy judges it
+    beside the argument `path`.
+
     `parameters`: a JSON schema from elsewhere, shown as it is; `args` is then RawArgs, checked as
     far as that schema is plain. `lazy`: where there are many such tools, the prompt lists none of
     them, and they are found with `find_tools`.
@@ -115,6 +123,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     question: Callable[[Args], Question] | None = None
     elsewhere: Callable[[Args, CallContext], bool] | None = None
     danger: Callable[[Args], str] | None = None
+    reached: Callable[[Args], str] | None = None
     parameters: dict[str, Any] | None = None
     lazy: bool = False
 

@@ -50,9 +50,9 @@ class Verdict(StrEnum):
 class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     """A call as the policy sees it. `elsewhere`: it says something in another chat than its run's.
     `contained`: what it does stays within a sandbox. `sends`: it may carry what the run has read to
-    somebody outside. `risky`: nothing is known that makes it
-    harmless. `foreign`: the tool is an MCP server's or a package's. `danger`: what is dangerous
-    about this very call, if anything."""
+    somebody outside. `reached`: the file that `path` leads to, links followed. `risky`: nothing is
+    known that makes it harmless. `foreign`: the tool is an MCP server's or a package's. `danger`:
+    what is dangerous about this very call, if anything."""
 
     tool: str
     arguments: Mapping[str, Any] = {}
@@ -63,6 +63,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     elsewhere: bool = False
     contained: bool = True
     sends: bool = False
+    reached: str = ""
     danger: str = ""
     risky: bool = False
     foreign: bool = False
@@ -115,7 +116,9 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 _WRITERS = ("write_file", "edit_file")
 _FOLDERS = ("skills", "personas", "memory")
-_STEERING = (*PROMPT_FILES, *_FOLDERS, *(f"{folder}/**" for folder in _FOLDERS))
+STEERING = (*PROMPT_FILES, *_FOLDERS)
+"""Names in a workspace of what decides how the assistant behaves."""
+_STEERING = (*STEERING, *(f"{folder}/**" for folder in _FOLDERS))
 _SEEN = "this conversation has seen content from outside, which may be what asks for it"
 _OWNER, _MEMBER, _GUEST = (Role.OWNER,), (Role.MEMBER,), (Role.GUEST,)
 _ASK, _ALLOW = Verdict.ASK, Verdict.ALLOW
@@ -256,7 +259,7 @@ def _configured(rule: RuleSettings, call: PolicyInput) -> bool:
         and (rule.tainted is None or rule.tainted is call.tainted)
         and (rule.elsewhere is None or rule.elsewhere is call.elsewhere)
         and all(
-            _argument(name, pattern, call.arguments, lenient=rule.verdict == "allow")
+            _argument(name, pattern, call, lenient=rule.verdict == "allow")
             for name, pattern in rule.args.items()
         )
     )
@@ -270,17 +273,19 @@ def _globbed(wanted: Sequence[str], found: str) -> bool:
     return not wanted or any(fnmatchcase(found, pattern) for pattern in wanted)
 
 
-def _argument(name: str, pattern: str, arguments: Mapping[str, Any], *, lenient: bool) -> bool:
+def _argument(name: str, pattern: str, call: PolicyInput, *, lenient: bool) -> bool:
     """Whether an argument fits. A rule that allows (`lenient`) has to fit the whole of it; one that
     asks or denies fits as soon as a part does, so that nothing gets around it."""
-    value = arguments.get(name)
+    value = call.arguments.get(name)
     if value is None:
         return False
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     if name == "command":
         return _command(pattern, text, lenient=lenient)
     if _is_path(name):
-        return _path(pattern, text, exact=lenient)
+        places = {text, call.reached} if name == "path" and call.reached else {text}
+        fits = [_path(pattern, place, exact=lenient) for place in places]
+        return all(fits) if lenient else any(fits)
     return fnmatchcase(text, pattern)
 
 
@@ -313,10 +318,12 @@ def _glob(pattern: str) -> Glob:
 
 def _in_paths(patterns: Sequence[str], call: PolicyInput) -> bool:
     """Absolute paths count by every end of theirs: the workspace may be any folder."""
-    found = call.arguments.get("path")
-    if not isinstance(found, str):
+    path = call.arguments.get("path")
+    if not isinstance(path, str):
         return False
-    names = [name for name in normpath(found).split("/") if name not in ("", "..")]
+    names = [name for name in normpath(path).split("/") if name not in ("", "..")]
     ends = ["/".join(names[at:]) for at in range(len(names))]
-    reached = ends if found.strip().startswith(("/", "..")) else ends[:1]
-    return any(_path(pattern, end, exact=False) for pattern in patterns for end in reached)
+    places = ends if path.strip().startswith(("/", "..")) else ends[:1]
+    if call.reached:
+        places.append(call.reached)
+    return any(_path(pattern, place, exact=False) for pattern in patterns for place in places)

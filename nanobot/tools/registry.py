@@ -176,6 +176,7 @@ class ToolRegistry:
             tainted=context.tainted,
             elsewhere=elsewhere,
             contained=contained,
+            reached="" if tool.reached is None else tool.reached(args),
             sends=tool.sends is not None and tool.sends(args, context),
             danger="" if tool.danger is None else tool.danger(args),
             risky=risk == "high",

@@ -95,6 +95,15 @@ class _Files:
         notes = f"\n\n[{'; '.join(reading.notes)}]" if reading.notes else ""
         return f"{title}{reading.text}{notes}"
 
+    def reached(self, args: WriteFile | EditFile) -> str:
+        """The file as the workspace names it, links followed; empty for one outside of it."""
+        top = self._roots.workspace.resolve()
+        try:
+            place = (top / args.path).resolve()
+        except (OSError, RuntimeError, ValueError):  # a circle of links, a zero byte
+            return ""
+        return str(place.relative_to(top)) if place.is_relative_to(top) else ""
+
     async def write(self, args: WriteFile, context: CallContext) -> str:
         return await asyncio.to_thread(self._write, args)
 
@@ -240,6 +249,7 @@ def file_tools(roots: ConfinedFiles, result_chars: int = MAX_RESULT_CHARS) -> li
             description="Write a text file as a whole, making its folders; replaces what is there.",
             args=WriteFile,
             run=files.write,
+            reached=files.reached,
             effect=Effect.WORLD,
             taints=False,
         ),
@@ -251,6 +261,7 @@ def file_tools(roots: ConfinedFiles, result_chars: int = MAX_RESULT_CHARS) -> li
             ),
             args=EditFile,
             run=files.edit,
+            reached=files.reached,
             effect=Effect.WORLD,
             taints=False,
         ),

@@ -152,7 +152,7 @@ class BackgroundCommands:
         )
         identity = await self._records.started(started)
         started = msgspec.structs.replace(started, id=identity)
-        sandbox = self._sandbox if context.alone else self._sandbox.shared()
+        sandbox = self._sandbox.fitting(private=context.alone, trusted=context.trusted)
         sandbox = sandbox.bare() if bare else sandbox
         try:
             process = await sandbox.start(command, self._workspace, network=network)

@@ -88,7 +88,7 @@ class _Shell:
         network = self._network(args, context)
         bare = await self._bare(context, network=network)
         if not args.background:
-            sandbox = self._sandbox if context.alone else self._sandbox.shared()
+            sandbox = self._sandbox.fitting(private=context.alone, trusted=context.trusted)
             return await self._wait(args, sandbox.bare() if bare else sandbox, network=network)
         if self._background is None:
             raise ToolDenied("nothing can run in the background here")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import importlib
 import shutil
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from nanobot.errors import ConfigError, ToolError
+from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.tools.shell.capture import Capture, kill
 
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -79,7 +80,8 @@ class Sandbox:
 
     Inside there are no environment variables but a fixed few, no home but the workspace, no
     other processes, no capabilities, and nothing of `hidden`, even where the workspace contains
-    it. When `run` ends, for whatever reason, everything the command had started is killed.
+    it. `protected` are names in the workspace that only trusted calls may write (see `fitting`).
+    When `run` ends, for whatever reason, everything the command had started is killed.
 
     `bare()` is the same without bubblewrap, for commands that a person agreed to: limits and a
     clean environment hold, nothing else is kept from them, and what leaves the process group
@@ -92,14 +94,16 @@ class Sandbox:
         *,
         hidden: Sequence[Path] = (),
         apart: Sequence[Path] = (),
+        protected: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         limits: SandboxLimits | None = None,
-        bare: bool = False,
     ) -> None:
         self._bwrap = bwrap
-        self._bare = bare
+        self._bare = False
         self._hidden = tuple(path.resolve() for path in hidden)
         self._apart = tuple(path.resolve() for path in apart)
+        self._protected = tuple(protected)
+        self._guarded = False
         self._environment = {"PATH": SEARCH_PATH, "LANG": "C.UTF-8", "TERM": "dumb"} | {
             name: value for name, value in (environment or {}).items() if name in _ENVIRONMENT
         }
@@ -110,22 +114,22 @@ class Sandbox:
 
     def bare(self) -> Sandbox:
         """The same without walls."""
-        return self._like(None, self._hidden, bare=True)
+        return self._like(bare=True)
 
     def shared(self) -> Sandbox:
         """The same where others than the owner read: what is `apart` is hidden too."""
-        return self._like(self._bwrap, (*self._hidden, *self._apart), bare=self._bare)
+        return self._like(hidden=(*self._hidden, *self._apart))
 
-    def _like(self, bwrap: str | None, hidden: Sequence[Path], *, bare: bool) -> Sandbox:
-        environment, limits = self._environment, self._limits
-        return Sandbox(
-            bwrap,
-            hidden=hidden,
-            apart=self._apart,
-            environment=environment,
-            limits=limits,
-            bare=bare,
-        )
+    def fitting(self, *, private: bool, trusted: bool) -> Sandbox:
+        """The same for a call that only an owner reads (`private`), and that nobody else can be
+        behind (`trusted`); what is `protected` is read-only for all others."""
+        sandbox = self if private else self.shared()
+        return sandbox._like(guarded=not trusted)  # noqa: SLF001 - of this class
+
+    def _like(self, **changes: object) -> Sandbox:
+        other = copy.copy(self)
+        other.__dict__.update({f"_{name}": value for name, value in changes.items()})
+        return other
 
     async def probe(self, *, network: bool = True) -> str | None:
         """None if commands can be run, else why not, in one line. Tried once, then remembered."""
@@ -143,6 +147,8 @@ class Sandbox:
         if self._bare:
             return limited
         mounts = {Path("/tmp"): ["--tmpfs", "/tmp"]}  # noqa: S108 - the sandbox's own
+        for path in self._read_only(workspace) if self._guarded else ():
+            mounts[path] = ["--ro-bind", str(path), str(path)]
         seen = (workspace, Path("/usr"), *(Path("/", name) for name in _MERGED))
         for path in self._hidden:
             if any(path.is_relative_to(root) for root in seen) and path.exists():
@@ -157,6 +163,27 @@ class Sandbox:
             *("--setenv", "HOME", str(workspace), "--chdir", str(workspace)),
             *("--", *limited),
         ]
+
+    def _read_only(self, workspace: Path) -> Iterator[Path]:
+        """What is `protected`, and what links in it lead to. What is not there yet is made, empty:
+        only what is there can be kept from being written. Raises ToolDenied for a link."""
+        for name in self._protected:
+            path = workspace / name
+            if path.is_symlink():
+                raise ToolDenied(
+                    f"{name} is a link, which cannot be protected from commands: replace it by "
+                    "what it leads to"
+                )
+            with suppress(FileExistsError):
+                if path.suffix:
+                    path.touch(0o600, exist_ok=False)
+                else:
+                    path.mkdir(0o700)
+            yield path
+            for link in path.rglob("*") if path.is_dir() else ():
+                target = link.resolve()
+                if link.is_symlink() and target.is_relative_to(workspace) and target.exists():
+                    yield target
 
     async def run(
         self, command: str, workspace: Path, *, network: bool, timeout: float, keep: int = 40_000
