@@ -1,4 +1,4 @@
-"""The tool with which the model does things by the clock."""
+"""The tool with which the model schedules jobs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def cron_tool(book: JobEditor) -> Tool[CronArgs]:
 
 
 async def _done(book: JobEditor, args: CronArgs, context: CallContext) -> str:
-    asker = Requester(
+    requester = Requester(
         role=context.role,
         sender_id=context.sender_id,
         address=context.address,
@@ -80,22 +80,22 @@ async def _done(book: JobEditor, args: CronArgs, context: CallContext) -> str:
         tainted=context.tainted,
     )
     if args.action == "list":
-        jobs = await book.listed(asker, state="", limit=_LISTED)
+        jobs = await book.listed(requester, state="", limit=_LISTED)
         return "\n".join(_line(job) for job in jobs) or "There are no jobs."
     if args.action == "add":
-        wish = JobRequest(schedule=args.schedule, text=args.message, zone=args.zone or None)
-        return f"Added: {_line(await book.add(asker, wish))}"
+        request = JobRequest(schedule=args.schedule, text=args.message, zone=args.zone or None)
+        return f"Added: {_line(await book.add(requester, request))}"
     if not args.job_id.strip():
         raise UsageError(f"job_id: {args.action} needs the number of the job; `list` shows it")
     if args.action == "remove":
-        return f"Removed: {_line(await book.remove(asker, args.job_id))}"
+        return f"Removed: {_line(await book.remove(requester, args.job_id))}"
     if args.action == "run":
-        return f"It is being done now: {_line(await book.trigger(asker, args.job_id))}"
-    job = await book.found(asker, args.job_id)
-    wanted = "paused" if args.action == "pause" else "active"
-    if job.state != wanted:  # a call made again finds it done
+        return f"It is being done now: {_line(await book.trigger(requester, args.job_id))}"
+    job = await book.found(requester, args.job_id)
+    state = "paused" if args.action == "pause" else "active"
+    if job.state != state:  # a call made again finds it done
         change = book.pause if args.action == "pause" else book.resume
-        job = await change(asker, args.job_id)
+        job = await change(requester, args.job_id)
     return f"It is {job.state} now: {_line(job)}"
 
 

@@ -1,10 +1,9 @@
 """The heartbeat: at an interval the model looks after what `HEARTBEAT.md` says.
 
-Beats stand on the clock on the wall (every half hour: at :00 and :30), in whatever process, so that
-each can be done once by its name, and one that passed while nobody was there is simply over. Where
-there is nothing to look after, nobody to tell or no time to do it, nothing is asked and nothing
-spent. Every beat begins anew: it sees the file and what was said in the chat lately, and no beat
-before it.
+Its times are those of the wall clock (every half hour: at :00 and :30), in whatever process, so
+that each is done once, and one that passed while no process ran is skipped. Where there is nothing
+to look after, no chat to write to, or no model, nothing is asked and nothing spent. Every heartbeat
+begins anew: it sees the file and what was said in the chat lately, and no heartbeat before it.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ FILE_LIMIT = 8_000
 LOOK_SECONDS = 30.0
 """The clock is looked at so often at least: it may be set, and machines sleep."""
 LATE_SECONDS = 45.0
-"""A beat that is noticed later is over."""
+"""A heartbeat that is noticed later is skipped."""
 LAST_GREETING_SECONDS = 60 * 86_400.0
 """Nobody is greeted who was silent for longer: what was greeted is known for a while only."""
 MOST_SAID = 8
@@ -90,7 +89,7 @@ class ChatHistory(Protocol):
 
 
 class HeartbeatSchedule(msgspec.Struct, frozen=True, kw_only=True):
-    """When there are beats; see settings.HeartbeatSettings. `to` None: where an owner spoke
+    """When there are heartbeats; see settings.HeartbeatSettings. `to` None: where an owner spoke
     last."""
 
     interval: float
@@ -108,61 +107,61 @@ class Heartbeat:
     def __init__(
         self,
         workspace: Path,
-        rhythm: HeartbeatSchedule,
+        schedule: HeartbeatSchedule,
         chats: ChatHistory,
         clock: Clock,
         into: Callable[[Address, ChatSituation], Publisher],
         able: Callable[[], Awaitable[bool]],
     ) -> None:
         self._workspace = workspace
-        self._rhythm = rhythm
+        self._schedule = schedule
         self._chats = chats
         self._clock = clock
         self._into = into
         self._able = able
-        self._told = ""
+        self._last_reason = ""
 
     async def run(self, _: Publisher) -> None:
-        """Beat until cancelled. A beat that fails is over, too."""
-        interval, seen = self._rhythm.interval, self._clock.now()
+        """Do each heartbeat on time until cancelled. One that fails is not repeated."""
+        interval, seen = self._schedule.interval, self._clock.now()
         while True:
             now = self._clock.now()
             at = math.floor(now / interval) * interval
             # When a clock was set back, a moment comes again; what was done is known by its key.
             if seen < at and now - at < LATE_SECONDS:
-                self._tell(await self.beat(at))
+                self._log(await self.beat(at))
             seen = now
             left = at + interval - self._clock.now()
             await self._clock.sleep(min(max(left, 0.0), LOOK_SECONDS))
 
     async def beat(self, at: float) -> str:
-        """The beat of that moment; returns why there was none ("": there was). Raises
+        """The heartbeat of that moment; returns why there was none ("": there was). Raises
         StoreError."""
-        now, asked = self._clock.now(), to_do(self._workspace)
-        why = self._resting(now, asked)
-        if why:
-            return why
-        chat = self._rhythm.to or await self._chats.home()
+        now, tasks = self._clock.now(), to_do(self._workspace)
+        reason = self._resting(now, tasks)
+        if reason:
+            return reason
+        chat = self._schedule.to or await self._chats.home()
         if chat is None:
             return "no owner has spoken in a chat of their own yet"
         around = await self._chats.around(chat, MOST_SAID)
-        why = await self._hindered(chat, around, now)
-        if why:
-            return why
+        reason = await self._hindered(chat, around, now)
+        if reason:
+            return reason
         greeting = await self._greeting(around, now)
-        if not (asked or greeting):
+        if not (tasks or greeting):
             return f"{FILE} asks for nothing, and there is nobody to greet"
-        zone = self._rhythm.zone
-        text = greeting_prompt(around, zone, now) if greeting else prompt(asked, around, zone)
+        zone = self._schedule.zone
+        text = greeting_prompt(around, zone, now) if greeting else prompt(tasks, around, zone)
         await self._into(chat, around).publish(text, key=greeting or f"{at:.0f}")
         return ""
 
-    def _resting(self, now: float, asked: str) -> str:
+    def _resting(self, now: float, tasks: str) -> str:
         """Why nothing is to be done now, whatever chat it would be for."""
-        hours = self._rhythm.hours
+        hours = self._schedule.hours
         if hours is not None and hours.until(now) is not None:
             return "these are quiet hours"
-        if not asked and not self._rhythm.greet_after:
+        if not tasks and not self._schedule.greet_after:
             return trouble(self._workspace) or f"{FILE} asks for nothing"
         return ""
 
@@ -178,13 +177,13 @@ class Heartbeat:
         """Whether something goes on there, or did a moment ago. What lies ahead of a clock that was
         set back says nothing."""
         latest = max(around.spoke_at or 0.0, around.active or 0.0)
-        return self._rhythm.active > 0 and 0 <= now - latest < self._rhythm.active
+        return self._schedule.active > 0 and 0 <= now - latest < self._schedule.active
 
     async def _greeting(self, around: ChatSituation, now: float) -> str:
         """The key of the greeting that is due: once for each silence, and once a day."""
-        if not self._rhythm.greet_after or around.spoke_at is None:
+        if not self._schedule.greet_after or around.spoke_at is None:
             return ""
-        if not self._rhythm.greet_after <= now - around.spoke_at < LAST_GREETING_SECONDS:
+        if not self._schedule.greet_after <= now - around.spoke_at < LAST_GREETING_SECONDS:
             return ""
         last = await self._chats.greeted(around.person)
         if last is not None and (last >= around.spoke_at or self._day(last) >= self._day(now)):
@@ -192,13 +191,13 @@ class Heartbeat:
         return f"greeting:{around.person}:{around.spoke_at:.3f}"
 
     def _day(self, at: float) -> str:
-        return datetime.fromtimestamp(at, zone_of(self._rhythm.zone)).strftime("%Y-%m-%d")
+        return datetime.fromtimestamp(at, zone_of(self._schedule.zone)).strftime("%Y-%m-%d")
 
-    def _tell(self, why: str) -> None:
-        """Say why there are no beats, once for each reason."""
-        if why != self._told:
-            logger.info("no heartbeat: {}" if why else "the heartbeat goes on{}", why)
-        self._told = why
+    def _log(self, reason: str) -> None:
+        """Log why there are no heartbeats, once for each reason."""
+        if reason != self._last_reason:
+            logger.info("no heartbeat: {}" if reason else "the heartbeat goes on{}", reason)
+        self._last_reason = reason
 
 
 def to_do(workspace: Path) -> str:
@@ -227,11 +226,11 @@ def trouble(workspace: Path) -> str:
     return ""
 
 
-def prompt(asked: str, around: ChatSituation, zone: str) -> str:
-    """What a beat asks of the model."""
+def prompt(tasks: str, around: ChatSituation, zone: str) -> str:
+    """What a heartbeat asks of the model."""
     return (
         f"This is a heartbeat: nobody has just spoken. {FILE} says what to look after:\n\n"
-        f"{asked}\n\n{_lately(around, zone)}"
+        f"{tasks}\n\n{_lately(around, zone)}"
         "What you answer is sent to that chat as it is. If there is nothing that its reader "
         f"should know now, answer only {SILENT}."
     )
@@ -253,7 +252,7 @@ def _lately(around: ChatSituation, zone: str) -> str:
         return ""
     clock = zone_of(zone)
     lines = [
-        f"- {datetime.fromtimestamp(one.at, clock):%Y-%m-%d %H:%M}: {one.text}"
-        for one in around.said
+        f"- {datetime.fromtimestamp(message.at, clock):%Y-%m-%d %H:%M}: {message.text}"
+        for message in around.said
     ]
     return "\n".join(["What you said there lately, which needs no repeating:", *lines, "", ""])

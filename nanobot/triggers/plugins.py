@@ -17,29 +17,29 @@ def opened(tables: Mapping[str, TriggerSettings], plugins: Plugins) -> dict[str,
 
     Raises ConfigError naming the types there are, and for settings that a trigger refuses.
     """
-    made = {}
+    triggers = {}
     for name, table in tables.items():
         if table.enabled:
             try:
-                made[name] = open_trigger(name, table, plugins)
+                triggers[name] = open_trigger(name, table, plugins)
             except PluginBroken:
                 continue
-    return made
+    return triggers
 
 
 def open_trigger(name: str, table: TriggerSettings, plugins: Plugins) -> Trigger:
-    """One of them. Raises ConfigError, and PluginBroken for one that is broken in itself."""
-    known = plugins.names(TRIGGERS)
-    if table.type not in known:
+    """The trigger of one table. Raises ConfigError, and PluginBroken for one that is broken."""
+    types = plugins.names(TRIGGERS)
+    if table.type not in types:
         raise ConfigError(
             f"triggers.{name}.type: there is no trigger type {table.type!r}; "
-            f"installed are {', '.join(sorted(known)) or 'none'}"
+            f"installed are {', '.join(sorted(types)) or 'none'}"
         )
     refused: list[ConfigError] = []
 
-    def use(found: LoadedPlugin[Any]) -> Trigger | None:
+    def use(plugin: LoadedPlugin[Any]) -> Trigger | None:
         try:
-            trigger = found.what(name, table.settings)
+            trigger = plugin.what(name, table.settings)
         except ConfigError as error:
             refused.append(error)
             return None
@@ -48,18 +48,18 @@ def open_trigger(name: str, table: TriggerSettings, plugins: Plugins) -> Trigger
             raise PluginBroken(f"it opens a {kind}, which has no run of nanobot.triggers.base")
         return trigger
 
-    made = plugins.one(TRIGGERS, table.type, use).what
-    if made is None:
+    trigger = plugins.one(TRIGGERS, table.type, use).what
+    if trigger is None:
         raise refused[0]
-    return made
+    return trigger
 
 
 def survey(plugins: Plugins) -> None:
     """Load every one of them, so that `plugins` knows which are broken; none is opened."""
 
-    def use(found: LoadedPlugin[Any]) -> None:
-        if not callable(found.what):
-            kind = type(found.what).__name__
+    def use(plugin: LoadedPlugin[Any]) -> None:
+        if not callable(plugin.what):
+            kind = type(plugin.what).__name__
             raise PluginBroken(f"it gives a {kind}, not a function that opens a trigger")
 
     plugins.names(TRIGGERS)

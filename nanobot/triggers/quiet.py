@@ -59,13 +59,13 @@ class QuietHours:
         return self._limits(self._settings.people.get(name))
 
     def _limits(self, own: QuietLimitSettings | None) -> list[NotificationLimit]:
-        named = own or QuietLimitSettings()
-        hour, day = named.max_per_hour, named.max_per_day
-        found = (
+        settings = own or QuietLimitSettings()
+        hour, day = settings.max_per_hour, settings.max_per_day
+        limits = (
             NotificationLimit(self._settings.max_per_hour if hour is None else hour, HOUR),
             NotificationLimit(self._settings.max_per_day if day is None else day, DAY),
         )
-        return [limit for limit in found if limit.most]
+        return [limit for limit in limits if limit.most]
 
 
 def begun(text: str) -> str:
@@ -78,11 +78,12 @@ def begun(text: str) -> str:
 def digest(held: Sequence[HeldBack], session_key: str, zone: str) -> str:
     """One message that tells of them, the oldest first."""
     clock, listed = zone_of(zone), held[-MOST_LISTED:]
-    one_day = len({datetime.fromtimestamp(one.at, clock).date() for one in held}) == 1
+    one_day = len({datetime.fromtimestamp(message.at, clock).date() for message in held}) == 1
     shown = "%H:%M" if one_day else "%a %H:%M"
+    times = (datetime.fromtimestamp(message.at, clock).strftime(shown) for message in listed)
     lines = [
-        f"- {datetime.fromtimestamp(one.at, clock).strftime(shown)} {begun(one.text) or '(a file)'}"
-        for one in listed
+        f"- {time} {begun(message.text) or '(a file)'}"
+        for time, message in zip(times, listed, strict=True)
     ]
     if len(held) > len(listed):
         lines.insert(0, f"- {len(held) - len(listed)} earlier ones")

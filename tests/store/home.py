@@ -76,7 +76,7 @@ class Home:
         return SqlRecords(self.database, StoreContext(self.clock, self.ids, "reader"))
 
     def jobs(self, owner: str = "us") -> SqlJobStore:
-        """What is done by the clock."""
+        """Scheduled jobs."""
         return SqlJobStore(self.database, StoreContext(self.clock, self.ids, owner))
 
     def pairings(self) -> SqlPairingStore:

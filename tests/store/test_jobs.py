@@ -1,4 +1,4 @@
-"""What is done by the clock, on every kind of store: each due time has one row and one end."""
+"""Scheduled jobs, on every kind of store: each due time has one row and one end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Jobs over SQL: kept, changed, and what became of their times. Firing has its own module."""
+"""Jobs over SQL: kept, listed and changed. What is done for them stands in modules of its own."""
 
 from __future__ import annotations
 
@@ -180,9 +180,9 @@ def _add(
     # Two at once would each see the name free, and room for one more.
     alone(connection, "cron")
     if key:
-        known = connection.execute(sa.select(_j).where(_j.c.call_key == key)).first()
-        if known is not None:
-            return shown_job(known)
+        existing = connection.execute(sa.select(_j).where(_j.c.call_key == key)).first()
+        if existing is not None:
+            return shown_job(existing)
     _name_is_free(connection, plan.name, 0)
     mine = sa.select(sa.func.count()).where(
         _j.c.owner == plan.by, _j.c.state.in_(("active", "paused"))
@@ -211,14 +211,14 @@ def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
 def _system(connection: sa.Connection, writer: StoreContext, plan: Plan) -> Job:
     alone(connection, "cron")
     query = sa.select(_j).where(_j.c.name == plan.name, _j.c.state == "system")
-    known = connection.execute(query).first()
+    existing = connection.execute(query).first()
     values = _values(writer, 0, plan, None)
-    if known is None:
+    if existing is None:
         values |= {"state": "system", "created_at": writer.clock.now()}
         identity = connection.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
     else:
-        identity = known.id
-        if known.body != values["body"]:
+        identity = existing.id
+        if existing.body != values["body"]:
             connection.execute(sa.update(_j).where(_j.c.id == identity).values(**values))
     return _found(connection, str(identity))
 

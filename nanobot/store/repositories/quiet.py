@@ -84,9 +84,9 @@ prepared(_HOLD, _SPOKE, _WAITS, _HELD, _NEXT_HELD, _FORGET, _OF_CHAT, _OF_PERSON
 class SqlNotificationLimiter:
     """See store.unit.NotificationLimiter."""
 
-    def __init__(self, writer: StoreContext, quietness: QuietHours) -> None:
+    def __init__(self, writer: StoreContext, quiet_hours: QuietHours) -> None:
         self._writer = writer
-        self._quietness = quietness
+        self._quiet_hours = quiet_hours
 
     def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
         """Count it, or hold it back. What comes while something is held back joins it."""
@@ -96,7 +96,7 @@ class SqlNotificationLimiter:
         if waits or not self._may(connection, message.address, person):
             connection.execute(_HOLD, {"k": message.key})
         else:
-            self._said(connection, message, person)
+            self._count(connection, message, person)
 
     def release(
         self, connection: sa.Connection, after: Address | None
@@ -105,7 +105,7 @@ class SqlNotificationLimiter:
         now, slice_ = self._writer.clock.now(), Slice(self._writer.clock)
         connection.execute(_FORGET, {"old": now - 2 * DAY})
         freed: list[Address] = []
-        if self._quietness.asleep(now):
+        if self._quiet_hours.asleep(now):
             return freed, None
         place = {"c": "", "chat": ""} if after is None else _chat(after)
         while (row := connection.execute(_NEXT_HELD, place).first()) is not None:
@@ -127,7 +127,7 @@ class SqlNotificationLimiter:
         freed = []
         for address, waiting in held.items():
             if self._may(connection, address, person):
-                self._said(connection, self._freed(connection, waiting), person)
+                self._count(connection, self._freed(connection, waiting), person)
                 freed.append(address)
         return freed
 
@@ -137,40 +137,40 @@ class SqlNotificationLimiter:
         """Have it sent; returns what is sent."""
         now = self._writer.clock.now()
         ids = [row.id for row, _ in waiting]
-        one = len(ids) == 1
+        alone = len(ids) == 1
         values: dict[str, Any] = {"state": "digested", "settled_at": now}
-        if one:
+        if alone:
             # Its age, by which it would be given up, counts from now on.
             values = {"state": "pending", "created_at": now}
         # One by one: no database takes any number of them in one statement.
         each = sa.update(_o).where(_o.c.id == sa.bindparam("i")).values(**values)
         connection.execute(each, [{"i": number} for number in ids])
-        row, last = waiting[-1]
-        if one:
-            return last
-        told = [HeldBack(said.text, held.created_at) for held, said in waiting]
-        message = OutboundMessage(
-            address=last.address,
-            text=digest(told, row.session_key, self._quietness.zone),
+        row, latest = waiting[-1]
+        if alone:
+            return latest
+        held_back = [HeldBack(message.text, held.created_at) for held, message in waiting]
+        combined = OutboundMessage(
+            address=latest.address,
+            text=digest(held_back, row.session_key, self._quiet_hours.zone),
             key=f"{DIGEST}{ids[0]}-{ids[-1]}",
             kind=OutboundKind.POST,
-            attachments=tuple(file for _, said in waiting for file in said.attachments),
-            tainted=any(said.tainted for _, said in waiting),
+            attachments=tuple(file for _, message in waiting for file in message.attachments),
+            tainted=any(message.tainted for _, message in waiting),
         )
-        outbox.owe(connection, self._writer, row.session_key, "", [message])
-        return message
+        outbox.owe(connection, self._writer, row.session_key, "", [combined])
+        return combined
 
     def _may(self, connection: sa.Connection, address: Address, person: str) -> bool:
         """Whether one more may be said there now."""
         now = self._writer.clock.now()
-        if self._quietness.asleep(now):
+        if self._quiet_hours.asleep(now):
             return False
         name = f"{address.channel}:{address.chat_id}"
         counted: list[tuple[sa.Executable, dict[str, str], Iterable[NotificationLimit]]] = [
-            (_OF_CHAT, _chat(address), self._quietness.chat(name))
+            (_OF_CHAT, _chat(address), self._quiet_hours.chat(name))
         ]
         if person:
-            counted.append((_OF_PERSON, {"p": person}, self._quietness.person(person)))
+            counted.append((_OF_PERSON, {"p": person}, self._quiet_hours.person(person)))
         return all(
             (connection.scalar(query, {**who, "now": now, "since": now - limit.seconds}) or 0)
             < limit.most
@@ -178,7 +178,7 @@ class SqlNotificationLimiter:
             for limit in limits
         )
 
-    def _said(self, connection: sa.Connection, message: OutboundMessage, person: str) -> None:
+    def _count(self, connection: sa.Connection, message: OutboundMessage, person: str) -> None:
         row = {
             "key": message.key,
             "channel": message.address.channel,

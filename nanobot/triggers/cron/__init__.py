@@ -1,1 +1,1 @@
-"""What happens by the clock: schedules, jobs, and the service that fires them."""
+"""Scheduled jobs: when they are due, what they do, and the service that fires them."""

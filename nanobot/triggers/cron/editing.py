@@ -1,4 +1,4 @@
-"""The book of jobs as people and the model write in it: what they may ask for, and what not."""
+"""Jobs as people and the model add and change them: what they may ask for, and what not."""
 
 from __future__ import annotations
 
@@ -108,76 +108,76 @@ class JobEditor:
         except UsageError:
             self.zone = "UTC"
 
-    async def add(self, asker: Requester, wish: JobRequest) -> Job:
+    async def add(self, requester: Requester, request: JobRequest) -> Job:
         """Keep a job. Raises UsageError for what cannot be."""
         now = self._clock.now()
-        zone = zone_of(wish.zone or self.zone).key
-        if wish.schedule is None or not (wish.text or "").strip():
+        zone = zone_of(request.zone or self.zone).key
+        if request.schedule is None or not (request.text or "").strip():
             raise UsageError("a job needs a schedule, and what is to be done or said.")
-        schedule = parse(wish.schedule, zone, now)
-        depth = await self._depth(asker, schedule)
-        address = self._address(wish.to) if wish.to else asker.address
-        text = _text(wish.text or "")
+        schedule = parse(request.schedule, zone, now)
+        depth = await self._depth(requester, schedule)
+        address = self._address(request.to) if request.to else requester.address
+        text = _text(request.text or "")
         plan = Plan(
-            name=_named(wish.name or _first_words(text)),
+            name=_named(request.name or _first_words(text)),
             schedule=schedule.text,
             zone=zone,
             anchor=getattr(schedule, "anchor", now),
             text=text,
             address=address,
-            session_key=asker.session_key if address == asker.address else str(address),
-            sender_id=asker.sender_id,
-            role=asker.role,
-            by=asker.who,
-            here=address == asker.address,
-            tainted=asker.tainted,
+            session_key=requester.session_key if address == requester.address else str(address),
+            sender_id=requester.sender_id,
+            role=requester.role,
+            by=requester.who,
+            here=address == requester.address,
+            tainted=requester.tainted,
             depth=depth,
         )
-        plan = self._wished(plan, wish, now)
-        most = MOST_OF_OWNERS if asker.role is Role.OWNER else MOST_JOBS
-        if not wish.name:
+        plan = self._requested(plan, request, now)
+        most = MOST_OF_OWNERS if requester.role is Role.OWNER else MOST_JOBS
+        if not request.name:
             plan = await self._free_name(plan)
-        job = await self._jobs.add(plan, self._next(plan, now), asker.key, most)
+        job = await self._jobs.add(plan, self._next(plan, now), requester.key, most)
         self._announce(Fired())
         return job
 
-    async def edit(self, asker: Requester, which: str, wish: JobRequest) -> Job:
+    async def edit(self, requester: Requester, which: str, request: JobRequest) -> Job:
         """Change a job; its next time is reckoned from now. Raises UsageError."""
-        self._people_only(asker, "change jobs")
-        job = await self._own(asker, which)
+        self._people_only(requester, "change jobs")
+        job = await self._own(requester, which)
         _readable(job)
         now = self._clock.now()
         plan = job.plan
-        if wish.schedule is not None or wish.zone is not None:
-            zone = zone_of(wish.zone or plan.zone).key
-            schedule = parse(wish.schedule or plan.schedule, zone, now)
+        if request.schedule is not None or request.zone is not None:
+            zone = zone_of(request.zone or plan.zone).key
+            schedule = parse(request.schedule or plan.schedule, zone, now)
             anchor = getattr(schedule, "anchor", now)
             plan = msgspec.structs.replace(plan, schedule=schedule.text, zone=zone, anchor=anchor)
-        if wish.text is not None:
-            plan = msgspec.structs.replace(plan, text=_text(wish.text))
-        if wish.name is not None:
-            plan = msgspec.structs.replace(plan, name=_named(wish.name))
-        if wish.to is not None:
-            address = self._address(wish.to)
-            here = address == asker.address
-            key = asker.session_key if here else str(address)
+        if request.text is not None:
+            plan = msgspec.structs.replace(plan, text=_text(request.text))
+        if request.name is not None:
+            plan = msgspec.structs.replace(plan, name=_named(request.name))
+        if request.to is not None:
+            address = self._address(request.to)
+            here = address == requester.address
+            key = requester.session_key if here else str(address)
             plan = msgspec.structs.replace(plan, address=address, session_key=key, here=here)
-        plan = self._wished(plan, wish, now)
+        plan = self._requested(plan, request, now)
         state = "active" if job.state == "done" else job.state
         next_at = self._next(plan, now) if state == "active" else None
         return await self._keep(job, plan=plan, state=state, next_at=next_at)
 
-    async def pause(self, asker: Requester, which: str) -> Job:
+    async def pause(self, requester: Requester, which: str) -> Job:
         """Nothing of it is due until it is resumed."""
-        job = await self._own(asker, which)
+        job = await self._own(requester, which)
         if job.state != "active":
             raise UsageError(f"the job {job.plan.name} is {job.state}: there is nothing to pause.")
         return await self._keep(job, state="paused", next_at=None)
 
-    async def resume(self, asker: Requester, which: str) -> Job:
+    async def resume(self, requester: Requester, which: str) -> Job:
         """Go on from now; what was to be done once and has passed is done at once."""
-        self._people_only(asker, "resume jobs")
-        job = await self._own(asker, which)
+        self._people_only(requester, "resume jobs")
+        job = await self._own(requester, which)
         if job.state != "paused":
             raise UsageError(f"the job {job.plan.name} is {job.state}, not paused.")
         _readable(job)
@@ -185,24 +185,24 @@ class JobEditor:
         next_at = schedule.at if isinstance(schedule, Once) else self._next(job.plan, now)
         return await self._keep(job, state="active", next_at=next_at, reason="")
 
-    async def remove(self, asker: Requester, which: str) -> Job:
+    async def remove(self, requester: Requester, which: str) -> Job:
         """Forget it; what waits of it is dropped."""
-        job = await self._own(asker, which)
+        job = await self._own(requester, which)
         if job.state == "removed":
             return job
         return await self._keep(job, state="removed", next_at=None)
 
-    async def trigger(self, asker: Requester, which: str) -> Job:
+    async def trigger(self, requester: Requester, which: str) -> Job:
         """Do it now, besides its schedule."""
-        self._people_only(asker, "run jobs")
-        job = await self._own(asker, which)
-        _, fired = await self._jobs.trigger(job.id, at=None, key=asker.key, text="")
+        self._people_only(requester, "run jobs")
+        job = await self._own(requester, which)
+        _, fired = await self._jobs.trigger(job.id, at=None, key=requester.key, text="")
         self._announce(fired)
         return job
 
-    async def listed(self, asker: Requester, *, state: str, limit: int) -> list[Job]:
-        """The jobs the asker may look after, those due next first."""
-        by = "" if asker.role is Role.OWNER else asker.who
+    async def listed(self, requester: Requester, *, state: str, limit: int) -> list[Job]:
+        """The jobs the requester may look after, those due next first."""
+        by = "" if requester.role is Role.OWNER else requester.who
         return await self._jobs.listed(state=state, by=by, limit=limit)
 
     async def history(self, which: str, limit: int) -> list[OccurrenceView]:
@@ -221,13 +221,13 @@ class JobEditor:
             schedule, before = parse(text, zone, start), start
         return coming(schedule, before, min(count, MOST_PREVIEWED))
 
-    async def found(self, asker: Requester, which: str) -> Job:
-        """A job that the asker may look after. Raises UsageError."""
-        return await self._own(asker, which)
+    async def found(self, requester: Requester, which: str) -> Job:
+        """A job that the requester may look after. Raises UsageError."""
+        return await self._own(requester, which)
 
-    async def _own(self, asker: Requester, which: str) -> Job:
+    async def _own(self, requester: Requester, which: str) -> Job:
         job = await self._jobs.found(which)
-        if asker.role is not Role.OWNER and job.plan.by != asker.who:
+        if requester.role is not Role.OWNER and job.plan.by != requester.who:
             raise UsageError(f"there is no job {which[:60]!r} of yours.")
         if job.state == "system":
             raise UsageError(f"{job.plan.name} belongs to the gateway: config.toml changes it.")
@@ -239,20 +239,20 @@ class JobEditor:
         self._announce(Fired())
         return changed
 
-    def _people_only(self, asker: Requester, what: str) -> None:
-        if asker.origin not in _PEOPLE:
+    def _people_only(self, requester: Requester, what: str) -> None:
+        if requester.origin not in _PEOPLE:
             raise UsageError(f"the run of a job may not {what}: only people may.")
 
-    async def _depth(self, asker: Requester, schedule: Schedule) -> int:
+    async def _depth(self, requester: Requester, schedule: Schedule) -> int:
         """How many jobs led to this one. Raises UsageError where that would have no end."""
-        if asker.origin in _PEOPLE:
+        if requester.origin in _PEOPLE:
             return 0
         if not isinstance(schedule, Once):
             raise UsageError(
                 "what happens by itself may not make something that repeats: give it a time, as "
                 "in `+2h`, or tell the person, who can ask for it."
             )
-        depth = await self._jobs.depth(asker.run_id) + 1
+        depth = await self._jobs.depth(requester.run_id) + 1
         if depth > MOST_DEPTH:
             raise UsageError(
                 f"{MOST_DEPTH} jobs made each other already; that is as far as it goes."
@@ -266,34 +266,34 @@ class JobEditor:
                 f"to: {text[:60]!r} is no chat: write CHANNEL:CHAT, as in telegram:1001."
             )
         if self._channels and channel not in self._channels:
-            known = ", ".join(sorted(self._channels))
-            raise UsageError(f"to: no channel {channel[:60]!r} is on; there are {known}.")
+            channels = ", ".join(sorted(self._channels))
+            raise UsageError(f"to: no channel {channel[:60]!r} is on; there are {channels}.")
         return Address(channel, chat)
 
-    def _wished(self, plan: Plan, wish: JobRequest, now: float) -> Plan:
-        """The plan with the rest of what is wished."""
-        given = {
-            name: getattr(wish, name)
+    def _requested(self, plan: Plan, request: JobRequest, now: float) -> Plan:
+        """The plan with the rest of what is requested."""
+        changes = {
+            name: getattr(request, name)
             for name in ("send", "session", "misfire", "window", "overlap", "jitter", "retries")
-            if getattr(wish, name) is not None
+            if getattr(request, name) is not None
         }
-        if given.get("session", plan.session) not in {"own", "chat"}:
+        if changes.get("session", plan.session) not in {"own", "chat"}:
             raise UsageError("session: `own` (every run begins anew) or `chat` (in the chat's).")
-        if wish.expires is not None:
-            end = parse(wish.expires, plan.zone, now) if wish.expires else None
+        if request.expires is not None:
+            end = parse(request.expires, plan.zone, now) if request.expires else None
             if end is not None and not isinstance(end, Once):
                 raise UsageError("expires: a time, as in 2026-12-24T18:00 or +30d.")
-            given["expires_at"] = end.at if end is not None else None
-        plan = msgspec.structs.replace(plan, **given)
-        return msgspec.structs.replace(plan, terms=_terms(plan, wish))
+            changes["expires_at"] = end.at if end is not None else None
+        plan = msgspec.structs.replace(plan, **changes)
+        return msgspec.structs.replace(plan, terms=_terms(plan, request))
 
     def _next(self, plan: Plan, now: float) -> float:
-        found = following(plan, now)
-        if found is None:
+        at = following(plan, now)
+        if at is None:
             raise UsageError("it would never be due: it expires, or has passed, before.")
-        return found
+        return at
 
-    async def _taken(self, name: str) -> bool:
+    async def _name_taken(self, name: str) -> bool:
         try:
             await self._jobs.found(name)
         except UsageError:
@@ -303,7 +303,7 @@ class JobEditor:
     async def _free_name(self, plan: Plan) -> Plan:
         """A name made of the text may be taken; a number behind it makes it another."""
         name, number = plan.name, 2
-        while await self._taken(name):
+        while await self._name_taken(name):
             name, number = f"{plan.name} {number}", number + 1
         return msgspec.structs.replace(plan, name=name)
 
@@ -327,20 +327,20 @@ def in_text(text: str) -> tuple[str, str]:
     return schedule, rest
 
 
-def _terms(plan: Plan, wish: JobRequest) -> RunOptions:
+def _terms(plan: Plan, request: JobRequest) -> RunOptions:
     """A run in a session of its own sees nothing of those before it, and its answer is posted."""
     old, own = plan.terms, plan.session == "own"
     tools = old.tools
-    if wish.tools is not None:
-        names = tuple(name for name in wish.tools.replace(",", " ").split() if name)
+    if request.tools is not None:
+        names = tuple(name for name in request.tools.replace(",", " ").split() if name)
         tools = None if names == ("all",) or not names else () if names == ("none",) else names
     return msgspec.structs.replace(
         old,
         direct=own,
         history=() if own else None,
-        model=old.model if wish.model is None else wish.model,
+        model=old.model if request.model is None else request.model,
         tools=tools,
-        max_iterations=wish.max_iterations or old.max_iterations,
+        max_iterations=request.max_iterations or old.max_iterations,
     )
 
 

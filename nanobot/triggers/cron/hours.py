@@ -73,13 +73,13 @@ def zone_given(zone: str, machine: str, path: str) -> str:
 
 
 def _minutes(text: str, key: str) -> int:
-    found = _TIME.fullmatch(text.strip())
-    if found is None:
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
         raise ConfigError(
             f'{key} is {text[:20]!r}, which is no time of day: write it as in "22:00", from '
             '"00:00" to "23:59".'
         )
-    return int(found[1]) * 60 + int(found[2])
+    return int(match[1]) * 60 + int(match[2])
 
 
 def _instant(day: date, minutes: int, zone: ZoneInfo, *, last: bool) -> float:

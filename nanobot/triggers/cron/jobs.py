@@ -319,9 +319,9 @@ def viewed(job: Job) -> JobView:
 
 def following(plan: Plan, after: float) -> float | None:
     """When a plan is due next, within its life."""
-    found = plan.when().next(after)
-    over = found is None or (plan.expires_at is not None and found > plan.expires_at)
-    return None if over else found
+    at = plan.when().next(after)
+    over = at is None or (plan.expires_at is not None and at > plan.expires_at)
+    return None if over else at
 
 
 def skipped_to(plan: Plan, at: float, now: float) -> float | None:

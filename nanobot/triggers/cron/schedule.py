@@ -69,8 +69,8 @@ class Every(msgspec.Struct, frozen=True):
 
     def next(self, after: float) -> float | None:
         """The first time after a moment (unix seconds)."""
-        found = self.anchor + (math.floor((after - self.anchor) / self.seconds) + 1) * self.seconds
-        return found if found > after else found + self.seconds
+        at = self.anchor + (math.floor((after - self.anchor) / self.seconds) + 1) * self.seconds
+        return at if at > after else at + self.seconds
 
 
 class Once(msgspec.Struct, frozen=True):
@@ -95,22 +95,24 @@ def parse(text: str, zone: str, now: float) -> Schedule:
     """What is due when: `30 9 * * 1-5`, `@daily`, `every 20 minutes`, `2026-12-24T18:00` (in the
     zone unless it says another), `+20m`. Raises UsageError that says what would be right."""
     zone_of(zone)
-    given = " ".join(text.split())
-    if given.startswith("+") or re.match(r"in\s+[+-]?\d", given, re.IGNORECASE):
-        left = _seconds(given.removeprefix("+").removeprefix("in ").removeprefix("In "), given)
+    written = " ".join(text.split())
+    if written.startswith("+") or re.match(r"in\s+[+-]?\d", written, re.IGNORECASE):
+        left = _seconds(written.removeprefix("+").removeprefix("in ").removeprefix("In "), written)
         # Whole seconds, so that it reads as it is kept.
         return Once(float(math.ceil(now + left)))
-    if re.match(r"every\b", given, re.IGNORECASE):
-        seconds = _seconds(given[len("every") :].strip(), given)
+    if re.match(r"every\b", written, re.IGNORECASE):
+        seconds = _seconds(written[len("every") :].strip(), written)
         if seconds < LEAST_SECONDS:
-            raise UsageError(f"{given!r} is too often: at least `every {LEAST_SECONDS:g} seconds`.")
+            raise UsageError(
+                f"{written!r} is too often: at least `every {LEAST_SECONDS:g} seconds`."
+            )
         return Every(seconds, float(math.floor(now)))
-    if _TIME.match(given):
-        return _at(given, zone, now)
-    if given.startswith("@") or (len(given.split()) == 5 and re.search("[0-9*]", given)):
-        return Cron(expression_of(given), zone)
+    if _TIME.match(written):
+        return _at(written, zone, now)
+    if written.startswith("@") or (len(written.split()) == 5 and re.search("[0-9*]", written)):
+        return Cron(expression_of(written), zone)
     raise UsageError(
-        f"{given[:60]!r} is no schedule. Write `30 9 * * 1-5` (minute, hour, day of the month, "
+        f"{written[:60]!r} is no schedule. Write `30 9 * * 1-5` (minute, hour, day of the month, "
         "month, day of the week), `@daily`, `every 20 minutes`, `2026-12-24T18:00` or `+20m`."
     )
 
@@ -136,8 +138,8 @@ def _length(text: str, words: list[str]) -> int:
     """How many words a schedule at the head of a text has."""
     head = words[0].lower() if words else ""
     if head in {"every", "in"}:
-        found = re.match(r"\s*\S+\s+(?:[+-]?\d+\s*)?[A-Za-z]+\b[:,]?", text)
-        return len(found[0].split()) if found else 2
+        match = re.match(r"\s*\S+\s+(?:[+-]?\d+\s*)?[A-Za-z]+\b[:,]?", text)
+        return len(match[0].split()) if match else 2
     if _TIME.match(head):
         return 2 if len(words) > 1 and re.fullmatch(r"\d\d:\d\d(:\d\d)?", words[1]) else 1
     return 1 if head.startswith(("+", "@")) else 5
@@ -149,10 +151,10 @@ def coming(schedule: Schedule, after: float, count: int) -> list[float]:
 
 
 def _times(schedule: Schedule, after: float) -> Iterator[float]:
-    found = schedule.next(after)
-    while found is not None:
-        yield found
-        found = schedule.next(found)
+    time = schedule.next(after)
+    while time is not None:
+        yield time
+        time = schedule.next(time)
 
 
 @lru_cache(maxsize=1)
@@ -163,14 +165,17 @@ def _zones() -> dict[str, str]:
 @lru_cache(maxsize=700)
 def zone_of(name: str) -> ZoneInfo:
     """A zone of the IANA database. Raises UsageError naming the nearest."""
-    known = _zones().get(name.casefold())
-    if known is not None:
-        return ZoneInfo(known)
     zones = _zones()
+    if name.casefold() in zones:
+        return ZoneInfo(zones[name.casefold()])
     near = get_close_matches(name.casefold()[:80], zones, n=3, cutoff=0.6)
     by_city = [full for full in zones if full.rpartition("/")[2] == name.casefold().strip()]
-    found = list(dict.fromkeys([*by_city, *near]))[:3]
-    hint = f"; did you mean {' or '.join(zones[one] for one in found)}?" if found else "."
+    candidates = list(dict.fromkeys([*by_city, *near]))[:3]
+    hint = (
+        f"; did you mean {' or '.join(zones[candidate] for candidate in candidates)}?"
+        if candidates
+        else "."
+    )
     raise UsageError(f"there is no zone {name[:60]!r}: write it as in Europe/Berlin{hint}")
 
 
@@ -188,23 +193,25 @@ def moment(text: str, zone: str) -> float:
         ) from None
 
 
-def _at(given: str, zone: str, now: float) -> Once:
-    at = moment(given, zone)
+def _at(written: str, zone: str, now: float) -> Once:
+    at = moment(written, zone)
     if at <= now:
-        raise UsageError(f"{given!r} has passed already.")
+        raise UsageError(f"{written!r} has passed already.")
     if at - now > _MOST_AHEAD:
-        raise UsageError(f"{given!r} is more than 100 years ahead.")
+        raise UsageError(f"{written!r} is more than 100 years ahead.")
     return Once(at)
 
 
-def _seconds(words: str, given: str) -> float:
+def _seconds(words: str, written: str) -> float:
     """The length of `20m`, `2 hours`, `day`. Raises UsageError."""
-    found = _SPAN.fullmatch(words.strip())
-    if found is None:
-        raise UsageError(f"{given[:60]!r}: a length is written as in 90s, 20m, 2 hours or 3 days.")
-    seconds = float(int(found["number"] or 1) * _UNITS[found["unit"][0].lower()])
+    match = _SPAN.fullmatch(words.strip())
+    if match is None:
+        raise UsageError(
+            f"{written[:60]!r}: a length is written as in 90s, 20m, 2 hours or 3 days."
+        )
+    seconds = float(int(match["number"] or 1) * _UNITS[match["unit"][0].lower()])
     if seconds <= 0:
-        raise UsageError(f"{given!r}: time goes forward; the least is 1s.")
+        raise UsageError(f"{written!r}: time goes forward; the least is 1s.")
     if seconds > MOST_SECONDS:
-        raise UsageError(f"{given!r} is too long: at most 10 years, which is 3660 days.")
+        raise UsageError(f"{written!r} is too long: at most 10 years, which is 3660 days.")
     return seconds

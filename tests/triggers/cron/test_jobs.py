@@ -1,4 +1,4 @@
-"""Jobs in a gateway: asked for by people and by the model, done by the clock, told in the chat."""
+"""Jobs in a gateway: added by people and by the model, done when due, their answers in the chat."""
 
 from __future__ import annotations
 
