@@ -75,7 +75,7 @@ class Refusal(Exception):
         self.for_bot = for_bot
 
 
-class _Complaint(msgspec.Struct):
+class _ErrorBody(msgspec.Struct):
     code: int = 0
     message: str = ""
     retry_after: Any = None
@@ -214,9 +214,9 @@ class DiscordHttp(HTTPClient):
 
 def _refusal(response: aiohttp.ClientResponse, body: bytes) -> Refusal:
     try:
-        told = msgspec.json.decode(body, type=_Complaint, strict=False)
+        told = msgspec.json.decode(body, type=_ErrorBody, strict=False)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        told = _Complaint()
+        told = _ErrorBody()
     message = told.message or response.reason or "error"
     if told.errors:
         message += f": {msgspec.json.encode(told.errors).decode()[:500]}"

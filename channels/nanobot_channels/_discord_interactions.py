@@ -15,8 +15,8 @@ from nanobot.messages import InboundMessage
 from nanobot.ports import MenuCommand
 from nanobot_channels._discord_messages import (
     BadEvent,
+    ChannelPlace,
     Member,
-    Place,
     User,
     is_snowflake,
     person,
@@ -47,7 +47,7 @@ class _Channel(msgspec.Struct):
     parent_id: str | None = None
 
 
-class _Shown(msgspec.Struct):
+class _MessageId(msgspec.Struct):
     id: str
 
 
@@ -62,15 +62,15 @@ class Interaction(msgspec.Struct, kw_only=True):
     channel: _Channel | None = None
     member: Member | None = None
     user: User | None = None
-    message: _Shown | None = None
+    message: _MessageId | None = None
     data: _Data = msgspec.field(default_factory=_Data)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ChannelPlace:
         """Where it happened; threads are channels of types 10 to 12."""
         shown = self.channel or _Channel()
         parent = shown.parent_id if shown.type in {10, 11, 12} else None
-        return Place(self.guild_id or "", parent or "", several=shown.type == 3)
+        return ChannelPlace(self.guild_id or "", parent or "", several=shown.type == 3)
 
 
 def parse_interaction(data: object) -> Interaction:
@@ -84,7 +84,9 @@ def parse_interaction(data: object) -> Interaction:
     return found
 
 
-def said_by(interaction: Interaction, place: Place, channel: str) -> InboundMessage | None:
+def interaction_message(
+    interaction: Interaction, place: ChannelPlace, channel: str
+) -> InboundMessage | None:
     """What the press or the command says, None if it says nothing to the bot. Raises BadEvent."""
     if interaction.type not in {_COMMAND, _COMPONENT}:
         return None

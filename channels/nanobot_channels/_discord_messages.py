@@ -27,7 +27,7 @@ class BadEvent(ValueError):
     """The event lacks what a message needs, or has it in a shape that Discord does not document."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class ChannelPlace(msgspec.Struct, frozen=True):
     """Where a channel's messages belong. `parent` is set for a thread."""
 
     guild: str = ""
@@ -46,7 +46,7 @@ class Place(msgspec.Struct, frozen=True):
         return Address(channel, channel_id)
 
 
-class Me(msgspec.Struct, frozen=True):
+class BotUser(msgspec.Struct, frozen=True):
     """The bot itself: its user, and the roles that are its own."""
 
     id: str
@@ -185,7 +185,7 @@ def parse(data: object) -> Message:
 
 
 def to_inbound(
-    message: Message, place: Place, channel: str, me: Me, *, edited: bool = False
+    message: Message, place: ChannelPlace, channel: str, me: BotUser, *, edited: bool = False
 ) -> InboundMessage | None:
     """The message for the bot, None if it is a bot's, the system's, or has nothing in it."""
     if message.author.bot or message.webhook_id or message.type not in _USER_MESSAGES:
@@ -217,7 +217,7 @@ def to_inbound(
     )
 
 
-def _others_speak(message: Message, me: Me) -> bool:
+def _others_speak(message: Message, me: BotUser) -> bool:
     """Whether words are in it of somebody who is neither its sender nor the bot. A forwarded
     message does not say whose it was."""
     if message.message_snapshots:
@@ -236,7 +236,7 @@ def person(user: User, member: Member | None) -> Sender:
     return Sender(user.id, clean(nick or user.global_name or user.username).replace("\n", " "))
 
 
-def _is_for(message: Message, me: Me) -> bool:
+def _is_for(message: Message, me: BotUser) -> bool:
     replied = message.referenced_message
     if message.type == _REPLY and replied and replied.author.id == me.id:
         return True
@@ -246,7 +246,7 @@ def _is_for(message: Message, me: Me) -> bool:
     return any(found in me.roles for found in _ROLE.findall(prose))
 
 
-def _lines(message: Message, me: Me) -> Iterator[str]:
+def _lines(message: Message, me: BotUser) -> Iterator[str]:
     for forwarded in message.message_snapshots:
         yield "[forwarded]"
         yield forwarded.message.content
@@ -265,7 +265,7 @@ def _embedded(embed: _Embed) -> Iterator[str]:
     yield from (f"{field.name}: {field.value}" for field in embed.fields)
 
 
-def _readable(message: Message, me: Me) -> str:
+def _readable(message: Message, me: BotUser) -> str:
     """The content with names in the place of ids, and without mentions of the bot."""
     names = {user.id: user.global_name or user.username for user in message.mentions}
 

@@ -12,26 +12,26 @@ from loguru import logger
 from nanobot.errors import ChannelDown, DeliveryError
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Clock, Intake
+from nanobot_channels._discord_channels import ChannelDirectory
 from nanobot_channels._discord_gateway import Gateway
 from nanobot_channels._discord_history import History
 from nanobot_channels._discord_http import DiscordHttp, Refusal, receiving_error
 from nanobot_channels._discord_interactions import (
     Interaction,
     acknowledgement,
+    interaction_message,
     parse_interaction,
-    said_by,
 )
 from nanobot_channels._discord_messages import (
     BadEvent,
-    Me,
+    BotUser,
+    ChannelPlace,
     Message,
-    Place,
     is_snowflake,
     parse,
     snowflake_at,
     to_inbound,
 )
-from nanobot_channels._discord_places import Places
 from nanobot_channels._discord_sent import SentMessages
 
 MOST_WAITING = 10_000
@@ -90,7 +90,7 @@ class Receiver:
         self._clock = clock
         self._limits = limits
         self._history = History(name, http, clock, limits.messages)
-        self._places = Places(http)
+        self._places = ChannelDirectory(http)
         self._warned = False
 
     async def run(self, intake: Intake) -> None:
@@ -189,7 +189,7 @@ class Receiver:
         await self._look_up(private, max(self._stored - margin, oldest, self._first - 1))
 
     async def _look_up(self, private: list[str], after: int) -> None:
-        chats: dict[str, Place | None] = dict.fromkeys(private)
+        chats: dict[str, ChannelPlace | None] = dict.fromkeys(private)
         for address in await self._intake.chats():
             known = await self._places.at(address) if address.thread_id else None
             chats.setdefault(address.thread_id or address.chat_id, known)
@@ -200,7 +200,7 @@ class Receiver:
             return
         self._looking = self._tasks.create_task(self._catch_up(chats, after))
 
-    async def _catch_up(self, chats: dict[str, Place | None], after: int) -> None:
+    async def _catch_up(self, chats: dict[str, ChannelPlace | None], after: int) -> None:
         try:
             async with asyncio.timeout(_GUILDS_SECONDS):
                 await self._guilds_told.wait()
@@ -212,7 +212,7 @@ class Receiver:
                 found = await self._history.since(chat, after)
                 latest = max([latest, *(message.number for message in found)])
                 known = chats.get(chat)
-                place = known or (await self._places.of(chat) if found else Place())
+                place = known or (await self._places.of(chat) if found else ChannelPlace())
                 await self._admit_found(chat, found, place)
         except (Refusal, DeliveryError) as error:
             raise receiving_error(self._name, error) from error
@@ -223,7 +223,7 @@ class Receiver:
     def _cursor(self, latest: int) -> str:
         return str(Cursor(latest, self._first))
 
-    async def _admit_found(self, chat: str, found: list[Message], place: Place) -> None:
+    async def _admit_found(self, chat: str, found: list[Message], place: ChannelPlace) -> None:
         messages = [made for one in found for made in self._made_of_history(one, place)]
         await self._admit(messages)
         # While that was being stored, more may have come: it is next.
@@ -233,7 +233,7 @@ class Receiver:
             del self._held[chat][: len(held)]
         self._held.pop(chat, None)
 
-    def _made_of_history(self, message: Message, place: Place) -> list[InboundMessage]:
+    def _made_of_history(self, message: Message, place: ChannelPlace) -> list[InboundMessage]:
         made = [self._made(message, place)]
         if message.edited_timestamp and message.number <= self._stored:
             made.append(self._made(message, place, edited=True))
@@ -255,19 +255,19 @@ class Receiver:
         if not edited:
             self._seen = max(self._seen, message.number)
 
-    async def _place_of(self, message: Message) -> Place:
+    async def _place_of(self, message: Message) -> ChannelPlace:
         if message.guild_id:
             return await self._places.of(message.channel_id, message.guild_id)
         return self._places.direct(message.channel_id)
 
     def _made(
-        self, message: Message, place: Place, *, edited: bool = False
+        self, message: Message, place: ChannelPlace, *, edited: bool = False
     ) -> InboundMessage | None:
-        me = self._places.me or Me("")
+        me = self._places.me or BotUser("")
         self._notice_missing_content(message, place)
         return to_inbound(message, place, self._name, me, edited=edited)
 
-    def _notice_missing_content(self, message: Message, place: Place) -> None:
+    def _notice_missing_content(self, message: Message, place: ChannelPlace) -> None:
         if self._warned or not self._limits.content or not place.guild or not message.bare:
             return
         if message.author.bot or message.webhook_id or message.edited_timestamp:
@@ -285,7 +285,7 @@ class Receiver:
         place = interaction.place
         if interaction.channel is None and is_snowflake(interaction.channel_id):
             place = await self._places.of(interaction.channel_id, interaction.guild_id or "")
-        said = said_by(interaction, place, self._name)
+        said = interaction_message(interaction, place, self._name)
         if said is None:
             return
         await self._admit([said])

@@ -38,7 +38,7 @@ class Author(msgspec.Struct, frozen=True):
         return self.address.rpartition("@")[2]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class CheckResult(msgspec.Struct, frozen=True):
     """What a server found: of dmarc, dkim, spf ..., with its properties ("header.d")."""
 
     method: str
@@ -84,9 +84,9 @@ def servers(headers: Message) -> list[str]:
     return [one for one in found if one]
 
 
-def _verdict(sender: Author, findings: Sequence[Finding]) -> str:
+def _verdict(sender: Author, findings: Sequence[CheckResult]) -> str:
     domain = sender.domain
-    dmarc = [one for one in findings if one.method == "dmarc"]
+    dmarc = [finding for finding in findings if finding.method == "dmarc"]
     about = {_domain(one.properties.get("header.from", domain)) for one in dmarc}
     if any(one.result in {"fail", "permerror"} for one in dmarc) or about - {domain}:
         return "its DMARC check failed"
@@ -98,7 +98,7 @@ def _verdict(sender: Author, findings: Sequence[Finding]) -> str:
     return f"neither DMARC, DKIM nor SPF passed for {domain}"
 
 
-def _signers(one: Finding) -> list[str]:
+def _signers(one: CheckResult) -> list[str]:
     """The domains that a passed check stands for."""
     if one.method == "dkim":
         named = one.properties.get("header.d") or one.properties.get("header.i", "")
@@ -119,7 +119,7 @@ def _aligned(signer: str, domain: str) -> bool:
     return signer == domain or ("." in signer and domain.endswith(f".{signer}"))
 
 
-def results(raw: str) -> tuple[str, list[Finding]]:
+def results(raw: str) -> tuple[str, list[CheckResult]]:
     """The server of an Authentication-Results header, in lower case, and what it found; "" and
     nothing if it is not well-formed."""
     fields = _fields(raw)
@@ -132,7 +132,7 @@ def results(raw: str) -> tuple[str, list[Finding]]:
     for field in fields[1:]:
         method = _METHOD.match(field)
         if method is not None:
-            found = Finding(
+            found = CheckResult(
                 method[1].lower(), method[2].lower(), _properties(field[method.end() :])
             )
             findings.append(found)

@@ -15,8 +15,8 @@ from nanobot_channels._email_headers import headers_of
 from nanobot_channels._email_imap import PIECE, Mailbox, Server
 from nanobot_channels._email_mime import pieces
 from nanobot_channels._email_parts import Envelope, attach, composed, payload_of, subject_of
-from nanobot_channels._email_reading import Reader, Stamp, Thread
-from nanobot_channels._email_receiving import Correspondence, Receiving, looked_up, place_of
+from nanobot_channels._email_reading import MailThread, MessageIds, Reader
+from nanobot_channels._email_receiving import MailThreads, Receiver, looked_up, place_of
 from nanobot_channels._email_settings import ADDRESS, Settings
 from nanobot_channels._email_smtp import Outbox
 
@@ -67,8 +67,8 @@ class EmailChannel:
             address=address,
             tls=context,
         )
-        self._stamp = Stamp(address, settings.password)
-        self._correspondence = Correspondence()
+        self._stamp = MessageIds(address, settings.password)
+        self._correspondence = MailThreads()
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. A mail is marked as read after its commit.
@@ -77,7 +77,7 @@ class EmailChannel:
         """
         settings = self._settings
         reader = Reader(self._name, self._address, settings.trusted_authserv, self._stamp)
-        await Receiving(
+        await Receiver(
             self._server,
             settings.folder,
             reader,
@@ -152,18 +152,18 @@ class EmailChannel:
         await _email_smtp.hand_over(self._outbox, recipient, whole)
         return message_id
 
-    async def _thread(self, address: Address, part: OutboundPart) -> Thread:
+    async def _thread(self, address: Address, part: OutboundPart) -> MailThread:
         """Subject and references of an answer; a new conversation where there is none."""
         answered = payload_of(part).reply_to or address.thread_id
         if not answered:
-            return Thread(subject_of(part.text), ())
+            return MailThread(subject_of(part.text), ())
         known = self._correspondence.get(answered)
         if known is None and _SAFE_ID.fullmatch(answered):
             found, known = await self._looked_up(answered)
             answered = answered if payload_of(part).reply_to else found
             self._correspondence.keep(answered, known)
-        known = known or Thread("", ())
-        ids = [*(one for one in known.references if one != answered), answered]
+        known = known or MailThread("", ())
+        ids = [*(reference for reference in known.references if reference != answered), answered]
         if not known.references and address.thread_id and address.thread_id != answered:
             ids.insert(0, address.thread_id)
         ids = [one for one in dict.fromkeys(ids) if _real(one)]
@@ -171,13 +171,13 @@ class EmailChannel:
         subject = known.subject or "your mail"
         if not re.match(r"re\s*:", subject, re.IGNORECASE):
             subject = f"Re: {subject}"
-        return Thread(subject, tuple(kept))
+        return MailThread(subject, tuple(kept))
 
-    async def _looked_up(self, message_id: str) -> tuple[str, Thread]:
+    async def _looked_up(self, message_id: str) -> tuple[str, MailThread]:
         try:
             async with Mailbox.opened(self._server) as box:
                 await box.open(self._settings.folder, to_read=True)
-                return await looked_up(box, message_id) or (message_id, Thread("", ()))
+                return await looked_up(box, message_id) or (message_id, MailThread("", ()))
         except (BadCredentials, ChannelDown) as error:
             raise NotSent(f"the mail to answer cannot be looked up: {error}") from error
 

@@ -169,7 +169,7 @@ class Mailbox:
         client, quoted = self._client, _quoted(utf7(folder))
         opening = client.examine if to_read else client.select
         answer = await self._within(lambda: opening(quoted))
-        said = b" ".join(one for one in answer.lines if isinstance(one, bytes))
+        said = b" ".join(line for line in answer.lines if isinstance(line, bytes))
         if answer.result != "OK":
             raise ChannelDown(f"the folder {folder} cannot be opened: {_said(answer)}")
         if to_read:

@@ -97,7 +97,7 @@ class _Container:
         self.children = 0
 
 
-class Skim:
+class MailScanner:
     """Takes a mail in pieces of any size; `mail` once all were taken."""
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ _OUR_ID = re.compile(r"nb-([0-9a-f]{24})\.([0-9a-f]{16})@[^<>\s]+")
 _MAX_HISTORY = 20_000
 
 
-class Stamp:
+class MessageIds:
     """Message-IDs of our own: the same for the same part to the same person, and recognisable."""
 
     def __init__(self, address: str, password: str) -> None:
@@ -56,7 +56,7 @@ class Stamp:
         return hmac.new(self._key, said, hashlib.sha256).hexdigest()[:16]
 
 
-class Thread(msgspec.Struct, frozen=True):
+class MailThread(msgspec.Struct, frozen=True):
     """What an answer to a mail takes from it. Ids are without angle brackets."""
 
     subject: str
@@ -78,23 +78,25 @@ class Bounce(msgspec.Struct, frozen=True):
     final: bool
 
 
-class Read(msgspec.Struct, frozen=True):
+class ReadMail(msgspec.Struct, frozen=True):
     """A message, and what an answer to it needs to know."""
 
     message: InboundMessage
-    thread: Thread
+    thread: MailThread
 
 
 class Reader:
     """Reads the mails of one channel. `trusted`: whose Authentication-Results count."""
 
-    def __init__(self, name: str, address: str, trusted: Collection[str], stamp: Stamp) -> None:
+    def __init__(
+        self, name: str, address: str, trusted: Collection[str], stamp: MessageIds
+    ) -> None:
         self._name = name
         self._address = address
         self._trusted = trusted
         self._stamp = stamp
 
-    def read(self, mail: Mail, place: str, arrived: float) -> Read | Bounce | Ignored:
+    def read(self, mail: Mail, place: str, arrived: float) -> ReadMail | Bounce | Ignored:
         """What becomes of a mail; `place` is where its files are to be had."""
         headers = mail.headers
         bounce = self._bounce(mail)
@@ -124,7 +126,7 @@ class Reader:
             quote=quote,
             tainted=True,
         )
-        return Read(message, thread)
+        return ReadMail(message, thread)
 
     def _said(self, mail: Mail, sender: str) -> tuple[str, str]:
         """What the mail says, and what it answers if that is nothing of ours."""
@@ -144,7 +146,7 @@ class Reader:
             # Below it stands whatever their mail program adds.
             return decision[0].strip(), ""
         ids = thread_of(headers).references
-        known = any(self._stamp.sent(one, sender) for one in ids)
+        known = any(self._stamp.sent(message_id, sender) for message_id in ids)
         quote = "" if known else own.history[:_MAX_HISTORY]
         if not own.text:
             return _ANSWER.sub("", subject), quote
@@ -156,20 +158,20 @@ class Reader:
         """A report (RFC 3464) about a mail that we have really sent to that person."""
         if mail.headers.get_content_type() != "multipart/report":
             return None
-        report = next((one for one in mail.parts if one.type == "message/delivery-status"), None)
+        report = next((part for part in mail.parts if part.type == "message/delivery-status"), None)
         if report is None:
             return None
         ids = _ID.findall(
             "\n".join(
-                header(headers_of(one.decoded()), "Message-ID")
-                for one in mail.parts
-                if one.type in {"message/rfc822", "text/rfc822-headers", "message/global"}
+                header(headers_of(part.decoded()), "Message-ID")
+                for part in mail.parts
+                if part.type in {"message/rfc822", "text/rfc822-headers", "message/global"}
             )
         )
         for group in re.split(rb"\r?\n[ \t]*\r?\n", report.decoded()):
             about = headers_of(group)
             for recipient in _recipients(about):
-                if any(self._stamp.sent(one, recipient) for one in ids):
+                if any(self._stamp.sent(message_id, recipient) for message_id in ids):
                     final = header(about, "Action").lower() == "failed"
                     why = header(about, "Diagnostic-Code") or header(about, "Status")
                     return Bounce(recipient, label(why, 300), final)
@@ -201,16 +203,16 @@ def _automatic(headers: Message, sender: str, own: str) -> str:
     return "no person writes like that" if nobody or is_report else ""
 
 
-def thread_of(headers: Message) -> Thread:
+def thread_of(headers: Message) -> MailThread:
     """What an answer to the mail with these headers takes from it."""
     ids = _ID.findall(" ".join(raw_headers(headers, "References")))
     for one in _ID.findall(" ".join(raw_headers(headers, "In-Reply-To")))[:1]:
         if one not in ids:
             ids.append(one)
-    return Thread(header(headers, "Subject")[:900], tuple(dict.fromkeys(ids)))
+    return MailThread(header(headers, "Subject")[:900], tuple(dict.fromkeys(ids)))
 
 
-def _thread_id(thread: Thread, message_id: str) -> str:
+def _thread_id(thread: MailThread, message_id: str) -> str:
     """The first mail of the conversation."""
     root = thread.references[0] if thread.references else message_id
     return root if _THREAD.fullmatch(root) else f"sha256-{_digest(root)}"

@@ -13,13 +13,13 @@ from loguru import logger
 from nanobot.ports import Intake
 from nanobot_channels._email_headers import ODD, headers_of
 from nanobot_channels._email_imap import PIECE, Folder, Mailbox, Server
-from nanobot_channels._email_mime import Mail, Skim
+from nanobot_channels._email_mime import Mail, MailScanner
 from nanobot_channels._email_reading import (
     Bounce,
     Ignored,
-    Read,
+    MailThread,
     Reader,
-    Thread,
+    ReadMail,
     message_id_of,
     thread_of,
 )
@@ -32,7 +32,7 @@ _DAY = 86_400
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class Place(msgspec.Struct, frozen=True):
+class FolderPosition(msgspec.Struct, frozen=True):
     """How far a folder was read: up to this UID, whose mail came at that time."""
 
     validity: int
@@ -43,28 +43,28 @@ class Place(msgspec.Struct, frozen=True):
         return f"{self.validity}:{self.uid}:{self.at}"
 
     @classmethod
-    def of(cls, cursor: str | None) -> Place | None:
+    def of(cls, cursor: str | None) -> FolderPosition | None:
         """What a cursor says; None if it is none."""
         found = _CURSOR.fullmatch(cursor or "")
         return cls(*map(int, found.groups())) if found else None
 
 
-class Correspondence:
+class MailThreads:
     """What answers need to know of mails that came, and which addresses fail. All of it can be
     found again, in the folder or by failing again."""
 
     def __init__(self) -> None:
-        self._threads: OrderedDict[str, Thread] = OrderedDict()
+        self._threads: OrderedDict[str, MailThread] = OrderedDict()
         self.failing: dict[str, str] = {}
 
-    def keep(self, message_id: str, thread: Thread) -> None:
+    def keep(self, message_id: str, thread: MailThread) -> None:
         """A mail came, or was looked up."""
         self._threads[message_id] = thread
         self._threads.move_to_end(message_id)
         if len(self._threads) > _REMEMBERED:
             self._threads.popitem(last=False)
 
-    def get(self, message_id: str) -> Thread | None:
+    def get(self, message_id: str) -> MailThread | None:
         """What an answer to that mail takes from it, if it is remembered."""
         return self._threads.get(message_id)
 
@@ -76,9 +76,9 @@ class Correspondence:
             self.failing[bounce.recipient] = bounce.why
 
 
-async def skimmed(box: Mailbox, uid: int) -> Mail | None:
+async def scanned(box: Mailbox, uid: int) -> Mail | None:
     """A mail, read in pieces; None if it is gone."""
-    skim, start = Skim(), 0
+    skim, start = MailScanner(), 0
     while True:
         piece = await box.piece(uid, start)
         if piece is None:
@@ -89,7 +89,7 @@ async def skimmed(box: Mailbox, uid: int) -> Mail | None:
             return skim.mail()
 
 
-async def looked_up(box: Mailbox, message_id: str) -> tuple[str, Thread] | None:
+async def looked_up(box: Mailbox, message_id: str) -> tuple[str, MailThread] | None:
     """The mail with that id or, if it never came here, the last that refers to it: its own id, and
     its thread."""
     uid = await box.with_id(message_id)
@@ -102,7 +102,7 @@ async def looked_up(box: Mailbox, message_id: str) -> tuple[str, Thread] | None:
     return message_id_of(headers) or message_id, thread_of(headers)
 
 
-class Receiving:
+class Receiver:
     """One folder. `idle_seconds`: how long the server may say nothing before it is asked."""
 
     def __init__(
@@ -111,7 +111,7 @@ class Receiving:
         folder: str,
         reader: Reader,
         intake: Intake,
-        correspondence: Correspondence,
+        correspondence: MailThreads,
         idle_seconds: float,
     ) -> None:
         self._server = server
@@ -137,11 +137,11 @@ class Receiving:
                 await box.news(self._idle_seconds)
                 self._intake.alive()
 
-    async def _begin(self, box: Mailbox, folder: Folder) -> Place:
+    async def _begin(self, box: Mailbox, folder: Folder) -> FolderPosition:
         """Where to go on. What lies in the folder at the very first start is not for us."""
         await self._intake.account(f"{self._server.user}@{self._server.host}/{self._folder}")
         cursor = await self._intake.cursor()
-        place = Place.of(cursor)
+        place = FolderPosition.of(cursor)
         if cursor is not None and place is None:
             logger.warning("{}: stored cursor {!r} is no place in a folder", self._name, cursor)
         if place is None:
@@ -149,12 +149,14 @@ class Receiving:
             uids = await box.search("1:*", by_uid=True)
             last = await box.arrived(uids[-1]) if uids else None
             after = 0 if last is None else int(last) + 1
-            return await self._reached(Place(folder.validity, folder.next_uid - 1, after))
+            return await self._reached(FolderPosition(folder.validity, folder.next_uid - 1, after))
         if place.validity == folder.validity:
             return place
         return await self._renumbered(box, folder, place)
 
-    async def _renumbered(self, box: Mailbox, folder: Folder, place: Place) -> Place:
+    async def _renumbered(
+        self, box: Mailbox, folder: Folder, place: FolderPosition
+    ) -> FolderPosition:
         """The server numbers its mails anew: those that came since the last one are read again,
         and what is known of them is known by its Message-ID."""
         logger.warning("{}: the folder {} was numbered anew", self._name, self._folder)
@@ -166,9 +168,9 @@ class Receiving:
             if arrived is not None and arrived >= place.at:
                 before = min(before, uid - 1)
                 break
-        return await self._reached(Place(folder.validity, before, place.at))
+        return await self._reached(FolderPosition(folder.validity, before, place.at))
 
-    async def _reached(self, place: Place) -> Place:
+    async def _reached(self, place: FolderPosition) -> FolderPosition:
         await self._intake.admit([], str(place))
         return place
 
@@ -176,7 +178,7 @@ class Receiving:
     def _name(self) -> str:
         return self._server.name
 
-    async def _catch_up(self, box: Mailbox, place: Place) -> Place:
+    async def _catch_up(self, box: Mailbox, place: FolderPosition) -> FolderPosition:
         """Everything above the place. Whoever subscribes to lists comes back to thousands of mails
         that are ignored: each is a sign of life, and the place moves past them."""
         stored = place
@@ -194,16 +196,18 @@ class Receiving:
                 stored = await self._reached(place)
         return place if stored == place else await self._reached(place)
 
-    async def _take(self, box: Mailbox, place: Place, uid: int) -> tuple[Place, bool]:
+    async def _take(
+        self, box: Mailbox, place: FolderPosition, uid: int
+    ) -> tuple[FolderPosition, bool]:
         """One mail; whether it was admitted."""
         arrived = await box.arrived(uid)
-        mail = await skimmed(box, uid) if arrived is not None else None
+        mail = await scanned(box, uid) if arrived is not None else None
         if mail is None or arrived is None:
             return msgspec.structs.replace(place, uid=uid), False
-        place = Place(place.validity, uid, max(place.at, int(arrived)))
+        place = FolderPosition(place.validity, uid, max(place.at, int(arrived)))
         # A megabyte of markup takes seconds to read.
         found = await asyncio.to_thread(self._read, mail, f"{place.validity}:{uid}", arrived)
-        if isinstance(found, Read):
+        if isinstance(found, ReadMail):
             message = found.message
             self._correspondence.keep(message.message_id, found.thread)
             self._correspondence.failing.pop(message.address.chat_id, None)
@@ -218,7 +222,7 @@ class Receiving:
             logger.log(level, "{}: a mail is not read: {}", self._name, found.why)
         return place, False
 
-    def _read(self, mail: Mail, place: str, arrived: float) -> Read | Bounce | Ignored:
+    def _read(self, mail: Mail, place: str, arrived: float) -> ReadMail | Bounce | Ignored:
         try:
             return self._reader.read(mail, place, arrived)
         except ODD as error:

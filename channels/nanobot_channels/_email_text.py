@@ -67,27 +67,27 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\
 _LINK = re.compile(r"(?:https?|mailto|tel):[^\s<>]{1,2000}", re.IGNORECASE)
 
 
-class Said(msgspec.Struct, frozen=True):
+class MailText(msgspec.Struct, frozen=True):
     """What somebody wrote, and the history they sent along."""
 
     text: str
     history: str = ""
 
 
-def said(text: str, *, forwarded: bool = False) -> Said:
+def said(text: str, *, forwarded: bool = False) -> MailText:
     """A mail's text without the mail it answers and without a signature. `forwarded`: what is
     quoted is what they want to be read."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if forwarded:
-        return Said(text.strip())
+        return MailText(text.strip())
     lines = text.split("\n")
     end = min(_quoted_tail(lines), _copied_tail(text))
     own = "\n".join(_unsigned(lines[:end])).strip()
     if not own:
         own = "\n".join(lines[:end]).strip()
     if not own:
-        return Said(text.strip())
-    return Said(own, "\n".join(lines[end:]).strip())
+        return MailText(text.strip())
+    return MailText(own, "\n".join(lines[end:]).strip())
 
 
 def _quoted_tail(lines: list[str]) -> int:

@@ -43,7 +43,7 @@ class Event(msgspec.Struct, frozen=True):
         return moment(self.origin_server_ts, otherwise, per_second=1000)
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class MessageContent(msgspec.Struct, frozen=True, kw_only=True):
     """What an event of a person's says. `edit_of` is the event that it replaces, `html` its
     formatted text, `quote` what it quotes itself of the event that it answers."""
 
@@ -57,7 +57,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     quote: str = ""
 
 
-class Me(msgspec.Struct, frozen=True):
+class BotUser(msgspec.Struct, frozen=True):
     """The bot: its user id and what it is called in a room."""
 
     user_id: str
@@ -72,7 +72,7 @@ def convert(value: object) -> Event:
         raise BadEvent(str(error)) from error
 
 
-def said(event: Event) -> Said | None:
+def said(event: Event) -> MessageContent | None:
     """What a message says; None for what is none, for notices, and for what was taken back.
 
     Raises BadEvent.
@@ -95,7 +95,7 @@ def said(event: Event) -> Said | None:
     attachments = _attachments(event.type, content)
     if not text and not attachments:
         return None
-    return Said(
+    return MessageContent(
         text=text,
         html=_text(content, "formatted_body"),
         attachments=attachments,
@@ -171,7 +171,7 @@ def _mentions(content: Json) -> frozenset[str]:
     return frozenset(one for one in listed if isinstance(one, str))
 
 
-def means(it: Said, me: Me) -> bool:
+def means(it: MessageContent, me: BotUser) -> bool:
     """Whether the bot is mentioned: as the specification has it, by a link to it, or by a name
     that stands in the text as a word of its own."""
     if me.user_id in it.mentions or f"matrix.to/#/{me.user_id}" in it.html:
@@ -180,7 +180,7 @@ def means(it: Said, me: Me) -> bool:
     return bool(re.search(rf"(?<![\w@])(?:{words})(?!\w)", it.text, re.IGNORECASE))
 
 
-def without_name(it: Said, me: Me) -> str:
+def without_name(it: MessageContent, me: BotUser) -> str:
     """The text without the bot's name in front of it, unless nothing else is there."""
     for name in _names(me):
         if it.text[: len(name)].casefold() != name.casefold():
@@ -192,7 +192,7 @@ def without_name(it: Said, me: Me) -> str:
     return it.text
 
 
-def _names(me: Me) -> list[str]:
+def _names(me: BotUser) -> list[str]:
     local = me.user_id.partition(":")[0]
     shown = clean(me.name).strip()
     return [one for one in (me.user_id, local, f"@{shown}" if shown else "", shown) if len(one) > 1]

@@ -77,7 +77,9 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
         text += "\n\n" + "\n".join(f"- {_label(one.label)}: `{one.say}`" for one in message.choices)
     parts = []
     for number, blocks in enumerate(_packed(_blocks(text))):
-        html = "" if all(one.plain for one in blocks) else "".join(one.html for one in blocks)
+        html = (
+            "" if all(block.plain for block in blocks) else "".join(block.html for block in blocks)
+        )
         payload = Payload(
             html=html.strip("\n"),
             notice=message.kind is OutboundKind.NOTICE,
@@ -85,7 +87,7 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
         )
         parts.append(
             OutboundPart(
-                text="\n\n".join(one.source for one in blocks),
+                text="\n\n".join(block.source for block in blocks),
                 payload=msgspec.json.encode(payload),
                 key=f"{message.key}.{number}",
             )

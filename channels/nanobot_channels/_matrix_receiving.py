@@ -12,18 +12,18 @@ from loguru import logger
 from nanobot.errors import ChannelDown
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Clock, Intake
+from nanobot_channels._matrix_access import RoomAccess
 from nanobot_channels._matrix_api import FAILED, Api, ApiRefusal, receiving_error
-from nanobot_channels._matrix_doors import Doors
 from nanobot_channels._matrix_events import (
     BadEvent,
     Event,
-    Said,
+    MessageContent,
     convert,
     means,
     said,
     without_name,
 )
-from nanobot_channels._matrix_rooms import Known, Room, Rooms, known
+from nanobot_channels._matrix_rooms import KnownEvent, Room, Rooms, known
 from nanobot_channels._matrix_sync import (
     HELD_SECONDS,
     Answer,
@@ -42,11 +42,11 @@ _TOLD = 500
 Json = dict[str, Any]
 
 
-class Receiving:
+class Receiver:
     """Polls, and takes one answer after the other. The cursor is committed with what it brought."""
 
     def __init__(
-        self, name: str, api: Api, intake: Intake, doors: Doors, clock: Clock, backfill: int
+        self, name: str, api: Api, intake: Intake, doors: RoomAccess, clock: Clock, backfill: int
     ) -> None:
         self.skipped = 0
         """Events that could not be read."""
@@ -200,7 +200,7 @@ class Receiving:
             if one.type == "m.room.member":
                 self._rooms.moved(room_id, one)
         if not self._cursor.since:
-            return [one for one in events if 1000 * one.sent_at(math.inf) > self._cursor.at]
+            return [event for event in events if 1000 * event.sent_at(math.inf) > self._cursor.at]
         return self._since_invited(events) if arrived else events
 
     async def _before(self, room_id: str, start: str, end: str) -> list[Event]:
@@ -278,15 +278,15 @@ class Receiving:
         return made
 
     async def _message(
-        self, room_id: str, room: Room, event: Event, it: Said
+        self, room_id: str, room: Room, event: Event, it: MessageContent
     ) -> InboundMessage | None:
         me = self._rooms.me(room)
-        original = await self._rooms.event(room_id, it.edit_of) if it.edit_of else Known()
+        original = await self._rooms.event(room_id, it.edit_of) if it.edit_of else KnownEvent()
         if it.edit_of and original.sender != event.sender:
             return None  # nobody edits what another has said
         thread, reply_to = it.thread or original.thread, it.reply_to or original.reply_to
-        root = await self._rooms.event(room_id, thread) if thread else Known()
-        answered = await self._rooms.event(room_id, reply_to) if reply_to else Known()
+        root = await self._rooms.event(room_id, thread) if thread else KnownEvent()
+        answered = await self._rooms.event(room_id, reply_to) if reply_to else KnownEvent()
         direct = self._rooms.is_direct(room_id, room)
         joined = (room_id, thread) in self.threads or root.meant
         meant = direct or joined or original.meant or means(it, me)

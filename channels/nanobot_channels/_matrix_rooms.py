@@ -8,7 +8,15 @@ from typing import Any
 import msgspec
 
 from nanobot_channels._matrix_api import Api, ApiRefusal, Request, path
-from nanobot_channels._matrix_events import BadEvent, Event, Me, Said, convert, means, said
+from nanobot_channels._matrix_events import (
+    BadEvent,
+    BotUser,
+    Event,
+    MessageContent,
+    convert,
+    means,
+    said,
+)
 from nanobot_channels._text import label
 
 _EVENTS = 2_000
@@ -18,7 +26,7 @@ _QUOTE = 2_000  # characters that are kept of one
 Json = dict[str, Any]
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownEvent(msgspec.Struct, frozen=True):
     """An event that others refer to. `meant`: the bot is mentioned in it."""
 
     sender: str = ""
@@ -50,7 +58,7 @@ class Rooms:
         self._user_id = user_id
         self._rooms: dict[str, Room] = {}
         self._direct: frozenset[str] = frozenset()
-        self._events: OrderedDict[tuple[str, str], Known] = OrderedDict()
+        self._events: OrderedDict[tuple[str, str], KnownEvent] = OrderedDict()
 
     async def load(self) -> None:
         """Learn which rooms the account calls direct. Raises ApiRefusal or NoAnswer."""
@@ -106,17 +114,17 @@ class Rooms:
         """The bot is in it no longer, or what is known may be old."""
         self._rooms.pop(room_id, None)
 
-    def me(self, room: Room) -> Me:
+    def me(self, room: Room) -> BotUser:
         """The bot as it is called in a room."""
-        return Me(self._user_id, room.members.get(self._user_id, ""))
+        return BotUser(self._user_id, room.members.get(self._user_id, ""))
 
-    def keep(self, room_id: str, event_id: str, known: Known) -> None:
+    def keep(self, room_id: str, event_id: str, known: KnownEvent) -> None:
         """Remember an event that others may refer to."""
         self._events[room_id, event_id] = known
         while len(self._events) > _EVENTS:
             self._events.popitem(last=False)
 
-    async def event(self, room_id: str, event_id: str) -> Known:
+    async def event(self, room_id: str, event_id: str) -> KnownEvent:
         """An event that another refers to; an empty one if it cannot be had.
 
         Raises ApiRefusal for what passes, and NoAnswer.
@@ -125,11 +133,11 @@ class Rooms:
         if found is not None:
             return found
         request: Request = ("GET", path("rooms", room_id, "event", event_id))
-        made = Known()
+        made = KnownEvent()
         try:
             event = convert(await self._api.call("event", request))
             it = said(event)
-            made = Known(sender=event.sender)
+            made = KnownEvent(sender=event.sender)
             if it is not None:
                 made = known(event, it, self.me(await self.room(room_id)))
         except ApiRefusal as error:
@@ -141,9 +149,9 @@ class Rooms:
         return made
 
 
-def known(event: Event, it: Said, me: Me) -> Known:
+def known(event: Event, it: MessageContent, me: BotUser) -> KnownEvent:
     """What is remembered of a message."""
-    return Known(event.sender, it.text[:_QUOTE], it.thread, it.reply_to, means(it, me))
+    return KnownEvent(event.sender, it.text[:_QUOTE], it.thread, it.reply_to, means(it, me))
 
 
 def _shown(profile: object) -> object:

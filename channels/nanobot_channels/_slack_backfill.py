@@ -45,7 +45,7 @@ class Cursor(msgspec.Struct, frozen=True):
         return cls(latest, first or "0.0") if is_ts(latest) and is_ts(first or "0.0") else None
 
 
-class Found(msgspec.Struct, frozen=True):
+class HistoryResult(msgspec.Struct, frozen=True):
     """Messages of a place in the order of time, and the threads in it that have news."""
 
     messages: list[dict[str, Any]]
@@ -80,7 +80,7 @@ class History:
         self._name = name
         self._bounds = bounds
 
-    async def after(self, place: Place, oldest: str) -> Found:
+    async def after(self, place: Place, oldest: str) -> HistoryResult:
         """The last messages of a place that are newer than `oldest`, at most as many as bounded."""
         chat, root = place
         method = "conversations.history" if root is None else "conversations.replies"
@@ -111,7 +111,7 @@ class History:
             for message, _ in messages
             if root is None and _is_later(message.latest_reply or "", oldest)
         ]
-        return Found([raw for _, raw in kept], threads)
+        return HistoryResult([raw for _, raw in kept], threads)
 
     def _readable(
         self, listed: Iterable[object], place: Place, oldest: str

@@ -23,7 +23,7 @@ class BadEvent(ValueError):
     """The event lacks what a message needs, or has it in a shape that Slack does not describe."""
 
 
-class Me(msgspec.Struct, frozen=True):
+class BotUser(msgspec.Struct, frozen=True):
     """The bot itself, as auth.test tells."""
 
     user_id: str
@@ -78,7 +78,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     previous_message: Message | None = None
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A person's message on its way in. `edits`: its text before the edit that brought it here."""
 
     chat: str
@@ -101,7 +101,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
         return {self.message.user} | people_in(self.message.text or "")
 
 
-class Thread(msgspec.Struct, frozen=True):
+class ThreadContext(msgspec.Struct, frozen=True):
     """What is known of the thread around a message: whether the bot takes part in it, and its root
     for the first message that it sees there."""
 
@@ -134,7 +134,7 @@ def convert(value: object) -> Message:
         raise BadEvent(str(error)) from error
 
 
-def written(event: object, me: Me, chat: str = "") -> Written | None:
+def written(event: object, me: BotUser, chat: str = "") -> UserMessage | None:
     """The person's message in an event, None if there is none for the bot; `chat` where the event
     does not say it. Raises BadEvent."""
     message = convert(event)
@@ -145,10 +145,10 @@ def written(event: object, me: Me, chat: str = "") -> Written | None:
         return None
     if not is_ts(message.ts) or not chat:
         raise BadEvent("a message without ts or channel")
-    return Written(chat=chat, message=message)
+    return UserMessage(chat=chat, message=message)
 
 
-def _changed(event: Message, me: Me, chat: str) -> Written | None:
+def _changed(event: Message, me: BotUser, chat: str) -> UserMessage | None:
     new, old = event.message, event.previous_message
     if new is None or not is_ts(new.ts) or not chat:
         raise BadEvent("message_changed without the message")
@@ -157,15 +157,21 @@ def _changed(event: Message, me: Me, chat: str) -> Written | None:
         return None
     if (new.subtype or "") not in _SUBTYPES or not _is_from_person(new, me):
         return None
-    return Written(chat=chat, message=new, edits=(old and old.text) or "")
+    return UserMessage(chat=chat, message=new, edits=(old and old.text) or "")
 
 
-def _is_from_person(message: Message, me: Me) -> bool:
+def _is_from_person(message: Message, me: BotUser) -> bool:
     return not message.bot_id and message.user not in {"", "USLACKBOT", me.user_id}
 
 
 def inbound(
-    item: Written, channel: str, me: Me, names: Mapping[str, str], thread: Thread, *, opens: bool
+    item: UserMessage,
+    channel: str,
+    me: BotUser,
+    names: Mapping[str, str],
+    thread: ThreadContext,
+    *,
+    opens: bool,
 ) -> InboundMessage | None:
     """The message for nanobot, None if nothing is in it. `opens`: the answer to a message outside
     threads, if the bot is meant, goes into a thread of its own."""
@@ -199,7 +205,7 @@ def inbound(
         edit_of=key if edited else None,
         group=not item.is_direct,
         addressed=item.is_direct or mentioned or thread.joined,
-        tainted=others_speak or any(_is_shared(one) for one in message.attachments),
+        tainted=others_speak or any(_is_shared(attachment) for attachment in message.attachments),
     )
 
 
@@ -245,7 +251,7 @@ class _Person(msgspec.Struct, frozen=True):
     username: str = ""
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _Container(msgspec.Struct, frozen=True):
     id: str = ""
     channel_id: str = ""
     message_ts: str = ""
@@ -261,8 +267,8 @@ class _Action(msgspec.Struct, frozen=True):
 class _Press(msgspec.Struct, frozen=True):
     user: _Person
     actions: list[_Action] = []
-    channel: _Place | None = None
-    container: _Place | None = None
+    channel: _Container | None = None
+    container: _Container | None = None
     message: Message | None = None
 
 
@@ -275,7 +281,7 @@ def pressed(body: Mapping[str, Any], channel: str) -> InboundMessage | None:
     action = next((one for one in press.actions if one.action_id.startswith(ACTION_PREFIX)), None)
     if action is None or not action.value:
         return None
-    place = press.container or _Place()
+    place = press.container or _Container()
     chat = (press.channel.id if press.channel else "") or place.channel_id
     ts = place.message_ts or (press.message.ts if press.message else "")
     if not chat or not is_ts(ts) or not is_ts(action.action_ts):

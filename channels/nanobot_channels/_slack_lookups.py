@@ -10,7 +10,7 @@ from loguru import logger
 
 from nanobot.messages import Address
 from nanobot_channels._slack_api import FAILED, ApiRefusal, WebApi, is_passing
-from nanobot_channels._slack_events import BadEvent, Me, Thread, Written, convert
+from nanobot_channels._slack_events import BadEvent, BotUser, ThreadContext, UserMessage, convert
 from nanobot_channels._slack_text import mentions
 from nanobot_channels._text import clean
 
@@ -86,40 +86,40 @@ class Threads:
         """The bot wrote in this thread."""
         self._keep((chat, root), joined=True)
 
-    async def around(self, item: Written, me: Me) -> Thread:
+    async def around(self, item: UserMessage, me: BotUser) -> ThreadContext:
         """The thread around a message; an empty one outside threads and when Slack cannot tell."""
         root = item.thread
         if root is None:
-            return Thread()
+            return ThreadContext()
         key = (item.chat, root)
         known = self._joined.get(key)
         if known is not None:
-            return Thread(joined=known)
+            return ThreadContext(joined=known)
         first = key not in self._joined
         try:
             async with asyncio.timeout(_SECONDS):
                 found = await self._ask(item.chat, root, me)
         except (TimeoutError, BadEvent, *FAILED) as error:
             logger.debug("thread {} of {} is unknown: {!r}", root, item.chat, error)
-            return Thread()
+            return ThreadContext()
         self._keep(key, joined=found.joined)
-        return found if first else Thread(joined=found.joined)
+        return found if first else ThreadContext(joined=found.joined)
 
-    async def _ask(self, chat: str, root: str, me: Me) -> Thread:
+    async def _ask(self, chat: str, root: str, me: BotUser) -> ThreadContext:
         params = {"channel": chat, "ts": root, "limit": _REPLIES}
         answer = await self._api.call("conversations.replies", params, form=True)
         listed = answer.get("messages")
         messages = [convert(one) for one in listed] if isinstance(listed, list) else []
-        parent = next((one for one in messages if one.ts == root), None)
+        parent = next((message for message in messages if message.ts == root), None)
         text = (parent.text or "") if parent else ""
         author = parent.user if parent else ""
         ours = any(
-            one.user == me.user_id
-            or (me.bot_id and one.bot_id == me.bot_id)
-            or me.user_id in one.reply_users
-            for one in messages
+            message.user == me.user_id
+            or (me.bot_id and message.bot_id == me.bot_id)
+            or me.user_id in message.reply_users
+            for message in messages
         )
-        return Thread(ours or mentions(text, me.user_id), text, author)
+        return ThreadContext(ours or mentions(text, me.user_id), text, author)
 
     def _keep(self, key: tuple[str, str], *, joined: bool) -> None:
         self._joined[key] = joined

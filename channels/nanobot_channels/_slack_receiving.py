@@ -13,10 +13,18 @@ from nanobot.errors import ChannelDown
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Intake
 from nanobot_channels._slack_api import ApiRefusal, NoAnswer, WebApi, is_passing
-from nanobot_channels._slack_backfill import Bounds, Cursor, Found, History, Place, places, since
+from nanobot_channels._slack_backfill import (
+    Bounds,
+    Cursor,
+    History,
+    HistoryResult,
+    Place,
+    places,
+    since,
+)
 from nanobot_channels._slack_events import (
     BadEvent,
-    Me,
+    BotUser,
     commanded,
     inbound,
     is_ts,
@@ -39,20 +47,20 @@ class Policy(msgspec.Struct, frozen=True):
     bounds: Bounds = Bounds()
 
 
-class _Held(msgspec.Struct):
+class _HeldMessage(msgspec.Struct):
     """A live message whose commit somebody waits for."""
 
     message: InboundMessage
     done: asyncio.Future[None]
 
 
-class Receiving:
+class Receiver:
     """Takes envelopes and looks up what was missed. Everything an intake gets comes from here, so
     that a place's back-fill is admitted before its live messages, and the cursor moves only while
     no back-fill is outstanding."""
 
     def __init__(
-        self, name: str, api: WebApi, intake: Intake, me: Me, policy: Policy, clock: Clock
+        self, name: str, api: WebApi, intake: Intake, me: BotUser, policy: Policy, clock: Clock
     ) -> None:
         self.threads = Threads(api)
         self.skipped = 0
@@ -67,7 +75,7 @@ class Receiving:
         self._arrived: asyncio.Queue[tuple[dict[str, Any], str, asyncio.Future[None]]]
         self._arrived = asyncio.Queue()
         self._outstanding: dict[Place, int] = {}
-        self._held: dict[Place, list[_Held]] = {}
+        self._held: dict[Place, list[_HeldMessage]] = {}
         self._rounds = 0
         self._wanted = asyncio.Event()
         self._admitting = asyncio.Lock()
@@ -110,7 +118,7 @@ class Receiving:
             message = await self._read(self._live(body), f"envelope {envelope_id}")
             if message is None:
                 _finish(done)
-            elif not self._hold(_Held(message, done)):
+            elif not self._hold(_HeldMessage(message, done)):
                 await self._admit([message])
                 _finish(done)
 
@@ -134,13 +142,13 @@ class Receiving:
         del self._outstanding[place]
         # What waits here for its thread's back-fill waits on there.
         held = [one for one in self._held.pop(place, []) if not self._hold(one)]
-        found = {one.dedupe_key for one in messages}
+        found = {message.dedupe_key for message in messages}
         later = [one.message for one in held if one.message.dedupe_key not in found]
         await self._admit([*messages, *later])
         for one in held:
             _finish(one.done)
 
-    def _hold(self, one: _Held) -> bool:
+    def _hold(self, one: _HeldMessage) -> bool:
         """Keep a live message until what was missed before it is admitted, if anything may be."""
         address = one.message.address
         # The chat's own first: it may find out that the thread has news.
@@ -165,7 +173,7 @@ class Receiving:
                 messages.append(message)
         return messages
 
-    async def _insist(self, ask: Callable[[], Awaitable[Found]]) -> Found:
+    async def _insist(self, ask: Callable[[], Awaitable[HistoryResult]]) -> HistoryResult:
         """Ask until Slack answers, as long as it says when, and else five times."""
         delay = 1.0
         failures = 0

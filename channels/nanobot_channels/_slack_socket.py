@@ -29,7 +29,7 @@ from nanobot.errors import BadCredentials, ChannelDown
 from nanobot.ports import Clock
 from nanobot.system import proxy_for
 from nanobot_channels._slack_api import FAILED, MALFORMED, WebApi, library_log, receiving_error
-from nanobot_channels._slack_events import Me
+from nanobot_channels._slack_events import BotUser
 
 PING_SECONDS = 10.0
 # A connection that did not live that long is no reason to try again at once.
@@ -45,7 +45,7 @@ class Handler(AsyncSocketModeHandler):
     """Bolt's handler without its connection: every envelope ends in `take`, and is acknowledged
     when that returned."""
 
-    def __init__(self, web: WebApi, app_token: str, me: Me, take: Take) -> None:
+    def __init__(self, web: WebApi, app_token: str, me: BotUser, take: Take) -> None:
         async def known(**_: object) -> AuthorizeResult:
             # By itself bolt asks auth.test at the first event and, when that fails, acknowledges.
             return AuthorizeResult(
@@ -120,7 +120,7 @@ class Connection(AsyncBaseSocketModeClient):
             await self.socket.close()
 
 
-class Line:
+class SocketClient:
     """The connection to Slack: whatever happens to one websocket, the next one is there, or the
     owner hears why not."""
 

@@ -32,7 +32,7 @@ _BYTES_A_SECOND = 32_000
 _LOCAL = re.compile(r"[/\\]|[A-Za-z]:")
 
 
-class _Found(msgspec.Struct):
+class _FilePath(msgspec.Struct):
     file_path: str = ""
     file_size: int = 0
 
@@ -58,7 +58,7 @@ async def _path(api: BotApi, attachment: Attachment, limit: int) -> str:
     """Where the server has the file, for at least an hour."""
     try:
         answer = await api.call("get_File", {"file_id": attachment.ref})
-        found = msgspec.convert(answer, _Found, strict=False)
+        found = msgspec.convert(answer, _FilePath, strict=False)
     except ApiRefusal as error:
         if "file is too big" in error.message.lower():
             has = f", and this one has {_megabytes(attachment.size)}" if attachment.size else ""

@@ -66,7 +66,7 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
     Attachments are not in it: each is a part of its own, which the host makes.
     """
     pressable, others = _sorted(message.choices)
-    written = [": ".join(filter(None, (one.label, one.say))) for one in others]
+    written = [": ".join(filter(None, (other.label, other.say))) for other in others]
     rich = from_markdown("\n\n".join([message.text, *written]))
     pieces = split(rich, TEXT_LIMIT, measure=utf16_units, max_spans=ENTITY_LIMIT) or [Rich(_EMPTY)]
     in_group = message.address.chat_id.startswith("-")
@@ -115,16 +115,16 @@ def _with_targets(piece: Rich) -> str:
 
 def _sorted(choices: Sequence[Choice]) -> tuple[list[Choice], list[Choice]]:
     """Those that can be buttons (callback data has 1 to 64 bytes, Bot API), and the others."""
-    fit = [0 < len(clean(one.say).encode()) <= _SAY_BYTES for one in choices]
+    fit = [0 < len(clean(choice.say).encode()) <= _SAY_BYTES for choice in choices]
     can = [one for one, fits in zip(choices, fit, strict=True) if fits][:_BUTTONS]
-    return can, [one for one in choices if one not in can]
+    return can, [choice for choice in choices if choice not in can]
 
 
 def _rows(choices: Sequence[Choice]) -> list[list[Button]]:
     """Two short ones in a row, others in rows of their own, all in order."""
     rows: list[list[Button]] = []
-    for one in choices:
-        button = Button(label(one.label) or clean(one.say), clean(one.say))
+    for choice in choices:
+        button = Button(label(choice.label) or clean(choice.say), clean(choice.say))
         short = len(button.text) <= _SHORT
         if short and rows and len(rows[-1]) == 1 and len(rows[-1][0].text) <= _SHORT:
             rows[-1].append(button)

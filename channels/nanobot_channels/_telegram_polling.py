@@ -17,7 +17,7 @@ from nanobot.ports import Clock, Intake
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
-from nanobot_channels._telegram_types import Me
+from nanobot_channels._telegram_types import BotUser
 from nanobot_channels._telegram_updates import (
     ALLOWED_UPDATES,
     BadUpdate,
@@ -93,7 +93,7 @@ class Polling:
         self._clock = clock
         self._seconds = seconds
         self._backoff = Backoff(clock)
-        self._me: Me | None = None
+        self._me: BotUser | None = None
         self._answered = False
         self._albums = Albums()
         self._skipped = 0
@@ -150,8 +150,8 @@ class Polling:
         self._answered = True
         return updates
 
-    async def _get_me(self) -> Me:
-        return msgspec.convert(await self._api.call("get_Me", {}), Me, strict=False)
+    async def _get_me(self) -> BotUser:
+        return msgspec.convert(await self._api.call("get_Me", {}), BotUser, strict=False)
 
     async def _admit(self, updates: Sequence[object]) -> int | None:
         """Commit a batch; returns the next offset, None if it cannot be told."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from nanobot_channels._telegram_types import Entity, Me, Message
+from nanobot_channels._telegram_types import BotUser, Entity, Message
 
 _CODE = {"code", "pre"}
 
@@ -19,7 +19,7 @@ class _Edit(msgspec.Struct, frozen=True, order=True):
     text: str = ""
 
 
-def written(message: Message, me: Me | None) -> str:
+def written(message: Message, me: BotUser | None) -> str:
     """Text or caption, as somebody who sees no formatting would have typed it.
 
     Mentions of the bot are left out (unless nothing else is there), also at the end of a command.
@@ -33,7 +33,7 @@ def written(message: Message, me: Me | None) -> str:
     return _edited(text, marks + named).strip() or _edited(text, marks)
 
 
-def means(message: Message, me: Me) -> bool:
+def means(message: Message, me: BotUser) -> bool:
     """Whether the text mentions the bot, or is a command with its name."""
     text, entities = _text(message)
     return any(
@@ -56,7 +56,7 @@ def _slice(text: str, entity: Entity) -> str:
     return units[start:end].decode("utf-16-le", "replace")
 
 
-def _names(text: str, entities: Sequence[Entity], me: Me) -> Iterator[_Edit]:
+def _names(text: str, entities: Sequence[Entity], me: BotUser) -> Iterator[_Edit]:
     """The edits that take the bot's name out, as Telegram's entities show it: never from code."""
     if not me.username or "@" not in text:
         return

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 
-class Me(msgspec.Struct, frozen=True):
+class BotUser(msgspec.Struct, frozen=True):
     """The bot itself, as getMe tells."""
 
     id: int

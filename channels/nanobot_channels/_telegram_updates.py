@@ -10,7 +10,7 @@ from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels._numbers import moment
 from nanobot_channels._telegram_content import attachments, described, forwarded, person
 from nanobot_channels._telegram_text import means, written
-from nanobot_channels._telegram_types import Me, Message, Origin, Press, Update
+from nanobot_channels._telegram_types import BotUser, Message, Origin, Press, Update
 from nanobot_channels._text import clean, clipped, label
 
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query")
@@ -69,7 +69,9 @@ def moved_chat(update: object) -> tuple[str, str] | None:
     return None
 
 
-def to_inbound(update: object, channel: str, me: Me | None, now: float) -> InboundMessage | None:
+def to_inbound(
+    update: object, channel: str, me: BotUser | None, now: float
+) -> InboundMessage | None:
     """The message in an update, None if it holds none: other kinds of updates, service messages,
     other bots' messages, what a group's channel forwards to it by itself, locations that move on.
 
@@ -83,7 +85,7 @@ def to_inbound(update: object, channel: str, me: Me | None, now: float) -> Inbou
         raise BadUpdate(str(error)) from error
 
 
-def _message(update: Update, channel: str, me: Me | None, now: float) -> InboundMessage | None:
+def _message(update: Update, channel: str, me: BotUser | None, now: float) -> InboundMessage | None:
     if update.callback_query:
         return _from_press(update.callback_query, channel, now)
     if update.message:
@@ -124,7 +126,7 @@ def _from_press(press: Press, channel: str, now: float) -> InboundMessage | None
 
 
 def _from_message(
-    message: Message, channel: str, me: Me | None, now: float
+    message: Message, channel: str, me: BotUser | None, now: float
 ) -> InboundMessage | None:
     sender = _sender(message)
     if sender is None or message.is_automatic_forward:
@@ -190,7 +192,7 @@ def _answered(message: Message) -> tuple[str | None, str]:
     return str(replied.message_id), _clip(chosen or whole)
 
 
-def _others_speak(message: Message, me: Me | None, quote: str) -> bool:
+def _others_speak(message: Message, me: BotUser | None, quote: str) -> bool:
     """Whether words are in it of somebody who is neither its sender nor the bot: forwarded, found
     by an inline bot, or quoted."""
     author = message.sender.id if message.sender and not message.sender_chat else None
@@ -205,7 +207,7 @@ def _forwards_another(message: Message, author: int | None) -> bool:
     return message.forward_origin is not None and not _wrote(message.forward_origin, author)
 
 
-def _quotes_another(message: Message, author: int | None, me: Me | None) -> bool:
+def _quotes_another(message: Message, author: int | None, me: BotUser | None) -> bool:
     replied = None if _opens_topic(message) else message.reply_to_message
     if replied is None or _forwards_another(replied, author):
         return True  # the first: it stands in another chat
@@ -232,7 +234,7 @@ def _opens_topic(message: Message) -> bool:
     )
 
 
-def _is_for(message: Message, me: Me) -> bool:
+def _is_for(message: Message, me: BotUser) -> bool:
     replied = message.reply_to_message
     if replied and replied.sender and replied.sender.id == me.id and not _opens_topic(message):
         return True

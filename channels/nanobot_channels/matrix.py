@@ -19,6 +19,7 @@ from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Clock, Intake, OutboundPart, Reaction
 from nanobot.system import SystemClock
 from nanobot_channels import _matrix_files, _matrix_parts
+from nanobot_channels._matrix_access import Invites, RoomAccess
 from nanobot_channels._matrix_api import (
     FAILED,
     Account,
@@ -28,8 +29,7 @@ from nanobot_channels._matrix_api import (
     path,
     sign_in_error,
 )
-from nanobot_channels._matrix_doors import Doors, Invites
-from nanobot_channels._matrix_receiving import Receiving
+from nanobot_channels._matrix_receiving import Receiver
 from nanobot_channels._matrix_setup import SETUP as SETUP
 from nanobot_channels._matrix_sync import messages
 from nanobot_channels._numbers import moment
@@ -67,7 +67,7 @@ class MatrixChannel:
         self._backfill = backfill
         self._clock = clock or SystemClock()
         self._api = Api(account, self._clock)
-        self._receiving: Receiving | None = None
+        self._receiving: Receiver | None = None
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. The homeserver hears with the next poll, after the commit, that
@@ -76,8 +76,8 @@ class MatrixChannel:
         Raises BadCredentials, ChannelDown, and what the intake raises.
         """
         user_id = await self._sign_in(self._api)
-        doors = Doors(self._name, self._api, user_id, self._invites)
-        self._receiving = Receiving(
+        doors = RoomAccess(self._name, self._api, user_id, self._invites)
+        self._receiving = Receiver(
             self._name, self._api, intake, doors, self._clock, self._backfill
         )
         await self._receiving.run()

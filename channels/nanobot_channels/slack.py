@@ -24,10 +24,10 @@ from nanobot_channels._slack_api import (
     receiving_error,
 )
 from nanobot_channels._slack_backfill import Bounds
-from nanobot_channels._slack_events import Me, is_ts
-from nanobot_channels._slack_receiving import Policy, Receiving
+from nanobot_channels._slack_events import BotUser, is_ts
+from nanobot_channels._slack_receiving import Policy, Receiver
 from nanobot_channels._slack_setup import SETUP as SETUP
-from nanobot_channels._slack_socket import PING_SECONDS, Handler, Line
+from nanobot_channels._slack_socket import PING_SECONDS, Handler, SocketClient
 
 DEFAULT_API_ROOT = "https://slack.com/api/"
 SCOPES = frozenset(
@@ -82,7 +82,7 @@ class SlackChannel:
         self._clock = clock or SystemClock()
         self._api = WebApi(tokens[0], api_root, self._clock)
         self._ping_seconds = ping_seconds
-        self._receiving: Receiving | None = None
+        self._receiving: Receiver | None = None
         self._statusless: set[str] = set()
 
     async def run(self, intake: Intake) -> None:
@@ -92,11 +92,11 @@ class SlackChannel:
         what the intake raises.
         """
         me = await self._me()
-        receiving = Receiving(self._name, self._api, intake, me, self._policy, self._clock)
+        receiving = Receiver(self._name, self._api, intake, me, self._policy, self._clock)
         await intake.account(me.user_id)
         await receiving.load()
         self._receiving = receiving
-        line = Line(
+        line = SocketClient(
             self._name,
             self._api,
             self._app_token,
@@ -233,13 +233,13 @@ class SlackChannel:
         """Close every connection."""
         await self._api.close()
 
-    async def _me(self) -> Me:
+    async def _me(self) -> BotUser:
         try:
             answer = await self._api.call("auth.test", {}, form=True)
         except FAILED as error:
             raise receiving_error(self._name, error, "bot_token") from error
         fields = {key: str(answer.get(key) or "") for key in ("user_id", "bot_id", "user", "team")}
-        return Me(**fields)
+        return BotUser(**fields)
 
     async def _call(
         self, method: str, params: Mapping[str, Any], *, form: bool = False

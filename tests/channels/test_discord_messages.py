@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.messages import Choice, InboundMessage, OutboundMessage
-from nanobot_channels._discord_interactions import parse_interaction, said_by
-from nanobot_channels._discord_messages import BadEvent, Me, Place, parse, to_inbound
+from nanobot_channels._discord_interactions import interaction_message, parse_interaction
+from nanobot_channels._discord_messages import BadEvent, BotUser, ChannelPlace, parse, to_inbound
 from tests.channels.discording import DM, GENERAL, IN_THREAD, opened, receiving
 from tests.doubles import discord_server
 from tests.doubles.discord_server import CHANNEL, ME, MY_ROLE, OTHER_ROLE, THREAD, DiscordServer
@@ -29,11 +29,11 @@ async def discord() -> AsyncIterator[DiscordServer]:
 
 
 def read(
-    place: Place | None = None, *, edited: bool = False, **fields: Any
+    place: ChannelPlace | None = None, *, edited: bool = False, **fields: Any
 ) -> InboundMessage | None:
     data = {"id": "1000", "channel_id": "5", "author": THEM, "content": "hi"} | fields
-    me = Me(ME, frozenset({MY_ROLE}))
-    return to_inbound(parse(data), place or Place(), "discord", me, edited=edited)
+    me = BotUser(ME, frozenset({MY_ROLE}))
+    return to_inbound(parse(data), place or ChannelPlace(), "discord", me, edited=edited)
 
 
 def text_of(**fields: Any) -> str:
@@ -70,10 +70,12 @@ async def test_in_a_server_the_bot_is_meant_by_a_mention(
 def test_a_reply_to_the_bot_means_it_and_quotes_it() -> None:
     replied = {"id": "900", "channel_id": "5", "author": {"id": ME, "bot": True}, "content": "Yes"}
     reference = {"type": 0, "message_id": "900"}
-    message = read(Place("500"), type=19, referenced_message=replied, message_reference=reference)
+    message = read(
+        ChannelPlace("500"), type=19, referenced_message=replied, message_reference=reference
+    )
     assert message is not None
     assert (message.addressed, message.reply_to, message.quote) == (True, "900", "Yes")
-    gone = read(Place("500"), type=19, referenced_message=None, message_reference=reference)
+    gone = read(ChannelPlace("500"), type=19, referenced_message=None, message_reference=reference)
     assert gone is not None
     assert (gone.addressed, gone.reply_to, gone.quote) == (False, "900", "")
 
@@ -84,7 +86,7 @@ def test_words_of_others_in_a_message_are_marked_as_from_outside() -> None:
     for author in ("99", THEM["id"], ME):
         replied = {"id": "900", "channel_id": "5", "author": {"id": author}, "content": "x"}
         fields: dict[str, Any] = {"referenced_message": replied, "message_reference": reference}
-        message = read(Place("500"), type=19, **fields)
+        message = read(ChannelPlace("500"), type=19, **fields)
         assert message is not None
         tainted[author] = message.tainted
     assert tainted == {"99": True, THEM["id"]: False, ME: False}
@@ -291,7 +293,7 @@ FIELDS = st.dictionaries(
 def test_any_json_is_a_message_or_a_bad_event(fields: dict[str, Any]) -> None:
     data = {"id": "1000", "channel_id": "5", "author": THEM, "content": "hi"} | fields
     with suppress(BadEvent):
-        to_inbound(parse(data), Place("500"), "discord", Me(ME))
+        to_inbound(parse(data), ChannelPlace("500"), "discord", BotUser(ME))
     with suppress(BadEvent):
         found = parse_interaction({"id": "1", "token": "t", "type": 3, "channel_id": "5"} | fields)
-        said_by(found, found.place, "discord")
+        interaction_message(found, found.place, "discord")

@@ -13,25 +13,25 @@ from hypothesis import strategies as st
 
 from nanobot.messages import Attachment
 from nanobot_channels._email_headers import all_headers, header, text_of, words
-from nanobot_channels._email_mime import Mail, Skim, decoded, pieces, texts
-from nanobot_channels._email_reading import Read, Reader, Stamp, files
+from nanobot_channels._email_mime import Mail, MailScanner, decoded, pieces, texts
+from nanobot_channels._email_reading import MessageIds, Reader, ReadMail, files
 from nanobot_channels._email_receiving import place_of
 from tests.doubles.mail_server import AUTHSERV, letter
 
-STAMP = Stamp("bot@example.org", "secret")
+STAMP = MessageIds("bot@example.org", "secret")
 READER = Reader("email", "bot@example.org", [AUTHSERV], STAMP)
 
 
-def skimmed(raw: bytes, size: int = 10_000) -> Mail:
-    skim = Skim()
+def scanned(raw: bytes, size: int = 10_000) -> Mail:
+    skim = MailScanner()
     for start in range(0, len(raw), size):
         skim.feed(raw[start : start + size])
     return skim.mail()
 
 
 def said(raw: bytes) -> str:
-    found = READER.read(skimmed(raw), "1:1", 1_000.0)
-    assert isinstance(found, Read), found
+    found = READER.read(scanned(raw), "1:1", 1_000.0)
+    assert isinstance(found, ReadMail), found
     return found.message.text
 
 
@@ -53,10 +53,10 @@ def rich_mail() -> EmailMessage:
 
 def test_text_and_files_are_found_whatever_the_pieces() -> None:
     raw = rich_mail().as_bytes()
-    whole = skimmed(raw)
+    whole = scanned(raw)
     for size in (1, 7, 1_000):
-        assert skimmed(raw, size).parts[0].body == whole.parts[0].body
-        assert [(one.start, one.end) for one in skimmed(raw, size).parts] == [
+        assert scanned(raw, size).parts[0].body == whole.parts[0].body
+        assert [(one.start, one.end) for one in scanned(raw, size).parts] == [
             (one.start, one.end) for one in whole.parts
         ]
     assert [part.text().strip() for part in texts(whole)] == ["The plain version, schön."]
@@ -69,7 +69,7 @@ def test_text_and_files_are_found_whatever_the_pieces() -> None:
 
 
 def test_a_mail_of_fifty_megabytes_is_not_kept() -> None:
-    skim = Skim()
+    skim = MailScanner()
     skim.feed(b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\n\r\nsee the file\r\n')
     skim.feed(b"--b\r\nContent-Type: video/mp4\r\nContent-Transfer-Encoding: base64\r\n\r\n")
     line = base64.encodebytes(bytes(57)).replace(b"\n", b"\r\n") * 1_000
@@ -85,7 +85,7 @@ def test_a_mail_of_fifty_megabytes_is_not_kept() -> None:
 
 
 def test_one_line_without_an_end_is_not_kept_either() -> None:
-    skim = Skim()
+    skim = MailScanner()
     skim.feed(b"Content-Type: text/plain\r\n\r\n")
     for _ in range(30):
         skim.feed(b"x" * 100_000)
@@ -145,14 +145,14 @@ def test_a_forwarded_mail_is_a_file_with_a_name() -> None:
     mail = EmailMessage(policy=SMTP)
     mail.set_content("Please pay.")
     mail.add_attachment(inner)
-    (file,) = files(skimmed(mail.as_bytes()), "1:1")
+    (file,) = files(scanned(mail.as_bytes()), "1:1")
     assert (file.name, file.mime) == ("The bill.eml", "message/rfc822")
     assert b"42 EUR" in content(mail.as_bytes(), file)
 
 
 def test_thousands_of_parts_are_not_read() -> None:
     many = b"--x\r\n\r\na\r\n" * 5_000
-    mail = skimmed(b"Content-Type: multipart/mixed; boundary=x\r\n\r\n" + many)
+    mail = scanned(b"Content-Type: multipart/mixed; boundary=x\r\n\r\n" + many)
     assert len(mail.parts) == 200
 
 
@@ -230,12 +230,12 @@ def test_no_bytes_stop_the_reader_and_no_text_becomes_nothing(
     lines: list[bytes], ending: bytes
 ) -> None:
     raw = letter(body=ending.join(lines))
-    mail = skimmed(raw, 33)
+    mail = scanned(raw, 33)
     found = READER.read(mail, "1:1", 1_000.0)
     for part in mail.parts:
         assert 0 <= part.start <= part.end <= len(raw)
         assert isinstance(part.text(), str)
-    if isinstance(found, Read):
+    if isinstance(found, ReadMail):
         message = found.message
         assert message.dedupe_key
         assert message.address.thread_id
@@ -249,6 +249,6 @@ def test_charsets_never_fail(data: bytes, charset: str) -> None:
 
 
 def test_a_header_is_one_line_and_the_first_counts() -> None:
-    mail = skimmed(b"Subject: a\r\n b\r\nSubject: c\r\n\r\n")
+    mail = scanned(b"Subject: a\r\n b\r\nSubject: c\r\n\r\n")
     assert header(mail.headers, "subject") == "a b"
     assert all_headers(mail.headers, "Subject") == ["a b", "c"]

@@ -16,9 +16,9 @@ from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._email_channel import EmailChannel
 from nanobot_channels._email_parts import Envelope, as_bytes, as_html, composed, render, subject_of
-from nanobot_channels._email_reading import Ignored, Reader, Stamp
+from nanobot_channels._email_reading import Ignored, MessageIds, Reader
 from nanobot_channels._email_settings import settings_of
-from tests.channels.test_email_mime import skimmed
+from tests.channels.test_email_mime import scanned
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.mail_server import AUTHSERV, OWNER, MailServer, letter
 
@@ -309,7 +309,7 @@ def test_any_text_becomes_a_mail_that_says_it(text: str) -> None:
     for part in render(OutboundMessage(address=Address("email", OWNER), text=text, key="k")):
         raw = as_bytes(composed(part, envelope(subject=text)))
         assert max(map(len, raw.split(b"\r\n"))) <= 998
-        found = next(one for one in skimmed(raw).parts if one.type == "text/plain")
+        found = next(one for one in scanned(raw).parts if one.type == "text/plain")
         assert " ".join(found.text().split()) == " ".join(part.text.split())
 
 
@@ -327,11 +327,11 @@ def envelope(subject: str = "x") -> Envelope:
 
 def test_our_own_mails_are_never_answered() -> None:
     """Two bots that write to each other."""
-    theirs = Reader("email", OWNER, [AUTHSERV], Stamp(OWNER, "p"))
+    theirs = Reader("email", OWNER, [AUTHSERV], MessageIds(OWNER, "p"))
     for part in (part_of("a"), part_of("a", reply_to="q@x")):
         raw = as_bytes(composed(part, envelope()))
         checked = f"Authentication-Results: {AUTHSERV}; dmarc=pass header.from=example.org\r\n"
-        found = theirs.read(skimmed(checked.encode() + raw), "1:1", 1_000.0)
+        found = theirs.read(scanned(checked.encode() + raw), "1:1", 1_000.0)
         assert isinstance(found, Ignored)
         assert "automatically" in found.why
 

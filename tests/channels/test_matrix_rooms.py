@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nanobot.errors import BadCredentials, ChannelDown
-from nanobot_channels._matrix_doors import Invites
+from nanobot_channels._matrix_access import Invites
 from nanobot_channels.matrix import MatrixChannel
 from tests.channels.matrixing import BOB, account, channel, ended, receiving
 from tests.doubles.fake_intake import FakeIntake

@@ -13,8 +13,8 @@ from nanobot.errors import BadCredentials, ChatGone, NotSent, Refused
 from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart, Reaction
 from nanobot.system import SystemClock
+from nanobot_channels._matrix_access import Invites
 from nanobot_channels._matrix_api import Account, Api, path
-from nanobot_channels._matrix_doors import Invites
 from nanobot_channels._matrix_sync import messages
 from nanobot_channels.matrix import MatrixChannel
 from tests.channels.matrixing import about, answer, receiving

@@ -93,7 +93,11 @@ def test_discord(bytes_: Any, number: Any) -> None:
     for change in changes:
         try:
             message = discord.parse(data | change)
-            check(discord.to_inbound(message, discord.Place(), "discord", discord.Me("42")))
+            check(
+                discord.to_inbound(
+                    message, discord.ChannelPlace(), "discord", discord.BotUser("42")
+                )
+            )
         except discord.BadEvent:
             continue
 
@@ -104,10 +108,12 @@ def test_slack(bytes_: Any, number: Any) -> None:
     event |= {"text": "hi", "files": [{"id": "F1", "size": bytes_}]}
     for change in ({}, {"ts": number}, {"ts": "999999999999.999999"}, {"thread_ts": number}):
         try:
-            item = slack.written(event | change, slack.Me("UBOT"))
+            item = slack.written(event | change, slack.BotUser("UBOT"))
             if item is not None:
                 check(
-                    slack.inbound(item, "slack", slack.Me("UBOT"), {}, slack.Thread(), opens=True)
+                    slack.inbound(
+                        item, "slack", slack.BotUser("UBOT"), {}, slack.ThreadContext(), opens=True
+                    )
                 )
         except slack.BadEvent:
             continue

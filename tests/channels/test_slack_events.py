@@ -12,9 +12,9 @@ from nanobot.messages import Address, Choice, InboundMessage, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._slack_events import (
     BadEvent,
-    Me,
-    Thread,
-    Written,
+    BotUser,
+    ThreadContext,
+    UserMessage,
     commanded,
     inbound,
     pressed,
@@ -327,7 +327,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_whatever_comes_is_a_message_or_nothing_or_a_bad_event(value: object) -> None:
     body = value if isinstance(value, dict) else {"event": value}
-    me = Me("UBOT", "BBOT", "nano")
+    me = BotUser("UBOT", "BBOT", "nano")
     for convert in (
         lambda: written(value, me, "C1"),
         lambda: pressed(body, "slack"),
@@ -337,8 +337,8 @@ def test_whatever_comes_is_a_message_or_nothing_or_a_bad_event(value: object) ->
             found = convert()
         except BadEvent:
             continue
-        if isinstance(found, Written):
-            inbound(found, "slack", me, {}, Thread(quote="q"), opens=True)
+        if isinstance(found, UserMessage):
+            inbound(found, "slack", me, {}, ThreadContext(quote="q"), opens=True)
 
 
 async def test_a_connection_is_closed_when_nobody_receives_any_more() -> None:

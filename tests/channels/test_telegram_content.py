@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nanobot.messages import Attachment, InboundMessage
-from nanobot_channels._telegram_types import Me
+from nanobot_channels._telegram_types import BotUser
 from nanobot_channels._telegram_updates import to_inbound
 
 FILE: dict[str, Any] = {"file_id": "F", "file_unique_id": "U"}
@@ -15,7 +15,7 @@ FILE: dict[str, Any] = {"file_id": "F", "file_unique_id": "U"}
 
 def sent(**fields: Any) -> InboundMessage:
     message = {"message_id": 5, "date": 1, "chat": {"id": 1, "type": "private"}, "from": {"id": 7}}
-    found = to_inbound({"message": message | fields}, "telegram", Me(id=42), 0.0)
+    found = to_inbound({"message": message | fields}, "telegram", BotUser(id=42), 0.0)
     assert found is not None
     return found
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.messages import InboundMessage
-from nanobot_channels._telegram_types import Me
+from nanobot_channels._telegram_types import BotUser
 from nanobot_channels._telegram_updates import QUOTE_LENGTH, BadUpdate, needs_me, to_inbound
 from nanobot_channels._text import clean
 from tests.doubles.telegram_rules import entities_of
 
 TYPES = st.sampled_from(["code", "pre", "mention", "bot_command", "text_link", "bold", "new"])
 NUMBERS = st.integers(-3, 30) | st.integers()
-ME = Me(id=42, username="nano_bot")
+ME = BotUser(id=42, username="nano_bot")
 WHOLE: dict[str, Any] = {
     "message_id": 5,
     "date": 1_700_000_000,

@@ -28,7 +28,7 @@ class Invites(msgspec.Struct, frozen=True):
     anyone: bool = False
 
 
-class Doors:
+class RoomAccess:
     """One account's doors. What fails here is logged, and stops nothing."""
 
     def __init__(self, name: str, api: Api, user_id: str, invites: Invites) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot.messages import Address
 from nanobot_channels._discord_http import DiscordHttp, Refusal
-from nanobot_channels._discord_messages import Me, Place
+from nanobot_channels._discord_messages import BotUser, ChannelPlace
 
 _THREADS = {10, 11, 12}
 _GROUP_DM = 3
@@ -54,23 +54,25 @@ class _Ready(msgspec.Struct):
     private_channels: list[_Channel] = []
 
 
-class Places:
+class ChannelDirectory:
     """Learned from the gateway, asked for where that said nothing."""
 
     def __init__(self, http: DiscordHttp) -> None:
-        self.me: Me | None = None
+        self.me: BotUser | None = None
         self._http = http
-        self._known: dict[str, Place] = {}
+        self._known: dict[str, ChannelPlace] = {}
         self._roles: set[str] = set()
 
     def ready(self, data: object) -> tuple[set[str], list[str]]:
         """Who we are. Returns the guilds still to be told of, and the direct chats by id. Raises
         msgspec.ValidationError."""
         told = msgspec.convert(data, _Ready, strict=False)
-        self.me = Me(told.user.id, frozenset(self._roles))
+        self.me = BotUser(told.user.id, frozenset(self._roles))
         for channel in told.private_channels:
             self._learn(channel, "")
-        return {guild.id for guild in told.guilds}, [one.id for one in told.private_channels]
+        return {guild.id for guild in told.guilds}, [
+            private_channel.id for private_channel in told.private_channels
+        ]
 
     def guild(self, data: object) -> str:
         """A guild with its channels, threads and roles; returns its id. Raises
@@ -92,16 +94,16 @@ class Places:
         else:
             self._learn(msgspec.convert(data, _Channel, strict=False), "")
 
-    def direct(self, channel_id: str) -> Place:
+    def direct(self, channel_id: str) -> ChannelPlace:
         """A chat of the bot and one person."""
-        return self._known.setdefault(channel_id, Place())
+        return self._known.setdefault(channel_id, ChannelPlace())
 
     def is_direct(self, address: Address) -> bool:
         """Whether it is known that the bot and one person are alone there."""
         place = self._known.get(address.chat_id)
         return address.thread_id is None and place is not None and not place.group
 
-    async def of(self, channel_id: str, guild: str = "") -> Place:
+    async def of(self, channel_id: str, guild: str = "") -> ChannelPlace:
         """Where a channel is. Raises what the HTTP API's failures raise, but an answer that it may
         not be seen: then it is taken for an ordinary channel."""
         known = self._known.get(channel_id)
@@ -115,20 +117,20 @@ class Places:
                 raise
         except msgspec.ValidationError:
             pass
-        return self._known.setdefault(channel_id, Place(guild))
+        return self._known.setdefault(channel_id, ChannelPlace(guild))
 
-    async def at(self, address: Address) -> Place:
+    async def at(self, address: Address) -> ChannelPlace:
         """The place of a chat spoken in before. Raises as `of`."""
         if address.thread_id:
             known = self._known.get(address.thread_id)
-            return known or Place(several=True, parent=address.chat_id)
+            return known or ChannelPlace(several=True, parent=address.chat_id)
         return await self.of(address.chat_id)
 
     def _learn(self, channel: _Channel, guild: str) -> None:
         if len(self._known) >= _MOST:
             self._known.clear()
         parent = channel.parent_id if channel.type in _THREADS else None
-        self._known[channel.id] = Place(
+        self._known[channel.id] = ChannelPlace(
             channel.guild_id or guild, parent or "", several=channel.type == _GROUP_DM
         )
 
@@ -136,4 +138,4 @@ class Places:
         if self.me is None:
             return
         self._roles |= {role.id for role in roles if role.tags and role.tags.bot_id == self.me.id}
-        self.me = Me(self.me.id, frozenset(self._roles))
+        self.me = BotUser(self.me.id, frozenset(self._roles))
