@@ -5,7 +5,6 @@ Documented in https://discord.com/developers/docs/events/gateway.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import zlib
 from contextlib import suppress
@@ -13,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import WSMsgType, web
+
+from tests.doubles.platform_server import PlatformServer
 
 MESSAGE_CONTENT = 1 << 15
 
@@ -49,10 +50,11 @@ class Connection:
             await self.socket.send_bytes(data + self._deflate.flush(zlib.Z_SYNC_FLUSH))
 
 
-class GatewayServer:
+class GatewayServer(PlatformServer):
     """The part of Discord that speaks first. `token`, `flags` and the world belong to the rest."""
 
     def __init__(self, token: str) -> None:
+        super().__init__()
         self.token = token
         self.flags = 1 << 19
         self.heartbeat_interval = 41_250
@@ -63,7 +65,6 @@ class GatewayServer:
         """Close codes with which the next connections are ended instead of READY or RESUMED."""
         self.sessions: dict[str, Session] = {}
         self.connections: list[Connection] = []
-        self._changed = asyncio.Event()
 
     def ready(self, session: Session) -> list[tuple[str, dict[str, Any]]]:
         """The events that follow an IDENTIFY."""
@@ -179,12 +180,3 @@ class GatewayServer:
         if not resumable:
             self.sessions.clear()
         await self.connection.send({"op": 9, "d": resumable, "t": None})
-
-    def wake(self) -> None:
-        """Something happened."""
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def changed(self) -> None:
-        """Wait until something happens."""
-        await self._changed.wait()

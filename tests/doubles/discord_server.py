@@ -14,14 +14,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
-from email.utils import formatdate
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
 
 from tests.doubles.discord_gateway import MESSAGE_CONTENT, GatewayServer, Session
 from tests.doubles.discord_rules import Refusal, check_message, snowflake
-from tests.doubles.discord_wire import Call, Fault, as_json, cut, failure, read_call
+from tests.doubles.discord_wire import Call, Fault, as_json, failure, read_call
+from tests.doubles.platform_server import cut
 
 ME, APPLICATION, PERSON = "42", "43", "7"
 GUILD, CHANNEL, THREAD, DM = "500", "501", "502", "601"
@@ -52,12 +52,8 @@ class DiscordServer(GatewayServer):
         self._links = itertools.count(1)
         self._contents: dict[str, bytes] = {}
         self._faults: list[Fault] = []
-        self._runner: web.AppRunner | None = None
-        self._port = 0
 
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=64 << 20)
-        app.on_response_prepare.append(self._date)
+    def routes(self, app: web.Application) -> None:
         app.router.add_get("/gateway", self.accept)
         app.router.add_get("/cdn/{link}/{file}", self._serve)
         message = "/channels/{channel}/messages/{message}"
@@ -79,30 +75,24 @@ class DiscordServer(GatewayServer):
             app.router.add_route(
                 method, "/api/v10" + path, self._routed(f"{method} {path}", handler)
             )
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self._port = self._runner.addresses[0][1]
-        return self
 
-    async def _date(self, _request: web.Request, response: web.StreamResponse) -> None:
-        response.headers["Date"] = formatdate(self.now, usegmt=True)
+    def clock(self) -> float:
+        return self.now
 
     async def __aexit__(self, *_: object) -> None:
         for connection in self.connections:
             await connection.socket.close(code=1001)
-        if self._runner:
-            await self._runner.cleanup()
+        await super().__aexit__()
 
     @property
     def api_root(self) -> str:
         """What goes into a bot's api_root."""
-        return f"http://127.0.0.1:{self._port}/api/v10"
+        return f"{self.root_url}/api/v10"
 
     @property
     def gateway_url(self) -> str:
         """Where the gateway is."""
-        return f"ws://127.0.0.1:{self._port}/gateway"
+        return self.root_url.replace("http", "ws", 1) + "/gateway"
 
     # What people do.
 
@@ -200,12 +190,6 @@ class DiscordServer(GatewayServer):
         await self.until(lambda: bool(self.mine(channel)))
         return self.mine(channel)[-1]
 
-    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
-        """Wait until something holds."""
-        async with asyncio.timeout(timeout):
-            while not holds():
-                await self.changed()
-
     # Discord's side.
 
     def ready(self, session: Session) -> list[tuple[str, dict[str, Any]]]:
@@ -248,7 +232,7 @@ class DiscordServer(GatewayServer):
     def _shown(self, message: dict[str, Any]) -> dict[str, Any]:
         """The message as Discord gives it out: with fresh addresses, without the nonce."""
         shown = {k: v for k, v in message.items() if k != "nonce" or self.history_has_nonces}
-        link = f"http://127.0.0.1:{self._port}/cdn/{next(self._links)}"
+        link = f"{self.root_url}/cdn/{next(self._links)}"
         shown["attachments"] = [
             one | {"url": f"{link}/{one['id']}"} for one in message["attachments"]
         ]

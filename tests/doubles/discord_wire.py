@@ -74,9 +74,3 @@ def failure(fault: Fault) -> web.Response:
     if fault.scope == "global":
         headers["X-RateLimit-Global"] = "true"
     return as_json(fault.status, told, **headers)
-
-
-def cut(request: web.Request) -> web.Response:
-    assert request.transport is not None
-    request.transport.abort()
-    return web.Response()

@@ -12,15 +12,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from email.utils import formatdate
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
 
 from tests.doubles.matrix_rooms import ANN, ME, Entry, Json, Rooms, chosen, oversized
+from tests.doubles.platform_server import PlatformServer, cut
 
 _CLIENT = "/_matrix/client/v3"
 _MEDIA = "/_matrix/client/v1/media/download"
@@ -48,10 +47,11 @@ class Fault:
     hits: int = 0
 
 
-class MatrixServer:
+class MatrixServer(PlatformServer):
     """One homeserver, with a bot ME and a person ANN in a room of their own."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.token = "syt_loopback"
         self.password = "long enough"
         self.rooms = Rooms()
@@ -72,31 +72,16 @@ class MatrixServer:
         self._sent: dict[tuple[str, str], str] = {}
         self._faults: list[Fault] = []
         self._numbers = itertools.count(1)
-        self._port = 0
-        self._runner: web.AppRunner | None = None
         self.dm = self.room("!dm:loopback", ANN)
 
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=64 * 1024 * 1024)
-        app.on_response_prepare.append(self._date)
+    def routes(self, app: web.Application) -> None:
         app.router.add_route("*", "/{path:.*}", self._answer)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
-        self._port = self._runner.addresses[0][1]
-        return self
 
-    async def _date(self, _request: web.Request, response: web.StreamResponse) -> None:
-        now = self.rooms.now / 1000 if self.date is None else self.date
-        response.headers["Date"] = formatdate(now, usegmt=True)
+    def clock(self) -> float:
+        return self.rooms.now / 1000 if self.date is None else self.date
 
-    async def __aexit__(self, *_: object) -> None:
-        if self._runner:
-            await self._runner.cleanup()
-
-    @property
-    def root_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+    async def news(self) -> None:
+        await self.rooms.changed.wait()
 
     # What people do.
 
@@ -164,12 +149,6 @@ class MatrixServer:
         """Method, path and body of the calls in whose path this stands."""
         return [one for one in self.calls if what in one[1]]
 
-    async def until(self, holds: Callable[[], bool], timeout: float = 20.0) -> None:
-        """Wait until something holds; it is asked again whenever something happens."""
-        async with asyncio.timeout(timeout):
-            while not holds():
-                await self.rooms.changed.wait()
-
     def fail(self, what: str, *, times: int = 1, **how: Any) -> Fault:
         """The next calls in whose path this stands go wrong."""
         made = Fault(what, times, **how)
@@ -195,7 +174,7 @@ class MatrixServer:
             fault.hits += 1
             self.rooms.wake()
             if fault.drop == "before":
-                _cut(request)
+                return cut(request)
             if fault.body:
                 return web.Response(body=fault.body)
             if fault.status and not fault.drop:
@@ -207,9 +186,7 @@ class MatrixServer:
         finally:
             self.rooms.wake()
         if fault is not None and fault.drop == "after":
-            if fault.status:
-                return web.Response(status=fault.status)
-            _cut(request)
+            return web.Response(status=fault.status) if fault.status else cut(request)
         return answer if isinstance(answer, web.Response) else web.json_response(answer)
 
     async def _served(
@@ -398,9 +375,3 @@ class MatrixServer:
         if found is None:
             raise Refused(404, "M_NOT_FOUND")
         return web.Response(body=found[1], content_type=found[0])
-
-
-def _cut(request: web.Request) -> None:
-    if request.transport is not None:
-        request.transport.abort()
-    raise asyncio.CancelledError

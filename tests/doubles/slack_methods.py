@@ -24,6 +24,8 @@ one before."""
 class SlackMethods:
     """A workspace: what it holds, and what the methods do to it."""
 
+    root_url: str
+
     def __init__(self, start: int = START) -> None:
         self.me = {"user_id": "UBOT", "bot_id": "BBOT", "user": "nano", "team": "Loft"}
         self.rooms: dict[str, Room] = {"D1": Room(), "C1": Room(), "G1": Room()}
@@ -33,7 +35,6 @@ class SlackMethods:
         self.statuses: list[Params] = []
         self.sign_in = False
         """Whether files are answered with the page to sign in, as without the scope."""
-        self.root_url = ""
         self.now = start
         self._file_ids = itertools.count(1)
 

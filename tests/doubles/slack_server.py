@@ -15,22 +15,22 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Callable
 from contextlib import suppress
-from email.utils import formatdate
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import WSMsgType, web
 
+from tests.doubles.platform_server import PlatformServer, cut
 from tests.doubles.slack_methods import START, SlackMethods
 from tests.doubles.slack_rules import Call, Envelope, Fault, Params, Refusal, read_params
 
 
-class SlackServer(SlackMethods):
+class SlackServer(SlackMethods, PlatformServer):
     """One workspace with one bot in it, and the faults between."""
 
     def __init__(self, port: int = 0, *, start: int = START) -> None:
-        super().__init__(start)
+        PlatformServer.__init__(self, port)
+        SlackMethods.__init__(self, start)
         self.bot_token = "xoxb-1-loopback"
         self.app_token = "xapp-1-loopback"
         self.calls: list[Call] = []
@@ -43,34 +43,19 @@ class SlackServer(SlackMethods):
         """So many acknowledgements get lost on their way here."""
         self.scopes = ""
         """What the header x-oauth-scopes says."""
-        self._port = port
         self._numbers = itertools.count(1)
         self._faults: list[Fault] = []
         self._sockets: list[web.WebSocketResponse] = []
         self._turn = 0
-        self._changed = asyncio.Event()
-        self._runner: web.AppRunner | None = None
 
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=64 * 1024 * 1024)
-        app.on_response_prepare.append(self._date)
+    def routes(self, app: web.Application) -> None:
         app.router.add_route("*", "/api/{method}", self._answer)
         app.router.add_post("/upload/{id}", self._upload)
         app.router.add_get("/files/{id}", self._download)
         app.router.add_get("/link", self._websocket)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
-        self._port = self._runner.addresses[0][1]
-        self.root_url = f"http://127.0.0.1:{self._port}"
-        return self
 
-    async def _date(self, _request: web.Request, response: web.StreamResponse) -> None:
-        response.headers["Date"] = formatdate(self.now, usegmt=True)
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._runner:
-            await self._runner.cleanup()
+    def clock(self) -> float:
+        return self.now
 
     @property
     def api_root(self) -> str:
@@ -194,12 +179,6 @@ class SlackServer(SlackMethods):
         """The calls of one method so far."""
         return [call for call in self.calls if call.method == method]
 
-    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
-        """Wait until something holds; it is asked again whenever something happens here."""
-        async with asyncio.timeout(timeout):
-            while not holds():
-                await self._changed.wait()
-
     async def connected(self) -> None:
         """Wait for a websocket."""
         await self.until(lambda: bool(self._sockets))
@@ -218,7 +197,7 @@ class SlackServer(SlackMethods):
     def stored(self, chat: str, message: Params) -> None:
         """Slack tells a bot of its own messages too."""
         self.event(message | {"channel": chat, "channel_type": "channel"})
-        self._wake()
+        self.wake()
 
     def _deliver(self, envelope: Envelope) -> None:
         if not self._sockets:
@@ -236,7 +215,7 @@ class SlackServer(SlackMethods):
             await socket.send_str(json.dumps({"type": "hello", "num_connections": 1}))
             self._sockets.append(socket)
             self.redeliver()
-        self._wake()
+        self.wake()
         try:
             async for frame in socket:
                 if frame.type is WSMsgType.PING and self.answers_pings:
@@ -246,7 +225,7 @@ class SlackServer(SlackMethods):
         finally:
             if socket in self._sockets:
                 self._sockets.remove(socket)
-            self._wake()
+            self.wake()
         return socket
 
     def _acknowledge(self, frame: Params) -> None:
@@ -255,7 +234,7 @@ class SlackServer(SlackMethods):
             self.deaf -= 1
         elif envelope:
             envelope.acknowledged = True
-        self._wake()
+        self.wake()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
@@ -265,18 +244,18 @@ class SlackServer(SlackMethods):
         if fault:
             fault.times -= 1
             if fault.drop == "before":
-                return _cut(request)
+                return cut(request)
             if fault.drop == "never":
-                self._wake()
+                self.wake()
                 await asyncio.Event().wait()
             if (fault.status != 200 or fault.error) and fault.drop != "after":
-                self._wake()
+                self.wake()
                 return _faulty(fault)
         body = self._result(request, call)
         call.status = 200
-        self._wake()
+        self.wake()
         if fault and fault.drop == "after":
-            return _cut(request) if fault.status == 200 else _faulty(fault)
+            return cut(request) if fault.status == 200 else _faulty(fault)
         if fault and fault.body is not None:
             return web.Response(body=fault.body, content_type=fault.content_type)
         return web.json_response(body, headers={"X-OAuth-Scopes": self.scopes})
@@ -300,10 +279,6 @@ class SlackServer(SlackMethods):
             return web.Response(text="<html>Sign in</html>", content_type="text/html")
         file = self.files[request.match_info["id"]]
         return web.Response(body=file.content, content_type=file.mime)
-
-    def _wake(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
 
 
 def _check_token(given: str, token: str) -> None:
@@ -330,9 +305,3 @@ def _faulty(fault: Fault) -> web.Response:
     if fault.needed:
         body |= {"needed": fault.needed, "provided": "chat:write"}
     return web.json_response(body, status=fault.status, headers=headers)
-
-
-def _cut(request: web.Request) -> web.Response:
-    if request.transport:
-        request.transport.abort()
-    return web.Response()

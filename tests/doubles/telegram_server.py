@@ -17,10 +17,11 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
 
+from tests.doubles.platform_server import PlatformServer
 from tests.doubles.telegram_extras import Extras
 from tests.doubles.telegram_rules import (
     Call,
@@ -36,12 +37,13 @@ from tests.doubles.telegram_rules import (
 )
 
 
-class TelegramServer:
+class TelegramServer(PlatformServer):
     """One bot's Telegram: its chats, its queue of updates, and the faults between."""
 
     def __init__(
         self, token: str = "424242:loopback", username: str = "nano_bot", port: int = 0
     ) -> None:
+        super().__init__(port)
         self.token = token
         self.me = {"id": 424242, "is_bot": True, "first_name": "Nano", "username": username}
         self.calls: list[Call] = []
@@ -52,7 +54,6 @@ class TelegramServer:
         """By update_id: how many times a poll was answered with it."""
         self.extras = Extras(self._post)
         """Files, reactions, the menu and topics."""
-        self._port = port
         self._updates: dict[int, dict[str, Any]] = {}
         self._update_ids = itertools.count(700_000_001)
         self._message_ids: dict[int, Iterator[int]] = {}
@@ -62,27 +63,10 @@ class TelegramServer:
         self._blocked: set[int] = set()
         self._faults: list[Fault] = []
         self._poll = 0
-        self._changed = asyncio.Event()
-        self._runner: web.AppRunner | None = None
 
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=64 * 1024 * 1024)
+    def routes(self, app: web.Application) -> None:
         app.router.add_route("*", "/bot{token}/{method}", self._answer)
         app.router.add_get("/file/bot{token}/{path:.*}", self._download)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
-        self._port = self._runner.addresses[0][1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._runner:
-            await self._runner.cleanup()
-
-    @property
-    def root_url(self) -> str:
-        """What goes into a bot's api_root."""
-        return f"http://127.0.0.1:{self._port}"
 
     # What people do.
 
@@ -135,7 +119,7 @@ class TelegramServer:
         number = fields.get("update_id", next(self._update_ids))
         update = {"update_id": number, **fields}
         self._updates[number] = update
-        self._wake()
+        self.wake()
         return update
 
     def withdraw(self, update: dict[str, Any]) -> None:
@@ -195,12 +179,6 @@ class TelegramServer:
         self._read[chat] = seen + 1
         return self.messages(chat)[seen]
 
-    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
-        """Wait until something holds; it is asked again after every call and update."""
-        async with asyncio.timeout(timeout):
-            while not holds():
-                await self._changed.wait()
-
     async def called(self, method: str, times: int = 1, timeout: float = 10.0) -> list[Call]:
         """The calls of a method, once there are so many."""
         await self.until(lambda: len(self.calls_of(method)) >= times, timeout)
@@ -215,17 +193,13 @@ class TelegramServer:
         """The ids of updates that no bot acknowledged yet."""
         return sorted(self._updates)
 
-    def _wake(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
-
     # The wire.
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
         call = Call(method, await read_params(request))
         self.calls.append(call)
-        self._wake()
+        self.wake()
         fault = self._fault(call)
         if fault and fault.delay:
             await asyncio.sleep(fault.delay)
@@ -236,7 +210,7 @@ class TelegramServer:
             call.status = 0
             if request.transport:
                 request.transport.abort()
-        self._wake()
+        self.wake()
         return web.Response(body=body, status=call.status or 200, content_type="application/json")
 
     def _fault(self, call: Call) -> Fault | None:
@@ -302,7 +276,7 @@ class TelegramServer:
                 "use deleteWebhook to delete the webhook first",
             )
         self._poll = poll = self._poll + 1
-        self._wake()
+        self.wake()
         self._acknowledge(int(params.get("offset") or 0))
         limit = min(max(int(params.get("limit") or 100), 1), 100)
         end = time.monotonic() + float(params.get("timeout") or 0)
@@ -322,7 +296,7 @@ class TelegramServer:
                 return batch
             try:
                 async with asyncio.timeout(end - time.monotonic()):
-                    await self._changed.wait()
+                    await self.news()
             except TimeoutError:
                 continue
 
