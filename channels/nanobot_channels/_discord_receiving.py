@@ -175,7 +175,7 @@ class Receiver:
         if self._looking is not None:
             self._looking.cancel()
         now = await self._http.now()
-        await self._intake.account((self._places.me or Me("")).id)
+        await self._intake.account((self._places.me or BotUser("")).id)
         stored = Cursor.of(await self._intake.cursor())
         if stored is None:
             self._looking = None
