@@ -17,6 +17,7 @@ from nanobot import errors
 from nanobot.agent.requests import RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
+from nanobot.boundary import ungrouped
 from nanobot.config.loader import load
 from nanobot.messages import RunEvent
 from nanobot.server.client import connected
@@ -55,11 +56,9 @@ class Agent:
         """
         environ = _environment(home)
         gateway = Gateway(load(environ), environ, channels=False)
-        try:
+        with ungrouped():
             async with gateway.serving("library", lambda _: None) as parts:
                 yield cls(_Own(parts))
-        except BaseExceptionGroup as group:
-            raise _innermost(group) from group
 
     @classmethod
     @asynccontextmanager
@@ -142,11 +141,3 @@ def _named(request: RunInput) -> RunInput:
 def _environment(home: str | Path | None) -> dict[str, str]:
     variables = {} if home is None else {"NANOBOT_HOME": str(home)}
     return {**environment(), **variables}
-
-
-def _innermost(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """What a caller raised within, as it was raised."""
-    inner: BaseException = group
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner

@@ -1,4 +1,5 @@
-"""The one broad except: where somebody else's failure must not become everybody's."""
+"""Where errors end: the one broad except, so that somebody else's failure does not become
+everybody's, and the way out of groups."""
 
 from __future__ import annotations
 
@@ -16,6 +17,19 @@ class Caught:
     """What came out of a boundary; `error` is None when nothing went wrong."""
 
     error: Exception | None = None
+
+
+@contextmanager
+def ungrouped() -> Iterator[None]:
+    """Raise what comes out of task groups within as the first error in them: a person can read one
+    error, and a caller can catch it by its type."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        inner: BaseException = group
+        while isinstance(inner, BaseExceptionGroup):
+            inner = inner.exceptions[0]
+        raise inner from group
 
 
 @contextmanager

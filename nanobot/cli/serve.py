@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from loguru import logger
 
 from nanobot.app.gateway import Gateway
+from nanobot.boundary import ungrouped
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import say
@@ -20,19 +21,12 @@ _FORCED = 1
 
 def gateway(environ: Mapping[str, str]) -> None:
     """Run the gateway in the foreground until it is stopped; see `errors` for other ends."""
-    with errors():
-        _run(environ)
-
-
-def _run(environ: Mapping[str, str]) -> None:
-    to_stderr(environ, "INFO")
-    config = load(environ)
-    for warning in config.warnings:
-        logger.warning("{}", warning)
-    try:
+    with errors(), ungrouped():
+        to_stderr(environ, "INFO")
+        config = load(environ)
+        for warning in config.warnings:
+            logger.warning("{}", warning)
         asyncio.run(_serve(config, environ))
-    except BaseExceptionGroup as group:
-        raise _first(group) from group
 
 
 async def _serve(config: Config, environ: Mapping[str, str]) -> None:
@@ -50,11 +44,3 @@ def _signalled(stop: asyncio.Event) -> None:
         # The second signal forces. Everything accepted is on disk, so nothing is lost by it.
         os._exit(_FORCED)
     stop.set()
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one error behind a group, as the person should see it."""
-    inner: BaseException = group
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner

@@ -16,6 +16,7 @@ import msgspec
 
 from nanobot import __version__
 from nanobot.app.gateway import Gateway
+from nanobot.boundary import ungrouped
 from nanobot.cli.chat.images import absolute, say_typed
 from nanobot.cli.chat.screen import JsonScreen, PlainScreen, Screen
 from nanobot.cli.logs import to_stderr
@@ -51,15 +52,10 @@ def talk(
     for warning in config.warnings:
         warn(f"nanobot: {warning}")
     screen: Screen = JsonScreen() if json else PlainScreen(streaming=message is None)
-    try:
+    with ungrouped():
         if plain:
             return asyncio.run(_talk(config, environ, message, session, screen))
         return asyncio.run(_talk_on_a_terminal(config, environ, session))
-    except BaseExceptionGroup as group:
-        inner: BaseException = group
-        while isinstance(inner, BaseExceptionGroup):
-            inner = inner.exceptions[0]
-        raise inner from group
 
 
 async def _talk(
