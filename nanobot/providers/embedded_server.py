@@ -60,6 +60,11 @@ def _serve(model: str, context: int, slots: int, api_key: str) -> Any:
     for threads in (params.cpuparams, params.cpuparams_batch):
         threads.n_threads = max(1, min(_MOST_THREADS, (os.cpu_count() or 1) // 2))
         threads.poll = 0
+    # So small a model falls into a loop at the first phrase that it repeats, and stays there.
+    params.sampling.dry_multiplier = 0.8
+    params.sampling.dry_allowed_length = 3
+    params.sampling.penalty_repeat = 1.1
+    params.sampling.penalty_last_n = 256
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.ui = False
     params.endpoint_slots = False

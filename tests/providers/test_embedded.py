@@ -8,9 +8,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nanobot.errors import ContextOverflow, ModelMissing, ModelUnreachable
@@ -76,6 +78,36 @@ async def test_the_real_model_answers_and_ends_with_its_provider(
     await provider.close()
     assert provider.pid is None
     assert not psutil.pid_exists(pid)
+
+
+FIRST_QUESTIONS = (
+    *("What can you do?", "hi", "Who are you?", "Help", "What can you do for me on Telegram?"),
+    *("Tell me about yourself", "What is in my workspace?", "How do I add a key?"),
+    *(
+        "Write me a short poem",
+        "Tell me a joke",
+        "What should I cook today?",
+        "Hallo, wer bist du?",
+    ),
+)
+
+
+def repetitions(text: str, length: int = 5) -> int:
+    """How often the most frequent phrase of that many words comes."""
+    words = text.split()
+    phrases = Counter(zip(*(words[start:] for start in range(length)), strict=False))
+    return max(phrases.values(), default=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", FIRST_QUESTIONS)
+async def test_a_first_question_does_not_end_in_a_loop(
+    provider: EmbeddedProvider, question: str
+) -> None:
+    request = msgspec.structs.replace(ask(question, 512), temperature=0.7)
+    async for delta in provider.chat_stream(request):
+        if isinstance(delta, Completion):
+            assert repetitions(delta.text) <= 3, delta.text
 
 
 @pytest.mark.slow
