@@ -83,14 +83,10 @@ def digest(snapshot: PromptSnapshot) -> str:
 
 
 COMMON_FILES = ("AGENTS.md", "SOUL.md")
-
-
 """Files of the workspace that every conversation is shown,"""
 
 
 TOOL_FILES = ("TOOLS.md",)
-
-
 """that one is shown which has tools,"""
 
 
@@ -98,27 +94,19 @@ MEMORY = "MEMORY.md"
 
 
 PRIVATE_FILES = ("USER.md", MEMORY)
-
-
 """and that only owners are, where nobody else reads what is said."""
 
 
 FILE_LIMIT = 8_000
-
-
 """Characters of each file but MEMORY.md, which may have a limit of its own, and of each skill that
 is always open."""
 
 
 SKILLS_LIMIT = 8_000
-
-
 """Characters of the list of skills."""
 
 
 _LINE = 200
-
-
 _HOW = """\
 How you work:
 - Answer in the language you are written to. Be brief; use Markdown where it helps.

@@ -173,8 +173,6 @@ class StreamedText:
 
 
 WHERE = Address("api", "runs")
-
-
 """What programs ask comes from one place, so that a run's id is known whatever its session."""
 
 

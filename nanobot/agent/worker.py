@@ -53,14 +53,14 @@ class Worker:
     def __init__(
         self,
         bus: Bus,
-        driver: Runner,
+        runner: Runner,
         clock: Clock,
         ids: Ids,
         capacity: Capacity,
     ) -> None:
         self._bus = bus
         self._journal = bus.journal
-        self._driver = driver
+        self._runner = runner
         self._clock = clock
         self._ids = ids
         self._capacity = capacity
@@ -159,7 +159,7 @@ class Worker:
 
     async def _one_run(self, key: str, kind: RunKind) -> bool:
         try:
-            claim = await self._journal.claim(key, self._ids.run_id(), self._driver.settings.zone)
+            claim = await self._journal.claim(key, self._ids.run_id(), self._runner.settings.zone)
             held = await self._journal.held(key) if claim is None else 0.0
         except StoreError as error:
             logger.error("lane {} cannot be claimed: {}", key, error)
@@ -176,7 +176,7 @@ class Worker:
 
     async def _claimed(self, claim: Claim) -> bool:
         key = claim.lane.session_key
-        active = self._driver.begin(claim)
+        active = self._runner.begin(claim)
         self._bus.mail_taken(
             key, max((message.inbound_id for message in active.messages), default=0)
         )
@@ -189,7 +189,7 @@ class Worker:
     async def _drive(self, active: ActiveRun) -> bool:
         try:
             async with self._stoppable(active):
-                return await self._driver.drive(active)
+                return await self._runner.drive(active)
         except Fenced as lost:
             logger.info("run {}: {}", active.run.id, lost)
             active.stopped()  # an order may reach the log before it reaches us
