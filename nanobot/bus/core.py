@@ -7,8 +7,10 @@ finds it again.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -54,22 +56,41 @@ class Subscription:
             await self._some.wait()
 
 
-class _Queue:
-    """Sessions with something to do, each at most once, in the order they became ready."""
+class WakeUps:
+    """Sessions with something to do, or chats that something is owed to: each at most once, in the
+    order in which they were put here."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._waiting: set[str] = set()
 
     def put(self, key: str) -> None:
+        """Never blocks."""
         if key not in self._waiting:
             self._waiting.add(key)
             self._queue.put_nowait(key)
 
     async def get(self) -> str:
+        """The next one."""
         key = await self._queue.get()
         self._waiting.discard(key)
         return key
+
+
+class _Due(NamedTuple):
+    """When a lane may go on, by the loop's clock and by the wall's: a machine that slept has slept
+    through its timers, so what is far off is looked at earlier."""
+
+    loop_time: float
+    wall_time: float
+
+    def over(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether it is time by either of them."""
+        return loop.time() >= self.loop_time or time.time() >= self.wall_time
+
+    def looked_at(self, loop: asyncio.AbstractEventLoop) -> float:
+        """When to look again, by the loop's clock."""
+        return min(self.loop_time, loop.time() + _LONGEST_TIMER)
 
 
 class Bus:
@@ -81,11 +102,11 @@ class Bus:
         self._journal = journal
         self.busy = busy or Busy()
         self._lane_limit = lane_limit
-        self._lanes = {kind: _Queue() for kind in RunKind}
+        self._lanes = {kind: WakeUps() for kind in RunKind}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._mail: dict[str, int] = {}
         self._files: dict[str, asyncio.Event] = {}
-        self._owed: dict[str, asyncio.Queue[str]] = {}
+        self._owed: dict[str, WakeUps] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
 
@@ -146,12 +167,20 @@ class Bus:
             self._lanes[kind].put(session_key)
             return
         loop, timer = asyncio.get_running_loop(), self._timers.get(session_key)
-        # A machine that slept has slept through its timers: what is far off is looked at earlier.
-        due = loop.time() + min(held, _LONGEST_TIMER)
-        if timer is None or not loop.time() < timer.when() <= due:
+        due = _Due(loop.time() + held, time.time() + held)
+        if timer is None or not loop.time() < timer.when() <= due.looked_at(loop):
             if timer is not None:
                 timer.cancel()
-            self._timers[session_key] = loop.call_at(due, self._lanes[kind].put, session_key)
+            self._look_at(session_key, kind, due)
+
+    def _look_at(self, session_key: str, kind: RunKind, due: _Due) -> None:
+        loop = asyncio.get_running_loop()
+        if due.over(loop):
+            self._lanes[kind].put(session_key)
+        else:
+            at = due.looked_at(loop)
+            timer = loop.call_at(at, self._look_at, session_key, kind, due)
+            self._timers[session_key] = timer
 
     async def next_lane(self, kind: RunKind) -> str:
         """The next session with something to do; they take turns."""
@@ -192,11 +221,13 @@ class Bus:
 
     def owed(self, address: Address) -> None:
         """Something is owed to a chat."""
-        self.owed_chats(address.channel).put_nowait(address.chat_id)
+        if address.channel in self._owed:
+            self._owed[address.channel].put(address.chat_id)
 
-    def owed_chats(self, channel: str) -> asyncio.Queue[str]:
-        """The chats of a channel that something became owed to."""
-        return self._owed.setdefault(channel, asyncio.Queue())
+    def owed_chats(self, channel: str) -> WakeUps:
+        """The chats of a channel that something became owed to since this was first called: what
+        was owed before is in the journal."""
+        return self._owed.setdefault(channel, WakeUps())
 
     # Events
 

@@ -58,11 +58,11 @@ class Delivery:
     async def run(self) -> None:
         """Send what is owed until cancelled, beginning with what an earlier process left."""
         journal, what = self._bus.journal, f"{self._name}: delivery"
+        owed = self._bus.owed_chats(self._name)
         for address in await until_stored(
             lambda: journal.owed_chats(self._name), self._clock, what
         ):
             self._bus.owed(address)
-        owed = self._bus.owed_chats(self._name)
         async with asyncio.TaskGroup() as tasks:
             while True:
                 chat = await owed.get()

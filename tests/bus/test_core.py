@@ -177,22 +177,40 @@ async def test_the_same_message_is_taken_in_once(bus: Bus) -> None:
 
 async def test_a_message_brought_again_wakes_what_it_may_not_have_woken(bus: Bus) -> None:
     """Whoever brought it first may have died between the commit and the wake-up."""
+    owed = bus.owed_chats("fake")
     await bus.journal.admit("fake", [admission("a"), admission("b", answer="yes")], None, 50)
     await bus.admit("fake", [admission("a"), admission("b", answer="yes")])
     assert await bus.next_lane(RunKind.CHAT) == "fake:1"
-    assert bus.owed_chats("fake").get_nowait() == "1"
+    assert await owed.get() == "1"
 
 
 async def test_an_answer_at_once_wakes_the_chat_and_not_the_lane(bus: Bus) -> None:
+    owed = bus.owed_chats("fake")
     await bus.admit("fake", [admission("a", answer="yes")])
-    assert bus.owed_chats("fake").get_nowait() == "1"
+    assert await owed.get() == "1"
     assert await nothing_more(bus)
 
 
 async def test_a_full_lane_refuses_and_says_so_in_the_chat(bus: Bus) -> None:
+    owed = bus.owed_chats("fake")
     done = await bus.admit("fake", [admission(f"{n}") for n in range(4)])
     assert [one.refused for one in done] == [False, False, False, True]
-    assert bus.owed_chats("fake").get_nowait() == "1"
+    assert await owed.get() == "1"
+
+
+async def test_chats_that_are_owed_something_wait_once_and_only_where_somebody_sends(
+    bus: Bus,
+) -> None:
+    owed = bus.owed_chats("fake")
+    for _ in range(3):
+        bus.owed(Address("fake", "1"))
+        bus.owed(Address("nobody", "1"))
+    assert await owed.get() == "1"
+    later = bus.owed_chats("nobody")
+    for queue in (owed, later):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await queue.get()
 
 
 # Mail

@@ -20,10 +20,13 @@ OCCURRENCE_WAITING = job_tables.OCCURRENCE_WAITING
 
 # Partial indexes: SQLite uses one only for a query with the very same literal condition.
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
+APPROVAL_OPEN = sa.text("approvals.state IN ('waiting', 'detached')")
 CALL_OPEN = sa.text("model_call_costs.state = 'open'")
 RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
+RUN_UNSUCCESSFUL = sa.text("runs.state IN ('failed', 'aborted')")
 RUN_CHILD = sa.text("runs.parent_session IS NOT NULL")
 OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
+OUTBOUND_DEAD = sa.text("outbound.state = 'dead'")
 OUTBOUND_HELD = sa.text("outbound.state = 'held'")
 OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
 INBOUND_SPOKEN = sa.text("inbound.origin = 'user'")
@@ -177,6 +180,8 @@ runs = sa.Table(
     sqlite_with_rowid=False,
 )
 partial("runs_live", RUN_LIVE, runs.c.session_key)
+partial("runs_unsuccessful", RUN_UNSUCCESSFUL, runs.c.state, runs.c.id)
+sa.Index("runs_session", runs.c.session_key, runs.c.id)
 partial("runs_children", RUN_CHILD, runs.c.session_key)
 partial("runs_below", RUN_CHILD, runs.c.parent_session)
 partial("runs_of_people", RUN_OF_PERSON, runs.c.channel, runs.c.chat_id, runs.c.id)
@@ -218,6 +223,7 @@ outbound = sa.Table(
     sa.Column("settled_at", sa.Double),
 )
 partial("outbound_open", OUTBOUND_OPEN, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
+partial("outbound_dead", OUTBOUND_DEAD, outbound.c.id)
 partial("outbound_held", OUTBOUND_HELD, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
 partial("outbound_chat", OUTBOUND_FOR_CHAT, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
 
@@ -315,6 +321,7 @@ approvals = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
+partial("approvals_open", APPROVAL_OPEN, approvals.c.run_id)
 
 # Calls that were approved for good in one conversation.
 approval_rules = sa.Table(

@@ -8,7 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt
-from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
+from nanobot.messages import Address, InboundMessage, Origin, Sender
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import (
     OPEN,
@@ -42,7 +42,17 @@ from nanobot.store.unit import StoreContext
 _a = schema.approvals
 _i = schema.inbound
 _u = schema.approval_rules
-_MOST_ASKED, _LOOKED_AT = 3, 500
+_MOST_ASKED, _LOOKED_AT, _RECENT = 3, 100, 10_000
+
+_NEXT_CHANNEL = sa.select(sa.func.min(_i.c.channel)).where(
+    schema.INBOUND_OWNERS, _i.c.channel > sa.bindparam("c")
+)
+_OF_OWNERS = (
+    sa.select(_i.c.id, _i.c.body)
+    .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"))
+    .order_by(_i.c.id.desc())
+    .limit(sa.bindparam("n"))
+)
 
 
 def park(
@@ -100,17 +110,8 @@ def _reached(connection: sa.Connection, asked: Approval) -> list[Address]:
     who will; and where those who may have spoken alone with us."""
     if asked.here:
         return [asked.address]
-    named = [one.partition(":")[2] for one in asked.approvers]
-    query = (
-        sa.select(_i.c.body)
-        .where(
-            _i.c.origin == Origin.USER, sa.or_(_i.c.role == Role.OWNER, _i.c.sender_id.in_(named))
-        )
-        .order_by(_i.c.id.desc())
-        .limit(_LOOKED_AT)
-    )
     chats: dict[tuple[str, str], Address] = {}
-    for (body,) in connection.execute(query):
+    for body in _spoken_by_approvers(connection, asked):
         said = msgspec.json.decode(body, type=InboundMessage)
         if not said.group:
             chats.setdefault((said.address.channel, said.sender.id), said.address)
@@ -120,7 +121,25 @@ def _reached(connection: sa.Connection, asked: Approval) -> list[Address]:
     return [asked.address, *others] if others else []
 
 
-def _load(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> Approval | None:
+def _spoken_by_approvers(connection: sa.Connection, asked: Approval) -> list[bytes]:
+    """The last messages of owners, and of those who are named, the latest first."""
+    rows: list[Any] = []
+    channel = connection.scalar(_NEXT_CHANNEL, {"c": ""})
+    while channel is not None:
+        rows += connection.execute(_OF_OWNERS, {"c": channel, "n": _LOOKED_AT}).all()
+        channel = connection.scalar(_NEXT_CHANNEL, {"c": channel})
+    named = [one.partition(":")[2] for one in asked.approvers]
+    if named:
+        last = connection.scalar(sa.select(sa.func.max(_i.c.id))) or 0
+        recent = sa.and_(_i.c.id > last - _RECENT, _i.c.origin == Origin.USER)
+        spoken = sa.select(_i.c.id, _i.c.body).where(recent, _i.c.sender_id.in_(named))
+        rows += connection.execute(spoken.order_by(_i.c.id.desc()).limit(_LOOKED_AT)).all()
+    return [body for _, body in sorted(rows, key=lambda row: -row[0])]
+
+
+def _load(
+    connection: sa.Connection, *where: sa.ColumnElement[bool] | sa.TextClause
+) -> Approval | None:
     row = connection.execute(sa.select(_a.c.id, _a.c.state, _a.c.body).where(*where)).first()
     return None if row is None else as_approval(row)
 
@@ -163,7 +182,7 @@ def _news(
     connection: sa.Connection, writer: StoreContext, run: Run
 ) -> tuple[Approval, State, inbox.Pending | None] | None:
     """What a parked run waits for, the state that it is in by now, and the message that says so."""
-    asked = _load(connection, _a.c.run_id == run.id, _a.c.state == "waiting")
+    asked = _load(connection, schema.APPROVAL_OPEN, _a.c.run_id == run.id, _a.c.state == "waiting")
     if asked is None:
         return None
     waiting = inbox.pending(connection, run.session_key)

@@ -39,8 +39,9 @@ def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
     waiting = sa.select(
         _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.awaiting_files, _i.c.at
     ).where(schema.INBOUND_OPEN, _i.c.state == "pending")
+    # By id + 0: ordered by the id itself, SQLite would go through all messages there ever were.
     for key, origin, until_then, awaiting_files, at in connection.execute(
-        waiting.order_by(_i.c.id)
+        waiting.order_by(_i.c.id + 0)
     ):
         until = max(until_then, inbox.files_until(awaiting_files, at))
         kind = inbox.kind_for(Origin(origin))

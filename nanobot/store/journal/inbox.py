@@ -203,7 +203,7 @@ def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
     query = sa.select(_i.c.id, _i.c.at, _i.c.body).where(
         schema.INBOUND_OPEN, _i.c.state == "pending", _i.c.awaiting_files, _i.c.channel == channel
     )
-    rows = connection.execute(query.order_by(_i.c.id)).all()
+    rows = connection.execute(query.order_by(_i.c.id + 0)).all()  # by the index of open ones
     return [Unfetched(identity, at, _decoder.decode(body)) for identity, at, body in rows]
 
 

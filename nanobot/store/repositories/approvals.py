@@ -18,6 +18,8 @@ def listing(connection: sa.Connection, session: str, state: str, limit: int) -> 
     query = _ROW.order_by(_a.c.id.desc()).limit(limit)
     if session:
         query = query.where(_a.c.session_key == session)
+    if state in {"open", *OPEN}:
+        query = query.where(schema.APPROVAL_OPEN).order_by(None).order_by((_a.c.id + 0).desc())
     if state:
         query = query.where(_a.c.state.in_(OPEN if state == "open" else (state,)))
     return [as_approval(row) for row in connection.execute(query)]

@@ -15,6 +15,15 @@ _o = schema.outbound
 _p = schema.outbound_parts
 
 
+_INDEXED = {
+    "pending": schema.OUTBOUND_OPEN,
+    "sending": schema.OUTBOUND_OPEN,
+    "held": schema.OUTBOUND_HELD,
+    "dead": schema.OUTBOUND_DEAD,
+}
+"""States of few messages: those are not looked for among all."""
+
+
 def listing(
     connection: sa.Connection, state: str | None, limit: int, identity: int | None = None
 ) -> list[OutboundRow]:
@@ -24,6 +33,8 @@ def listing(
         query = query.where(_o.c.id == identity)
     else:
         query = query.where(_o.c.state == state if state else _o.c.state != "direct")
+        if state in _INDEXED:
+            query = query.where(_INDEXED[state]).order_by(None).order_by((_o.c.id + 0).desc())
     rows = connection.execute(query).all()
     return [outbox.with_parts(connection, row) for row in rows]
 
@@ -43,7 +54,10 @@ def retry(connection: sa.Connection, writer: StoreContext, identity: int) -> boo
 def unshown(connection: sa.Connection, session_key: str) -> list[int]:
     """What a session has to say in a terminal as soon as one is there, but questions."""
     waits = sa.select(_o.c.id, _o.c.body).where(
-        _o.c.session_key == session_key, _o.c.channel == TERMINAL, _o.c.state == "pending"
+        schema.OUTBOUND_OPEN,
+        _o.c.session_key == session_key,
+        _o.c.channel == TERMINAL,
+        _o.c.state == "pending",
     )
     messages = [
         (number, msgspec.json.decode(body, type=OutboundMessage))

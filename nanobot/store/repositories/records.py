@@ -155,7 +155,12 @@ class SqlRecords:
 
     async def chats(self, channel: str) -> list[Address]:
         """Where a channel's runs were asked for."""
-        return await self._do(lambda c: reads.chats(c, channel))
+        places: dict[Address, None] = {}
+        before: str | None = ""
+        while before is not None and len(places) < reads.MOST_CHATS:
+            some, before = await self._do(partial(reads.chats, channel=channel, before=before))
+            places |= dict.fromkeys(some)
+        return list(places)[: reads.MOST_CHATS]
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
         """Remove an entry's payload for good; see erasing.erase. Backups made before keep it."""

@@ -48,7 +48,8 @@ _SESSIONS = sa.select(_s, _UNREAD.label("unread"))
 
 _MOST_ENTRIES = 5_000
 """Entries of one run that are looked at: far more than its limits allow it to make."""
-_MOST_CHATS = 1_000
+MOST_CHATS = 1_000
+_CHATS_AT_ONCE = 2_000
 _MOST_RUNS = 1_000
 """Runs that are looked through for tool calls."""
 
@@ -63,16 +64,18 @@ def counts(connection: sa.Connection) -> Counts:
         sessions=count(_s),
         waiting=count(_i, runs.PENDING),
         owed=count(_o, sa.and_(schema.OUTBOUND_OPEN)),
-        dead=count(_o, _o.c.state == "dead"),
+        dead=count(_o, sa.and_(schema.OUTBOUND_DEAD)),
     )
 
 
 def sessions(connection: sa.Connection, *, limit: int, unread: bool) -> list[SessionView]:
     """See Records.sessions."""
-    query = _SESSIONS.order_by(_s.c.updated_at.desc(), _s.c.key).limit(limit)
+    newest = (_s.c.updated_at.desc(), _s.c.key)
+    # The keys alone first: what else is told of a session costs a look at other tables.
+    keys = sa.select(_s.c.key).order_by(*newest).limit(limit)
     if unread:
-        query = query.where(_UNREAD)
-    rows = connection.execute(query).all()
+        keys = keys.where(_UNREAD)
+    rows = connection.execute(_SESSIONS.where(_s.c.key.in_(keys)).order_by(*newest)).all()
     return [_as_session(connection, row) for row in rows]
 
 
@@ -97,12 +100,14 @@ def _as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> Ses
     )
 
 
-def chats(connection: sa.Connection, channel: str) -> list[Address]:
-    """See Records.chats."""
-    place = (_r.c.chat_id, _r.c.thread_id)
-    query = sa.select(*place).where(_r.c.channel == channel).group_by(*place)
-    query = query.order_by(sa.func.max(_r.c.created_at).desc()).limit(_MOST_CHATS)
-    return [Address(channel, chat, thread) for chat, thread in connection.execute(query)]
+def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
+    """Where some of the runs of a channel were asked for, the latest first, of those before a run
+    ("": of all); and the last of them, None at the end."""
+    query = sa.select(_r.c.id, _r.c.channel, _r.c.chat_id, _r.c.thread_id)
+    query = query.order_by(_r.c.id.desc()).limit(_CHATS_AT_ONCE)
+    rows = connection.execute(query.where(_r.c.id < before) if before else query).all()
+    found = [Address(channel, chat, thread) for _, of, chat, thread in rows if of == channel]
+    return found, rows[-1].id if len(rows) == _CHATS_AT_ONCE else None
 
 
 def entries(
@@ -128,16 +133,22 @@ def run_list(
 ) -> list[RunView]:
     """See Records.runs."""
     query = sa.select(_r).order_by(_r.c.id.desc()).limit(limit)
-    if session_key:
-        own = _r.c.session_key == session_key
-        query = query.where(sa.or_(own, _r.c.parent_session == session_key))
     if kind:
         query = query.where(_r.c.kind == kind)
     if state == "live":
-        query = query.where(schema.RUN_LIVE)
+        live = query.where(schema.RUN_LIVE).order_by(None)
+        query = live.order_by(_r.c.created_at.desc(), _r.c.id.desc())
+    elif state in ("failed", "aborted"):
+        query = query.where(schema.RUN_UNSUCCESSFUL, _r.c.state == state)
     elif state:
         query = query.where(_r.c.state == state)
-    rows = connection.execute(query).all()
+    if not session_key:
+        rows = list(connection.execute(query).all())
+    else:  # each by its index; both in one statement would go through all runs
+        own = connection.execute(query.where(_r.c.session_key == session_key)).all()
+        below = query.where(schema.RUN_CHILD, _r.c.parent_session == session_key)
+        both = {row.id: row for row in [*own, *connection.execute(below)]}
+        rows = [both[run_id] for run_id in sorted(both, reverse=True)[:limit]]
     return [_as_run(connection, row) for row in rows]
 
 

@@ -87,16 +87,8 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     op.create_table(
         "inbound",
         sa.Column("id", big, primary_key=True, autoincrement=True),
-        *_texts(
-            "session_key",
-            "channel",
-            "chat_id",
-            "dedupe_key",
-            "sender_id",
-            "role",
-            "origin",
-            "state",
-        ),
+        *_texts("session_key", "channel", "chat_id", "dedupe_key"),
+        *_texts("sender_id", "role", "origin", "state"),
         sa.Column("account", sa.Integer, nullable=False, server_default="0"),
         sa.Column("run_id", sa.Text),
         sa.Column("at", sa.Double, nullable=False),
@@ -131,6 +123,9 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     )
     live = "runs.state NOT IN ('completed', 'failed', 'aborted')"
     _partial("runs_live", "runs", ["session_key"], live)
+    unsuccessful = "runs.state IN ('failed', 'aborted')"
+    _partial("runs_unsuccessful", "runs", ["state", "id"], unsuccessful)
+    op.create_index("runs_session", "runs", ["session_key", "id"])
     _partial("runs_children", "runs", ["session_key"], "runs.parent_session IS NOT NULL")
     _partial("runs_below", "runs", ["parent_session"], "runs.parent_session IS NOT NULL")
     _partial("runs_of_people", "runs", ["channel", "chat_id", "id"], "runs.origin = 'user'")
@@ -165,6 +160,7 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     waiting = "outbound.state IN ('pending', 'sending')"
     _partial("outbound_open", "outbound", ["channel", "chat_id", "id"], waiting)
     chat = ["channel", "chat_id", "id"]
+    _partial("outbound_dead", "outbound", ["id"], "outbound.state = 'dead'")
     _partial("outbound_held", "outbound", chat, "outbound.state = 'held'")
     _partial("outbound_chat", "outbound", chat, "outbound.state NOT IN ('preview', 'direct')")
     op.create_table(
@@ -228,6 +224,8 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
         *_texts("run_id", "state"),
         sa.Column("body", sa.LargeBinary, nullable=False),
     )
+    unanswered = "approvals.state IN ('waiting', 'detached')"
+    _partial("approvals_open", "approvals", ["run_id"], unanswered)
     op.create_table(
         "approval_rules",
         sa.Column("id", big, primary_key=True, autoincrement=True),
