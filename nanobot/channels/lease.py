@@ -10,9 +10,9 @@ from loguru import logger
 from nanobot.errors import StoreError
 from nanobot.ports import Clock
 
-RENEW_SECONDS = 8.0
-"""A lease lasts 30 seconds."""
-GIVE_UP_SECONDS = 20.0
+RENEW_SECONDS = 4.0
+"""A lease lasts 15 seconds."""
+GIVE_UP_SECONDS = 10.0
 """Without an answer of the store for so long, the channel is let go before the lease runs out."""
 _LOOK_SECONDS = 2.0
 

@@ -60,7 +60,7 @@ async def test_a_lease_that_cannot_be_renewed_is_let_go_before_it_runs_out() -> 
     leases, clock = Leases(), ManualClock()
     leases.broken = True
     await ChannelLease("telegram", leases, clock).keep()
-    assert GIVE_UP_SECONDS <= sum(clock.sleeps) < 30
+    assert GIVE_UP_SECONDS <= sum(clock.sleeps) < 15
 
 
 async def pass_seconds(bot: FakeGateway, seconds: float) -> None:

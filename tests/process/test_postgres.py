@@ -122,6 +122,9 @@ async def test_all_that_a_gateway_does_is_done_over_postgresql(shared_world: Wor
     world.configure(top="drain_seconds = 5", more=CI + TO)
     gateway = await world.launch()
     url = door(await gateway.ready())
+    async with asyncio.timeout(30):  # the channels' leases of the process that was killed run out
+        while "standby" in (await world.run("status")).output:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.5)
     assert await deliver(url, "1", "build ended") == "known"
     assert await deliver(url, "2", "tests ended") == "accepted"
     await has(world, "tests ended")
