@@ -45,12 +45,14 @@ class FilesSensor:
 
     async def read(self, state: FilesState | None) -> dict[str, PathChanges]:
         """What changed since, by the watched path."""
-        found = await aside(lambda: {one.path: one.take() for one in self._paths}, self.name)
-        troubles = {one.trouble for one in found.values() if one.trouble}
+        changes = await aside(
+            lambda: {watched.path: watched.take() for watched in self._paths}, self.name
+        )
+        troubles = {watched.trouble for watched in changes.values() if watched.trouble}
         for trouble in troubles - self._troubles:
             logger.warning("events.{}: {}", self.name, trouble)
         self._troubles = troubles
-        return found
+        return changes
 
     def judge(
         self, reading: Mapping[str, PathChanges], state: FilesState | None, now: float
@@ -58,37 +60,39 @@ class FilesSensor:
         """A sentence for the burst that is over, and one for a watched path that came or went."""
         before = state or FilesState()
         there = {
-            path: before.there.get(path, found.there) if found.trouble else found.there
-            for path, found in reading.items()
+            path: before.there.get(path, changes.there) if changes.trouble else changes.there
+            for path, changes in reading.items()
         }
         burst = before.burst
-        for found in reading.values():
-            if found.total:
-                burst = grown(burst, found.changes, found.total, now)
-        said = [
+        for changes in reading.values():
+            if changes.total:
+                burst = grown(burst, changes.changes, changes.total, now)
+        sentences = [
             f"{path} is there {'again' if is_there else 'no longer'}."
             for path, is_there in there.items()
             if before.there.get(path, is_there) is not is_there
         ]
         outside: tuple[str, ...] = ()
-        if burst is not None and (said or over(burst, self._fold, now)):
-            said.insert(0, _counted(burst, ", ".join(reading)))
+        if burst is not None and (sentences or over(burst, self._fold, now)):
+            sentences.insert(0, _counted(burst, ", ".join(reading)))
             outside = tuple(map(plain, _named(burst, list(reading))))
             burst = None
-        event = SensorEvent(at=now, text=" ".join(said), outside=outside) if said else None
+        event = (
+            SensorEvent(at=now, text=" ".join(sentences), outside=outside) if sentences else None
+        )
         return event, FilesState(there, burst)
 
     def seen(self, reading: Mapping[str, PathChanges]) -> str:
         """Whether each path is watched."""
         return "; ".join(
-            found.trouble or f"{path}: {'watched' if found.there else 'not there'}"
-            for path, found in reading.items()
+            changes.trouble or f"{path}: {'watched' if changes.there else 'not there'}"
+            for path, changes in reading.items()
         )
 
     async def close(self) -> None:
         """Watch no more."""
-        for one in self._paths:
-            one.close()
+        for watched in self._paths:
+            watched.close()
 
 
 def _counted(burst: Burst, where: str) -> str:
@@ -104,11 +108,11 @@ def _named(burst: Burst, roots: Iterable[str]) -> list[str]:
     """The first of them, a move as one."""
     moves = moved(burst.things)
     lines = [f"moved: {_below(old, roots)} -> {_below(new, roots)}" for old, new in moves.items()]
-    told = {*moves, *moves.values()}
+    paths = {*moves, *moves.values()}
     lines += [
         f"{_WORDS.get(what, what)}: {_below(path, roots)}"
         for path, what in burst.things.items()
-        if path not in told
+        if path not in paths
     ]
     more = len(lines) - _NAMED
     if more > 1:

@@ -85,19 +85,19 @@ class LevelSensor:
         self, reading: Mapping[str, Measure], state: dict[str, Level] | None, now: float
     ) -> tuple[SensorEvent | None, dict[str, Level]]:
         """One sentence for each that crossed a limit."""
-        before, after, said = state or {}, {}, []
+        before, after, sentences = state or {}, {}, []
         for of, measure in reading.items():
             crossing, after[of] = crossed(
                 measure.percent, before.get(of, Level()), self._limits, now
             )
             if crossing is not None:
-                said.append(self._sentence(crossing, of, measure))
-        said += [
+                sentences.append(self._sentence(crossing, of, measure))
+        sentences += [
             f"{self._subject(of)} is not there any more; it was over its limit."
             for of, level in before.items()
             if level.high and of not in reading
         ]
-        return (SensorEvent(at=now, text=" ".join(said)) if said else None), after
+        return (SensorEvent(at=now, text=" ".join(sentences)) if sentences else None), after
 
     def seen(self, reading: Mapping[str, Measure]) -> str:
         """Every level."""

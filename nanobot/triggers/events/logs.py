@@ -57,12 +57,12 @@ class LogSensor:
         cursor = state.cursor if state else None
         chunk = await aside(lambda: new_lines(self._path, cursor), self.name)
         lines = [plain(line.decode("utf-8", "replace")) for line in chunk.lines]
-        found = await self._matcher.look(lines)
+        matches = await self._matcher.look(lines)
         return LogReading(
             cursor=chunk.cursor,
-            matching=tuple(lines[number][:_SHOWN_CHARS] for number in found.hits),
+            matching=tuple(lines[number][:_SHOWN_CHARS] for number in matches.hits),
             passed_over=chunk.passed_over,
-            slow=found.slow,
+            slow=matches.slow,
             there=chunk.there,
             size=chunk.size,
         )

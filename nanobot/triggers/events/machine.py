@@ -57,31 +57,31 @@ def _local_disks() -> list[str]:
     """A mount of every disk; images that are always full (squashfs, iso9660) are none."""
     import psutil  # noqa: PLC0415
 
-    found: dict[str, str] = {}
+    mounts: dict[str, str] = {}
     for part in psutil.disk_partitions(all=False):
         if part.fstype not in {"squashfs", "iso9660"} and "ro" not in part.opts.split(","):
-            found.setdefault(part.device, part.mountpoint)
+            mounts.setdefault(part.device, part.mountpoint)
     # In a container the disk of / is no device of its own.
-    return list(found.values()) if "/" in found.values() else ["/", *found.values()]
+    return list(mounts.values()) if "/" in mounts.values() else ["/", *mounts.values()]
 
 
 def memory() -> Mapping[str, Measure]:
     """What is used of the memory."""
     import psutil  # noqa: PLC0415
 
-    found = psutil.virtual_memory()
-    detail = f"{amount(found.available)} of {amount(found.total)} are available"
-    return {"": Measure(found.percent, detail)}
+    memory = psutil.virtual_memory()
+    detail = f"{amount(memory.available)} of {amount(memory.total)} are available"
+    return {"": Measure(memory.percent, detail)}
 
 
 def swap() -> Mapping[str, Measure]:
     """What is used of the swap space; nothing where there is none."""
     import psutil  # noqa: PLC0415
 
-    found = psutil.swap_memory()
-    if not found.total:
+    swap = psutil.swap_memory()
+    if not swap.total:
         return {}
-    return {"": Measure(found.percent, f"{amount(found.free)} of {amount(found.total)} are free")}
+    return {"": Measure(swap.percent, f"{amount(swap.free)} of {amount(swap.total)} are free")}
 
 
 def load() -> Mapping[str, Measure]:

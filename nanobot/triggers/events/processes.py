@@ -46,13 +46,13 @@ class ProcessSensor:
     async def read(self, state: KnownProcesses | None) -> tuple[LiveProcess, ...]:
         """The processes there are now. Those known are looked at first; all of the machine only
         where none of them is left."""
-        known = state.alive if state else ()
-        return await aside(lambda: self._look(known), self.name)
+        before = state.alive if state else ()
+        return await aside(lambda: self._look(before), self.name)
 
-    def _look(self, known: Collection[LiveProcess]) -> tuple[LiveProcess, ...]:
+    def _look(self, before: Collection[LiveProcess]) -> tuple[LiveProcess, ...]:
         if self._pid_file is not None:
             return self._from_file(self._pid_file)
-        left = tuple(one for one in known if process(one.pid, self._called))
+        left = tuple(live for live in before if process(live.pid, self._called))
         return left or named(self._called)
 
     @staticmethod
@@ -67,8 +67,8 @@ class ProcessSensor:
             return ()  # being written
         if not text[0].isdigit() or not 0 < int(text[0]) < 1 << 31:
             raise SensorUnreadable(f"{file} does not hold the number of a process")
-        found = process(int(text[0]))
-        return (found,) if found else ()
+        candidate = process(int(text[0]))
+        return (candidate,) if candidate else ()
 
     def judge(
         self, reading: tuple[LiveProcess, ...], state: KnownProcesses | None, now: float
@@ -82,7 +82,7 @@ class ProcessSensor:
             away = span(now - before.gone_at)
             text = f"{self._program} runs again ({_ids(reading)}), after {away}."
         elif not reading and before.alive:
-            ran = span(now - min(one.began for one in before.alive))
+            ran = span(now - min(live.began for live in before.alive))
             text = f"{self._program} has ended ({_ids(before.alive)}); it had run for {ran}."
         gone_at = None
         if not reading:
@@ -92,9 +92,9 @@ class ProcessSensor:
 
     def _common(self, some: Collection[LiveProcess], others: Collection[LiveProcess]) -> bool:
         if self._pid_file is not None:
-            return any(same(one, other) for one in some for other in others)
+            return any(same(live, other) for live in some for other in others)
         # They have the same name too. When they began shifts with a clock that is set.
-        return bool({one.pid for one in some} & {one.pid for one in others})
+        return bool({live.pid for live in some} & {live.pid for live in others})
 
     def seen(self, reading: tuple[LiveProcess, ...]) -> str:
         """Whether it runs."""
@@ -110,12 +110,12 @@ def process(pid: int, called: str = "") -> LiveProcess | None:
     import psutil  # noqa: PLC0415 - of an extra
 
     try:
-        found = psutil.Process(pid)
-        if found.status() == psutil.STATUS_ZOMBIE:
+        candidate = psutil.Process(pid)
+        if candidate.status() == psutil.STATUS_ZOMBIE:
             return None
-        if called and found.name() != called:
+        if called and candidate.name() != called:
             return None
-        return LiveProcess(pid, found.create_time())
+        return LiveProcess(pid, candidate.create_time())
     except psutil.AccessDenied:
         return LiveProcess(pid, 0.0)
     except psutil.Error:
@@ -126,21 +126,21 @@ def named(name: str) -> tuple[LiveProcess, ...]:
     """The processes that are called so."""
     import psutil  # noqa: PLC0415
 
-    found = [
-        LiveProcess(one.pid, one.info["create_time"] or 0.0)
-        for one in psutil.process_iter(["name", "status", "create_time"])
-        if one.info["name"] == name and one.info["status"] != psutil.STATUS_ZOMBIE
+    alive = [
+        LiveProcess(live.pid, live.info["create_time"] or 0.0)
+        for live in psutil.process_iter(["name", "status", "create_time"])
+        if live.info["name"] == name and live.info["status"] != psutil.STATUS_ZOMBIE
     ]
-    return tuple(sorted(found))
+    return tuple(sorted(alive))
 
 
-def same(one: LiveProcess, other: LiveProcess) -> bool:
+def same(live: LiveProcess, other: LiveProcess) -> bool:
     """Whether both are the same process."""
-    return one.pid == other.pid and abs(one.began - other.began) <= _SAME_SECONDS
+    return live.pid == other.pid and abs(live.began - other.began) <= _SAME_SECONDS
 
 
 def _ids(processes: Collection[LiveProcess]) -> str:
-    numbers = [str(one.pid) for one in sorted(processes)]
+    numbers = [str(live.pid) for live in sorted(processes)]
     more = len(numbers) - 5
     word = "process" if len(numbers) == 1 else "processes"
     return f"{word} {', '.join(numbers[:5])}" + (f" and {more} more" if more > 0 else "")

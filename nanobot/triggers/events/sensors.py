@@ -28,17 +28,17 @@ def sensors_of(
     """Those that are switched on and can work, and a sentence for each package that others lack
     because it is not `there`."""
     processes = [
-        ProcessSensor(name, one) for name, one in settings.processes.items() if one.enabled
+        ProcessSensor(name, table) for name, table in settings.processes.items() if table.enabled
     ]
     files = [
-        FilesSensor(name, one, settings.fold_seconds)
-        for name, one in settings.files.items()
-        if one.enabled
+        FilesSensor(name, table, settings.fold_seconds)
+        for name, table in settings.files.items()
+        if table.enabled
     ]
     logs = [
-        LogSensor(name, one, settings.fold_seconds)
-        for name, one in settings.logs.items()
-        if one.enabled
+        LogSensor(name, table, settings.fold_seconds)
+        for name, table in settings.logs.items()
+        if table.enabled
     ]
     usable: list[Sensor[Any, Any]] = [*logs]
     if settings.units.enabled:
@@ -61,5 +61,5 @@ def prompts_of(settings: EventsSettings) -> dict[str, str]:
     """What is to be done about what each watch tells, by the sensor's name."""
     single = {name: getattr(settings, name) for name in ("disk", "memory", "swap", "load", "units")}
     for group in ("processes", "files", "logs"):
-        single |= {f"{group}.{name}": one for name, one in getattr(settings, group).items()}
-    return {name: one.prompt for name, one in single.items() if one.prompt}
+        single |= {f"{group}.{name}": table for name, table in getattr(settings, group).items()}
+    return {name: table.prompt for name, table in single.items() if table.prompt}

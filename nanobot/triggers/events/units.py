@@ -40,10 +40,10 @@ class UnitsSensor:
         program = shutil.which("systemctl", path=self._path)
         if program is None:
             raise SensorOff("there is no systemctl here")
-        found = await self._failed(program)
+        units = await self._failed(program)
         if self._settings.user:
-            found |= await self._failed(program, "--user")
-        return found
+            units |= await self._failed(program, "--user")
+        return units
 
     async def _failed(self, program: str, *whose: str) -> dict[str, str]:
         command = (program, *whose, "--failed", "--output=json", "--no-pager", "--all")
@@ -76,10 +76,12 @@ class UnitsSensor:
             for unit in sorted(set(reading) - before)
         ]
         mended = sorted(before - set(reading))
-        said = [f"{_counted(new)} failed: {_listed(new)}."] if new else []
+        sentences = [f"{_counted(new)} failed: {_listed(new)}."] if new else []
         if mended:
-            said.append(f"{_counted(mended)} no longer failed: {_listed(mended)}.")
-        return (SensorEvent(at=now, text=" ".join(said)) if said else None), sorted(reading)
+            sentences.append(f"{_counted(mended)} no longer failed: {_listed(mended)}.")
+        return (SensorEvent(at=now, text=" ".join(sentences)) if sentences else None), sorted(
+            reading
+        )
 
     def seen(self, reading: dict[str, str]) -> str:
         """Which have failed."""

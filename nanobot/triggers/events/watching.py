@@ -132,16 +132,16 @@ class _Watcher:
             self._begun.set()
             with notify:
                 while not self.stop.is_set():
-                    told = notify.watch(_GATHER_MS, _STEP_MS, _WAKE_MS, self.stop)
-                    if isinstance(told, set):
-                        self._note(told)
+                    batch = notify.watch(_GATHER_MS, _STEP_MS, _WAKE_MS, self.stop)
+                    if isinstance(batch, set):
+                        self._note(batch)
         except (OSError, RuntimeError) as error:
             self.trouble = _why(self._folder, error)
         finally:
             self._begun.set()
 
-    def _note(self, told: set[tuple[int, str]]) -> None:
-        for number, path in told:
+    def _note(self, batch: set[tuple[int, str]]) -> None:
+        for number, path in batch:
             if not self._meant(path):
                 continue
             with self._lock:

@@ -10,18 +10,18 @@ from nanobot.triggers.webhooks.template import parse
 def wrong(config: Config) -> list[str]:
     """Each a sentence that begins with the key: prompts that are none, chats of channels that are
     not there."""
-    found = []
-    known = {*config.served, TERMINAL}
+    mistakes = []
+    channels_served = {*config.served, TERMINAL}
     for name, hook in config.hooks.items():
         if not hook.enabled:
             continue
         try:
             parse(hook.prompt)
         except ValueError as error:
-            found.append(f"hooks.{name}.prompt: {error}")
+            mistakes.append(f"hooks.{name}.prompt: {error}")
         channel = hook.to.partition(":")[0]
-        if channel and channel not in known:
-            channels = ", ".join(sorted(known - {TERMINAL})) or "none"
+        if channel and channel not in channels_served:
+            channels = ", ".join(sorted(channels_served - {TERMINAL})) or "none"
             text = f'hooks.{name}.to: there is no channel "{channel}" that is on'
-            found.append(f"{text}; there are: {channels}")
-    return found
+            mistakes.append(f"{text}; there are: {channels}")
+    return mistakes

@@ -105,7 +105,9 @@ def _github(secret: str, headers: Mapping[str, str], body: bytes) -> None:
 
 
 def _stripe(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> None:
-    parts = [one.partition("=") for one in headers.get("stripe-signature", "").split(",")]
+    parts = [
+        candidate.partition("=") for candidate in headers.get("stripe-signature", "").split(",")
+    ]
     stamps = [value.strip() for name, _, value in parts if name.strip() == "t"]
     shown = [value.strip() for name, _, value in parts if name.strip() == "v1"]
     stamp = _fresh(stamps[0] if stamps else "", now)
@@ -119,9 +121,9 @@ def _standard(secret: str, headers: Mapping[str, str], body: bytes, now: float) 
     stamp = _fresh(headers.get("webhook-timestamp", ""), now)
     content = f"{identity}.{stamp}.".encode("utf-8", "surrogateescape") + body
     signed = hmac.digest(_standard_key(secret), content, "sha256")
-    shown = [one.partition(",") for one in headers.get("webhook-signature", "").split()]
-    wanted = base64.b64encode(signed).decode()
-    _same([value for version, _, value in shown if version == "v1"], wanted)
+    shown = [candidate.partition(",") for candidate in headers.get("webhook-signature", "").split()]
+    expected = base64.b64encode(signed).decode()
+    _same([value for version, _, value in shown if version == "v1"], expected)
 
 
 def _generic(hook: HookSettings, headers: Mapping[str, str], body: bytes, now: float) -> None:
@@ -148,14 +150,14 @@ def _standard_key(secret: str) -> bytes:
         return secret.encode()
 
 
-def _same(shown: list[str], wanted: str) -> None:
+def _same(shown: list[str], expected: str) -> None:
     """Raises Unsigned unless one of them is the wanted one."""
     if not any(shown):
         raise Unsigned("there is no signature")
     right = False
-    for one in shown[:_MOST_SIGNATURES]:
+    for candidate in shown[:_MOST_SIGNATURES]:
         # Digests, because compare_digest tells the length, and refuses text beyond ASCII.
-        right |= hmac.compare_digest(_digest(one), _digest(wanted))
+        right |= hmac.compare_digest(_digest(candidate), _digest(expected))
     if not right:
         raise Unsigned("the signature is wrong: another secret, or the body was changed on its way")
 
@@ -198,10 +200,10 @@ class _Event(msgspec.Struct):
 
 def _event_id(body: bytes) -> str:
     try:
-        found = msgspec.json.decode(body, type=_Event).id
+        event_id = msgspec.json.decode(body, type=_Event).id
     except (msgspec.DecodeError, RecursionError):
         return ""
-    return _short(found) if found else ""
+    return _short(event_id) if event_id else ""
 
 
 def _short(text: str) -> str:
