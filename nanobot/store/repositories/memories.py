@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, get_args
 
 import msgspec
@@ -34,6 +35,9 @@ _VIEW = sa.select(
     *(_m.c.id, _m.c.scope, _m.c.text, _m.c.state, _m.c.kind, _m.c.provenance, _m.c.file),
     *(_m.c.created_at, _m.c.updated_at),
 )
+_CHANGES = sa.text("SELECT total_changes()")
+_MERGE = sa.text("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', :pages)")
+_MERGED_PAGES = 64
 _UNKNOWN = msgspec.json.encode(Provenance())
 _FORGOTTEN = "forgotten"
 """The state of what is gone for everybody and whose line may still be in a file."""
@@ -130,10 +134,12 @@ class SqlMemoryStore:
         return found
 
     async def _clean(self) -> None:
-        """FTS5 notes beside a word that its memory is gone, until it writes the index anew."""
+        """FTS5 notes beside a word that its memory is gone, until all of the index is merged into
+        one; that is done in steps of few milliseconds."""
         if self._database.dialect == "sqlite":
-            anew = sa.text("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
-            await self._database.transact(lambda c: c.execute(anew).close(), "memory")
+            pages = -_MERGED_PAGES  # negative: the first step takes up all of the index
+            while await self._database.transact(partial(_merge, pages=pages), "memory"):
+                pages = _MERGED_PAGES
         await self._database.scrub()
 
     async def one(self, identity: int) -> MemoryView | None:
@@ -354,6 +360,13 @@ def _follow(connection: sa.Connection, now: float, scope: str, changes: FileChan
     ]
     if fresh:
         connection.execute(sa.insert(_m), fresh)
+
+
+def _merge(connection: sa.Connection, pages: int) -> bool:
+    """A step; whether there may be more to do. See https://sqlite.org/fts5.html#the_merge_command"""
+    before = connection.scalar(_CHANGES)
+    connection.execute(_MERGE, {"pages": pages})
+    return bool(connection.scalar(_CHANGES) - before >= 2)
 
 
 def _remove(connection: sa.Connection, ids: Sequence[int]) -> int:
