@@ -27,7 +27,7 @@ class Vectorizer:
         while done:
             most = _BATCH + len(self._refused)
             missing = await self._store.without_vector(model, most)
-            batch = [one for one in missing if one[0] not in self._refused][:_BATCH]
+            batch = [row for row in missing if row[0] not in self._refused][:_BATCH]
             if not batch:
                 return True
             done = await self._embedded(batch)
@@ -38,21 +38,21 @@ class Vectorizer:
         try:
             texts = [text[:MAX_CHARS] for _, text in batch]
             vectors = await self._embedder.embed(texts)
-            made = [(one[0], packed(v)) for one, v in zip(batch, vectors, strict=True)]
+            rows = [(row[0], packed(v)) for row, v in zip(batch, vectors, strict=True)]
         except (NanobotError, ValueError) as error:
             if len(batch) == 1:
                 logger.warning("memory {} gets no vector: {}", batch[0][0], error)
                 return 0
             count = 0
             refused = []
-            for one in batch:
-                if await self._embedded([one]):
+            for row in batch:
+                if await self._embedded([row]):
                     count += 1
                 else:
-                    refused.append(one[0])
+                    refused.append(row[0])
                     if not count:
                         break
             self._refused.update(refused if count else ())
             return count
-        await self._store.embed(self._embedder.model, made)
-        return len(made)
+        await self._store.embed(self._embedder.model, rows)
+        return len(rows)

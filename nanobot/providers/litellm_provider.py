@@ -157,9 +157,9 @@ class LiteLLMProvider(LLMProvider):
 
     def _address(self, provider: str, model: str) -> dict[str, Any]:
         """What every kind of call needs: whom, where, with which key, and patience of our own."""
-        known = litellm_name(provider) or ("openai" if self.api_base else provider)
+        prefix = litellm_name(provider) or ("openai" if self.api_base else provider)
         return {
-            "model": f"{known}/{model}",
+            "model": f"{prefix}/{model}",
             "api_key": self._api_key or None,
             "api_base": self.api_base or None,
             "timeout": self._policy.call_seconds,
@@ -241,8 +241,8 @@ class LiteLLMProvider(LLMProvider):
             named = await suggestions.with_nearest(failure, listing, model)
             if named is not failure:
                 return named
-        known = litellm_name(provider) or provider
-        names = [n.removeprefix(f"{known}/") for n in library.models_by_provider.get(known, ())]
+        prefix = litellm_name(provider) or provider
+        names = [n.removeprefix(f"{prefix}/") for n in library.models_by_provider.get(prefix, ())]
         return suggestions.naming(failure, "Known there are", model, sorted(names))
 
     async def _read(
@@ -281,9 +281,9 @@ class LiteLLMProvider(LLMProvider):
 
     def _learn(self, request: ModelRequest, failure: ProviderFailure) -> bool:
         quirks = self._quirks_of(request.model)
-        found = learned(quirks, failure.status, str(failure.error), tools=bool(request.tools))
-        self._quirks[request.model] = found
-        return found != quirks
+        updated = learned(quirks, failure.status, str(failure.error), tools=bool(request.tools))
+        self._quirks[request.model] = updated
+        return updated != quirks
 
 
 class _Endless(Exception):
@@ -336,8 +336,8 @@ def _finished(chunk: Any) -> bool:
 def _has_ended(stream: Any) -> bool:
     """Whether the endpoint itself said why it stopped."""
     names = ("received_finish_reason", "intermittent_finish_reason")
-    known = [getattr(stream, name) for name in names if hasattr(stream, name)]
-    return not known or any(known)
+    flags = [getattr(stream, name) for name in names if hasattr(stream, name)]
+    return not flags or any(flags)
 
 
 async def _hang_up(library: Any) -> None:

@@ -262,10 +262,10 @@ async def _configured(
 def _from_environment(
     providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
 ) -> ModelChoice | None:
-    for name, known in KNOWN_PROVIDERS.items():
-        variable, key = _key_of(known, environ)
+    for name, provider in KNOWN_PROVIDERS.items():
+        variable, key = _key_of(provider, environ)
         if key:
-            model = known.default_model
+            model = provider.default_model
             why = f"{name}/{model} answers ({variable} is set); {_TO_CHANGE}"
             settings = providers.get(name, ProviderSettings())
             return _reach(name, model, settings, environ, why)
@@ -274,8 +274,8 @@ def _from_environment(
 
 async def _local(probe: Probe) -> ModelChoice | None:
     async with asyncio.TaskGroup() as group:
-        asked = [(name, group.create_task(probe(url))) for name, url in _LOCAL]
-    for name, task in asked:
+        probes = [(name, group.create_task(probe(url))) for name, url in _LOCAL]
+    for name, task in probes:
         if model := _for_chat(task.result()):
             why = f"{name}/{model} answers (found running here); {_TO_CHANGE}"
             return ModelChoice(name, model, KNOWN_PROVIDERS[name].api_base, "", why)

@@ -35,16 +35,16 @@ async def embed(
 ) -> list[list[float]]:
     """A vector for each text. Three attempts where another may help; raises the ModelError of the
     last."""
-    asked = {"model": speaker.model, "input": list(texts), "encoding_format": "float"}
+    request = {"model": speaker.model, "input": list(texts), "encoding_format": "float"}
     call = SingleRequest(
         path="embeddings",
         headers=headers,
-        body=msgspec.json.encode(asked),
+        body=msgspec.json.encode(request),
         answer=_Vectors,
         max_bytes=_MAX_BYTES,
     )
-    found = (await ask_once(call, speaker, policy, clock)).data
-    if len(found) != len(texts):
-        told = f"{len(found)} vectors for {len(texts)} texts"
-        raise failure_of_protocol(speaker, told).error
-    return [one.embedding for one in sorted(found, key=lambda one: one.index)]
+    rows = (await ask_once(call, speaker, policy, clock)).data
+    if len(rows) != len(texts):
+        problem = f"{len(rows)} vectors for {len(texts)} texts"
+        raise failure_of_protocol(speaker, problem).error
+    return [row.embedding for row in sorted(rows, key=lambda row: row.index)]

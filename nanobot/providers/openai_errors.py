@@ -109,8 +109,8 @@ def failure_of_status(
     """What an HTTP answer other than 2xx means. `now` is unix seconds, for dates in headers."""
     text = body.decode("utf-8", "replace")
     wait = retry_after(headers, now)
-    if wait is None and (found := _RETRY_IN_BODY.search(text)):
-        wait = float(found[1])
+    if wait is None and (match := _RETRY_IN_BODY.search(text)):
+        wait = float(match[1])
     return _judge(speaker, status, text, wait)
 
 
@@ -141,9 +141,9 @@ def failure_of_connection(speaker: Speaker, problem: str, *, again: bool = True)
     return ProviderFailure(ModelUnreachable(message), again=again, why=speaker.clean(problem))
 
 
-def failure_of_overflow(speaker: Speaker, said: str) -> ProviderFailure:
+def failure_of_overflow(speaker: Speaker, text: str) -> ProviderFailure:
     """The prompt is too long, in the endpoint's words."""
-    message = f"The prompt does not fit {speaker.model}: {speaker.clean(own_words(said))}"
+    message = f"The prompt does not fit {speaker.model}: {speaker.clean(own_words(text))}"
     return ProviderFailure(ContextOverflow(message), again=False, why="the prompt is too long")
 
 
@@ -169,29 +169,29 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _judge(speaker: Speaker, status: int, text: str, wait: float | None) -> ProviderFailure:
-    said = _say(speaker, status, text)
+    message = _say(speaker, status, text)
     if _OVERFLOW.search(text) or status == 413:
-        return failure_of_overflow(speaker, said)
+        return failure_of_overflow(speaker, message)
     if status == 402 or _QUOTA.search(text):
         return _refused(
-            f"{said} Add credit with {speaker.provider}, or set agent.model to another model.",
+            f"{message} Add credit with {speaker.provider}, or set agent.model to another model.",
             status,
         )
     if status == 429:
         return ProviderFailure(
-            ModelRateLimited(f"{said} Wait, or set agent.model to another model.", wait),
+            ModelRateLimited(f"{message} Wait, or set agent.model to another model.", wait),
             again=True,
             why=f"{speaker.provider} asks to slow down (429)",
             retry_after=wait,
         )
     if status in _TRANSIENT or (status >= 500 and status != 501):
         return ProviderFailure(
-            ModelUnreachable(f"{said} The trouble is on their side: try again later."),
+            ModelUnreachable(f"{message} The trouble is on their side: try again later."),
             again=True,
             why=f"{speaker.provider} answered {status}",
             retry_after=wait,
         )
-    return _refused(f"{said} {_remedy(speaker, status)}", status)
+    return _refused(f"{message} {_remedy(speaker, status)}", status)
 
 
 def _refused(message: str, status: int) -> ProviderFailure:
@@ -217,17 +217,17 @@ def _remedy(speaker: Speaker, status: int) -> str:
 def own_words(text: str) -> str:
     """The message within an error body of whatever shape; the body itself if there is none."""
     try:
-        found: Any = json.loads(text)
+        body: Any = json.loads(text)
     except (ValueError, RecursionError):
         return re.sub(r"<[^>]*>", " ", text)
-    if isinstance(found, list) and found:
-        found = found[0]
-    while isinstance(found, dict):
-        inner = found.get("error") or found.get("message") or found.get("detail")
+    if isinstance(body, list) and body:
+        body = body[0]
+    while isinstance(body, dict):
+        inner = body.get("error") or body.get("message") or body.get("detail")
         if inner is None:
             return text
-        found = inner
-    return found if isinstance(found, str) else text
+        body = inner
+    return body if isinstance(body, str) else text
 
 
 def _status_in(error: Any, text: str) -> int:

@@ -71,22 +71,22 @@ class ProviderRegistry:
 
         Raises ConfigError naming the key and the remedy.
         """
-        wanted = label or self._model
-        found = self._choices.get(wanted)
-        if found is not None:
-            return found
+        label = label or self._model
+        choice = self._choices.get(label)
+        if choice is not None:
+            return choice
         async with self._choosing:
-            if wanted not in self._choices:
-                made = await choose(wanted, self._settings, self._environ, self._probe)
-                logger.info("{}", made.why)
-                self._choices[wanted] = made
-        return self._choices[wanted]
+            if label not in self._choices:
+                choice = await choose(label, self._settings, self._environ, self._probe)
+                logger.info("{}", choice.why)
+                self._choices[label] = choice
+        return self._choices[label]
 
     @property
     def line(self) -> str:
         """Who answers, in a line; or that it is not known yet."""
-        found = self._choices.get(self._model)
-        return found.why if found is not None else f"model: {self._model}"
+        choice = self._choices.get(self._model)
+        return choice.why if choice is not None else f"model: {self._model}"
 
     async def pick(self, label: str | None = None) -> tuple[LLMProvider, ModelProfile]:
         """The provider and the profile behind a label, with its price if that is known. Raises
@@ -158,13 +158,13 @@ class ProviderRegistry:
                 return _FREE
             if provider in KNOWN_PROVIDERS or provider in REACHED:  # no other is in the table
                 await self._catalogue.load()
-        found = self._catalogue.price_of(provider, model)
-        if found is None:
+        price = self._catalogue.price_of(provider, model)
+        if price is None:
             logger.info(
                 'the price of {}/{} is unknown; to know costs set providers.{}.prices."{}"',
                 *(provider, model, provider, model),
             )
-        return found
+        return price
 
     async def transcribe(self, label: str, audio: bytes, name: str) -> str:
         """What is said in a recording, by the model of that label; `name` is its file name.

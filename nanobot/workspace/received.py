@@ -63,19 +63,19 @@ class Received:
 
         `at` (unix seconds) gives the folder. The same file of a name is kept once, and none is
         ever overwritten. What could not be done is said in `error`."""
-        known = _recognized(attachment, content)
+        kept = _recognized(attachment, content)
         try:
             digest = await self.blobs.write(content)
-            known = msgspec.structs.replace(known, blob=digest)
+            kept = msgspec.structs.replace(kept, blob=digest)
             day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
-            name = safe_name(known.name, known.kind, known.mime)
+            name = safe_name(kept.name, kept.kind, kept.mime)
             path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content, digest)
         except StoreUnwritable as error:
-            return msgspec.structs.replace(known, error=str(error))
+            return msgspec.structs.replace(kept, error=str(error))
         except ToolError as error:
-            said = f"it could not be put into the workspace ({error})"
-            return msgspec.structs.replace(known, error=said)
-        return await self._with_words(msgspec.structs.replace(known, path=path), content)
+            problem = f"it could not be put into the workspace ({error})"
+            return msgspec.structs.replace(kept, error=problem)
+        return await self._with_words(msgspec.structs.replace(kept, path=path), content)
 
     async def image(self, path: str, at: float) -> Attachment:
         """A picture of this machine, by its absolute path, kept like one that was sent.
@@ -84,13 +84,13 @@ class Received:
         if not path.startswith("/"):
             raise UsageError("which picture? Write /image PATH, and what you want to say of it")
         content = await _read(path, 4 * MAX_BYTES)
-        found = look(content)
-        if found is None:
+        image = look(content)
+        if image is None:
             raise UsageError(
                 f"{path} is not a picture that models take (JPEG, PNG, GIF or WebP); "
                 "copy any other file into the workspace and name it there"
             )
-        if why := too_large(found, len(content)):
+        if why := too_large(image, len(content)):
             raise UsageError(f"{path} is too large: {why}; send a smaller copy")
         return await self.keep(Attachment("image", name=PurePosixPath(path).name), content, at)
 
@@ -102,15 +102,15 @@ class Received:
         else:
             name, path = PurePosixPath(file).name, str(file)
             content = await _read(path, MAX_GIVEN + 1)
-        told = name or f"a file of {len(content):,} bytes"
+        label = name or f"a file of {len(content):,} bytes"
         if not 0 < len(content) <= MAX_GIVEN:
-            raise UsageError(f"{told}: a file has 1 byte to {MAX_GIVEN // 1_000_000} MB")
+            raise UsageError(f"{label}: a file has 1 byte to {MAX_GIVEN // 1_000_000} MB")
         mime = mimetypes.guess_type(name)[0] or ""
         kind = mime.partition("/")[0]
         sent = Attachment(kind if kind in ("audio", "video") else "document", name=name, mime=mime)
         kept = await self.keep(sent, content, at)
         if not kept.path:
-            raise UsageError(f"{told}: {kept.error}")
+            raise UsageError(f"{label}: {kept.error}")
         return kept
 
     async def _with_words(self, file: Attachment, content: bytes) -> Attachment:
@@ -166,15 +166,18 @@ def _without_waiting(path: str, flags: int) -> int:
 def _recognized(attachment: Attachment, content: bytes) -> Attachment:
     """By what its bytes are: a picture sent as a file is an image, a page named .jpg is not."""
     change = msgspec.structs.replace
-    known = change(attachment, size=len(content), error="", blob="", path="")
+    recognized = change(attachment, size=len(content), error="", blob="", path="")
     if attachment.kind not in ("image", "document"):
-        return known
+        return recognized
     image = look(content)
     if image is None:
-        return change(known, kind="document")
+        return change(recognized, kind="document")
     why = too_large(image, len(content))
     return change(
-        known, kind="image", mime=image.mime, error=f"too large to be shown: {why}" if why else ""
+        recognized,
+        kind="image",
+        mime=image.mime,
+        error=f"too large to be shown: {why}" if why else "",
     )
 
 
