@@ -1,9 +1,8 @@
-"""The Memories over SQL: FTS5 on SQLite, tsvector on PostgreSQL."""
+"""Memories over SQL: rows, and their vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, get_args
 
 import msgspec
@@ -13,31 +12,16 @@ from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMe
 from nanobot.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.database.prepared import prepared
 from nanobot.store.database.sqlite import Database
+from nanobot.store.repositories.memory_words import WordIndex
 from nanobot.store.unit import StoreContext
 
 _m = schema.memories
 _v = schema.memory_vectors
-_FTS = sa.text(
-    "SELECT m.id FROM memories_fts JOIN memories m ON m.id = memories_fts.rowid "
-    "WHERE memories_fts MATCH :q AND m.scope = :s AND m.state = 'active' "
-    "ORDER BY bm25(memories_fts), m.id DESC LIMIT :n"
-)
-# How many of the words are there counts most; the length only between equals.
-_TSV = sa.text(
-    "SELECT id FROM memories, to_tsquery('simple'::regconfig, :q) AS asked "
-    "WHERE to_tsvector('simple'::regconfig, terms) @@ asked AND scope = :s AND state = 'active' "
-    "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
-)
-prepared(_FTS)
 _VIEW = sa.select(
     *(_m.c.id, _m.c.scope, _m.c.text, _m.c.state, _m.c.kind, _m.c.provenance, _m.c.file),
     *(_m.c.created_at, _m.c.updated_at),
 )
-_CHANGES = sa.text("SELECT total_changes()")
-_MERGE = sa.text("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', :pages)")
-_MERGED_PAGES = 64
 _UNKNOWN = msgspec.json.encode(Provenance())
 _FORGOTTEN = "forgotten"
 """The state of what is gone for everybody and whose line may still be in a file."""
@@ -49,6 +33,7 @@ class SqlMemoryStore:
     def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
+        self._words = WordIndex(database)
 
     async def follow(self, scope: str, changes: FileChanges) -> None:
         """The memories of a scope follow its files."""
@@ -130,17 +115,9 @@ class SqlMemoryStore:
     async def remove(self, identity: int) -> bool:
         """Remove a memory with every trace of it."""
         found = await self._database.transact(lambda c: _remove(c, [identity]) == 1, "memory")
-        await self._clean()
-        return found
-
-    async def _clean(self) -> None:
-        """FTS5 notes beside a word that its memory is gone, until all of the index is merged into
-        one; that is done in steps of few milliseconds."""
-        if self._database.dialect == "sqlite":
-            pages = -_MERGED_PAGES  # negative: the first step takes up all of the index
-            while await self._database.transact(partial(_merge, pages=pages), "memory"):
-                pages = _MERGED_PAGES
+        await self._words.forget()
         await self._database.scrub()
+        return found
 
     async def one(self, identity: int) -> MemoryView | None:
         """One memory."""
@@ -174,16 +151,7 @@ class SqlMemoryStore:
 
     async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
         """The active memories that contain some of the terms."""
-        if not terms:
-            return []
-        if self._database.dialect == "sqlite":
-            query, asked = _FTS, " OR ".join(map(_quoted, terms))
-        else:
-            query, asked = _TSV, " | ".join(one.replace("*", ":*") for one in terms)
-        values = {"q": asked, "s": scope, "n": limit}
-        return await self._database.transact(
-            lambda c: [identity for (identity,) in c.execute(query, values)]
-        )
+        return await self._words.find(scope, terms, limit)
 
     async def vectors(self, scope: str, model: str, after: int, limit: int) -> list[VectorRow]:
         """The vectors of a scope."""
@@ -242,10 +210,6 @@ def _embed(connection: sa.Connection, model: str, vectors: Mapping[int, bytes]) 
     connection.execute(sa.update(_m).where(_m.c.id.in_(scopes)).values(model=model))
     if rows:
         connection.execute(sa.insert(_v), rows)
-
-
-def _quoted(term: str) -> str:
-    return f'"{term[:-1]}" *' if term.endswith("*") else f'"{term}"'
 
 
 def _view(row: sa.Row[*tuple[Any, ...]]) -> MemoryView:
@@ -360,13 +324,6 @@ def _follow(connection: sa.Connection, now: float, scope: str, changes: FileChan
     ]
     if fresh:
         connection.execute(sa.insert(_m), fresh)
-
-
-def _merge(connection: sa.Connection, pages: int) -> bool:
-    """A step; whether there may be more to do. See https://sqlite.org/fts5.html#the_merge_command"""
-    before = connection.scalar(_CHANGES)
-    connection.execute(_MERGE, {"pages": pages})
-    return bool(connection.scalar(_CHANGES) - before >= 2)
 
 
 def _remove(connection: sa.Connection, ids: Sequence[int]) -> int:

@@ -1,0 +1,66 @@
+"""The index of words that memories are found by: FTS5 on SQLite, tsvector on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import sqlalchemy as sa
+
+from nanobot.store.database.prepared import prepared
+from nanobot.store.database.sqlite import Database
+
+_FTS = sa.text(
+    "SELECT m.id FROM memories_fts JOIN memories m ON m.id = memories_fts.rowid "
+    "WHERE memories_fts MATCH :q AND m.scope = :s AND m.state = 'active' "
+    "ORDER BY bm25(memories_fts), m.id DESC LIMIT :n"
+)
+# How many of the words are there counts most; the length only between equals.
+_TSV = sa.text(
+    "SELECT id FROM memories, to_tsquery('simple'::regconfig, :q) AS asked "
+    "WHERE to_tsvector('simple'::regconfig, terms) @@ asked AND scope = :s AND state = 'active' "
+    "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
+)
+prepared(_FTS)
+_CHANGES = sa.text("SELECT total_changes()")
+_MERGE = sa.text("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', :pages)")
+_MERGED_PAGES = 64
+
+
+class WordIndex:
+    """The databases keep it themselves; it is asked here, and cleaned."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
+        """The active memories of a scope that contain some of the terms, the best first."""
+        if not terms:
+            return []
+        if self._database.dialect == "sqlite":
+            query, expression = _FTS, " OR ".join(map(_quoted, terms))
+        else:
+            query, expression = _TSV, " | ".join(term.replace("*", ":*") for term in terms)
+        values = {"q": expression, "s": scope, "n": limit}
+        return await self._database.transact(
+            lambda c: [identity for (identity,) in c.execute(query, values)]
+        )
+
+    async def forget(self) -> None:
+        """Leave no word of memories that are gone. FTS5 only notes beside a word that its memory is
+        gone, until all of the index is merged into one; each step takes few milliseconds."""
+        if self._database.dialect == "sqlite":
+            pages = -_MERGED_PAGES  # negative: the first step takes up all of the index
+            while await self._database.transact(partial(_merge, pages=pages), "memory"):
+                pages = _MERGED_PAGES
+
+
+def _merge(connection: sa.Connection, pages: int) -> bool:
+    """A step; whether there may be more to do. See https://sqlite.org/fts5.html#the_merge_command"""
+    before = connection.scalar(_CHANGES)
+    connection.execute(_MERGE, {"pages": pages})
+    return bool(connection.scalar(_CHANGES) - before >= 2)
+
+
+def _quoted(term: str) -> str:
+    return f'"{term[:-1]}" *' if term.endswith("*") else f'"{term}"'
