@@ -46,6 +46,7 @@ from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.system import local_zone
 from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.cron import cron_tool
+from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.memory import memory_tools
 from nanobot.tools.plugins import register_installed
@@ -137,7 +138,8 @@ class _Assembly:
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
         commands = self._register_tools()
-        mcp = McpServers(config.mcp, self.tools, clock, self.machine.environ, config.workspace)
+        place = ServerPlace(config.home / "mcp", config.workspace)
+        mcp = McpServers(config.mcp, self.tools, clock, self.machine.environ, place)
         types = builtin_types(bus.journal, self.files)
         types += installed(self.plugins, [run_type.name for run_type in types])
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)

@@ -58,6 +58,7 @@ from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
+from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
@@ -262,7 +263,7 @@ class FakeGateway:
             tools=self.tools,
             glimpse=agent.preview,
             skills=Skills(Path("/nonexistent")),
-            mcp=McpServers({}, self.tools, clock, {}, Path()),
+            mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path())),
             door=NoWebhooks(),
             facts=self.facts,
             clock=clock,

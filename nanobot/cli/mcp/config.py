@@ -18,8 +18,8 @@ from nanobot.config.loader import load
 from nanobot.config.values import home_of
 from nanobot.errors import ConfigError, UsageError
 from nanobot.tools.mcp.connection_state import ConnectionState, ServerTrouble
+from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.server import connect
-from nanobot.tools.mcp.servers import environment
 from nanobot.tools.mcp.tool_names import allowed, described, names
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -114,11 +114,11 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
         raise UsageError(f"there is no server {name}; there are: {known}")
     if not settings.enabled:
         raise UsageError(f"mcp.{name}.enabled is false")
-    await asyncio.to_thread(config.workspace.mkdir, parents=True, exist_ok=True)
+    place = ServerPlace(config.home / "mcp", config.workspace)
     line = ConnectionState()
     try:
         async with (
-            connect(settings, environment(environ), config.workspace, line) as link,
+            connect(name, settings, place.environment(environ), place, line) as link,
             asyncio.timeout(settings.timeout),
         ):
             listed = await link.tools()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -22,6 +22,7 @@ from nanobot.text import quoted
 from nanobot.tools.mcp import http, stdio
 from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
 from nanobot.tools.mcp.content import contents_text, messages_text, result_text
+from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.screening import screened
 
 MAX_TOOLS = 256
@@ -120,7 +121,11 @@ class McpConnection:
 
 @asynccontextmanager
 async def linked(
-    settings: McpSettings, base: Mapping[str, str], folder: Path, line: ConnectionState
+    name: str,
+    settings: McpSettings,
+    base: Mapping[str, str],
+    place: ServerPlace,
+    line: ConnectionState,
 ) -> AsyncIterator[McpConnection]:
     """Connect, and be connected within. A program gets `base` and its own `env` as environment.
     Raises ServerTrouble."""
@@ -128,7 +133,9 @@ async def linked(
         async with AsyncExitStack() as stack:
             if settings.command:
                 words = (settings.command, *settings.args)
-                transport = stdio.program(words, {**base, **settings.env}, folder, line)
+                env = {**base, **settings.env}
+                folder = place.enter(name, words, env.get("PATH", os.defpath))
+                transport = stdio.program(words, env, folder, line)
             else:
                 web = await stack.enter_async_context(http.client(settings.headers, line))
                 transport = streamable_http_client(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, Protocol
 
 from loguru import logger
@@ -21,6 +20,7 @@ from nanobot.text import MAX_RESULT_CHARS, shorten
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool
 from nanobot.tools.mcp import tool_names as offer
 from nanobot.tools.mcp.connection_state import ConnectionState, ServerTrouble
+from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
@@ -111,14 +111,14 @@ class McpServer:
         registry: ToolRegistry,
         clock: Clock,
         base: Mapping[str, str],
-        folder: Path,
+        place: ServerPlace,
     ) -> None:
         self.name = name
         self.settings = settings
         self._registry = registry
         self._clock = clock
         self._base = base
-        self._folder = folder
+        self._place = place
         self._state = "off" if settings.enabled else "disabled"
         self._error = ""
         self._link: ServerConnection | None = None
@@ -174,7 +174,7 @@ class McpServer:
 
     async def _serve(self) -> None:
         self._line = line = ConnectionState()
-        async with connect(self.settings, self._base, self._folder, line) as link:
+        async with connect(self.name, self.settings, self._base, self._place, line) as link:
             try:
                 await self._relist(link, line)
                 self._link, self._state, self._error = link, "connected", ""
@@ -297,7 +297,11 @@ def _same(tool: AnyTool, wanted: Mapping[str, AnyTool]) -> bool:
 
 @asynccontextmanager
 async def connect(
-    settings: McpSettings, base: Mapping[str, str], folder: Path, line: ConnectionState
+    name: str,
+    settings: McpSettings,
+    base: Mapping[str, str],
+    place: ServerPlace,
+    line: ConnectionState,
 ) -> AsyncIterator[ServerConnection]:
     """A connection within. Raises ServerTrouble. The protocol's package is loaded on a thread: it
     takes most of a second."""
@@ -305,7 +309,7 @@ async def connect(
         linked = await asyncio.to_thread(_linked)
     except ImportError as error:
         raise ServerTrouble(MISSING) from error
-    async with linked(settings, base, folder, line) as link:
+    async with linked(name, settings, base, place, line) as link:
         yield link
 
 

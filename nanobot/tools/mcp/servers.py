@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -16,13 +15,12 @@ from nanobot.messages import Role
 from nanobot.ports import Clock
 from nanobot.text import quoted
 from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.server import McpServer
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.tool_search import finding_tools
 
-# Without these hardly a program starts; everything else of ours stays here.
-_INHERITED = ("PATH", "HOME")
 _MAX_SECONDS = 3_700.0
 # Longer than a program gets to end by itself.
 _STOP_SECONDS = 7.0
@@ -39,11 +37,6 @@ class ReadResource(msgspec.Struct, frozen=True):
     ] = {}
 
 
-def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What programs get of our environment."""
-    return {name: environ[name] for name in _INHERITED if name in environ}
-
-
 class McpServers:
     """All servers. With at least one that is enabled, the tools that find and call what they offer
     are in the registry from the start, so that prompts stay as they are whenever one answers."""
@@ -54,11 +47,11 @@ class McpServers:
         registry: ToolRegistry,
         clock: Clock,
         environ: Mapping[str, str],
-        folder: Path,
+        place: ServerPlace,
     ) -> None:
-        base = environment(environ)
+        base = place.environment(environ)
         self._servers = {
-            name: McpServer(name, one, registry, clock, base, folder)
+            name: McpServer(name, one, registry, clock, base, place)
             for name, one in settings.items()
         }
         enabled = sorted(name for name, one in settings.items() if one.enabled)

@@ -13,6 +13,7 @@ from nanobot.messages import Address, Role
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.tools.base import CallContext
+from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
@@ -93,7 +94,8 @@ async def working(
     """Servers, each in one of the states that are waited for."""
     registry = ToolRegistry()
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "sk-not-for-you"}
-    made = McpServers(servers, registry, clock or SystemClock(), environ, folder)
+    place = ServerPlace(folder / "servers", folder / "workspace")
+    made = McpServers(servers, registry, clock or SystemClock(), environ, place)
     bench = Bench(made, registry, folder)
     async with made.serving():
         await bench.until(lambda: all(view.state in wait for view in made.views()))
