@@ -377,7 +377,7 @@ async def test_a_picture_that_cannot_be_shown_is_refused_and_nothing_is_taken(pa
         "": "/image PATH",
         "cat.png": "/image PATH",
         str(folder / "gone.png"): "No such file",
-        str(folder): "is not a file",
+        str(folder): "Is a directory",
         str(folder / "pipe.png"): "is not a file",
         str(folder / "page.png"): "is not a picture",
         str(folder / "large.png"): "send a smaller copy",
