@@ -68,7 +68,7 @@ MOVES: dict[RunState, Verb] = {
 
 
 def test_every_verb_that_takes_a_lane_is_listed_here() -> None:
-    verbs = inspect.getmembers(Journal, inspect.isfunction)
+    verbs = inspect.getmembers(Journal, inspect.iscoroutinefunction)
     takes = {name for name, verb in verbs if "lane" in inspect.signature(verb).parameters}
     assert takes == set(LANE_VERBS)
 
