@@ -11,6 +11,7 @@ from loguru import logger
 
 from nanobot.agent.budgets import Budgets
 from nanobot.app.assembly import Machine, Parts, assemble
+from nanobot.app.home import prepare_home
 from nanobot.app.parts import warm_up
 from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import Config
@@ -99,6 +100,7 @@ class Gateway:
 
     async def _opened(self, stack: AsyncExitStack, command: str) -> Parts:
         config, machine = self.config, self._machine
+        prepare_home(config)
         workspace.prepare(config.workspace)
         logger.configure(patcher=machine.redact.patch)
         personas.check(config.agent.persona, config.workspace)
