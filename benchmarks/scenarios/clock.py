@@ -10,8 +10,9 @@ from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import BenchmarkError, Stage, Subject
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, Role
-from nanobot.store.opening import open_store
+from nanobot.store.opening import contexts, open_store
 from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.tasks import background_runs
 from nanobot.system import RandomIds
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.editing import JobRequest, Requester
@@ -33,7 +34,13 @@ async def cron(stage: Stage, _: Subject) -> Sample:
     text into a chat: row, entry, message and next time in one transaction.
     """
     clock = ManualClock(MIDNIGHT)
-    opened = open_store(stage.home(), "", clock, RandomIds(), command="benchmarks", crash="")
+    opened = open_store(
+        stage.home(),
+        "",
+        contexts(clock, RandomIds(), background_runs),
+        command="benchmarks",
+        crash="",
+    )
     try:
         service = CronService(
             SqlJobStore(opened.database, opened.writer), Bus(opened.journal), clock

@@ -43,7 +43,7 @@ from nanobot.session.tasks import NewTask, Parent, TaskRequest
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.opening import Store, open_store
+from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.chats import SqlChatHistory
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.ledger import SqlBudgetLedger
@@ -52,7 +52,7 @@ from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.remembering import SqlRemembering
-from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.tasks import SqlTasks, background_runs
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.system import RandomIds, SystemClock
 from nanobot.triggers.cron.jobs import OpenTime, Plan
@@ -138,7 +138,13 @@ async def grown(stage: Stage, _: Subject) -> Sample:
 
 @asynccontextmanager
 async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedDatabase]]:
-    store = open_store(stage.home(), "", SystemClock(), RandomIds(), command="benchmarks", crash="")
+    store = open_store(
+        stage.home(),
+        "",
+        contexts(SystemClock(), RandomIds(), background_runs),
+        command="benchmarks",
+        crash="",
+    )
     try:
         database = store.database
         assert isinstance(database, SqliteDatabase)
@@ -159,7 +165,7 @@ class _Verbs:
         self._ids = writer.ids
         self._now = writer.clock.now
         writer.ledger = SqlBudgetLedger(_BUDGETS, writer.clock)
-        writer.quiet = SqlNotificationLimiter(writer, QuietHours(QuietSettings()))
+        writer.notifications = SqlNotificationLimiter(writer, QuietHours(QuietSettings()))
         self._tasks = SqlTasks(database, writer)
         self._journal = SqlJournal(database, writer)
         self._records = SqlRecords(database, writer)

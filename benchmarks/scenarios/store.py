@@ -29,7 +29,8 @@ from nanobot.session.inbox import Admission
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending, PromptSnapshot
 from nanobot.session.states import RunState
-from nanobot.store.opening import open_store
+from nanobot.store.opening import contexts, open_store
+from nanobot.store.repositories.tasks import background_runs
 from nanobot.system import RandomIds, SystemClock
 
 T = TypeVar("T")
@@ -86,7 +87,13 @@ async def _talk(turns: Turns, chat: int, each: int) -> None:
 
 @asynccontextmanager
 async def _journal(home: Path) -> AsyncIterator[Journal]:
-    opened = open_store(home, "", SystemClock(), RandomIds(), command="benchmarks", crash="")
+    opened = open_store(
+        home,
+        "",
+        contexts(SystemClock(), RandomIds(), background_runs),
+        command="benchmarks",
+        crash="",
+    )
     try:
         yield opened.journal
     finally:

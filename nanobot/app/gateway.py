@@ -18,9 +18,11 @@ from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
 from nanobot.server.control import ControlServer
-from nanobot.store.opening import Store, open_store
+from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.quiet import SqlNotificationLimiter
+from nanobot.store.repositories.tasks import SqlTaskEnds
+from nanobot.store.unit import StoreContext, StoreHooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.triggers.quiet import QuietHours
@@ -114,17 +116,21 @@ class Gateway:
     def _store(self, command: str, budgets: Budgets) -> Store:
         config, machine = self.config, self._machine
         quiet = QuietHours(config.quiet, machine.zone)
-        store = open_store(
+
+        def hooks(context: StoreContext) -> StoreHooks:
+            return StoreHooks(
+                ledger=SqlBudgetLedger(budgets, context.clock),
+                tasks=SqlTaskEnds(context),
+                notifications=SqlNotificationLimiter(context, quiet),
+            )
+
+        return open_store(
             config.home,
             config.database_url,
-            machine.clock,
-            machine.ids,
+            contexts(machine.clock, machine.ids, hooks),
             command=command,
             crash=machine.environ.get("NANOBOT_CRASH_AT", ""),
         )
-        store.writer.ledger = SqlBudgetLedger(budgets, machine.clock)
-        store.writer.quiet = SqlNotificationLimiter(store.writer, quiet)
-        return store
 
     def _control(self, parts: Parts, terminal: Terminal) -> ControlServer:
         path, intake = self.config.home / "control.sock", parts.starter.terminal_intake()

@@ -15,9 +15,9 @@ from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.states import RunKind
 from nanobot.session.tasks import TaskRecords
-from nanobot.store.opening import Store, in_memory
+from nanobot.store.opening import Store, contexts, in_memory
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.tasks import SqlTasks, background_runs
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.triggers.cron.jobs import JobStore
@@ -49,7 +49,7 @@ class MessageBus(Bus):
         """The store's verbs; a private store is opened at first use."""
         if self._journal is None:
             asyncio.get_running_loop()
-            self._own = in_memory(SystemClock(), RandomIds())
+            self._own = in_memory(contexts(SystemClock(), RandomIds(), background_runs))
             self._journal = self._own.journal
         return self._journal
 
@@ -65,7 +65,6 @@ class MessageBus(Bus):
     @property
     def jobs(self) -> JobStore:
         """What the private store keeps of jobs, for a CronService. Raises UsageError as `tasks`."""
-        _ = self.tasks  # without these no run of a job begins
         store = self._opened()
         return SqlJobStore(store.database, store.writer)
 

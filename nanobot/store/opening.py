@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import TypeAlias
 
 import sqlalchemy as sa
 
@@ -17,9 +19,17 @@ from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import Database, SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, StoreHooks
 
 LEASE_SECONDS = 30.0
+
+HooksOf: TypeAlias = Callable[[StoreContext], StoreHooks]
+ContextOf: TypeAlias = Callable[[float | None], StoreContext]
+
+
+def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
+    """What makes the context of a store, with a new owner, given the seconds of its leases."""
+    return lambda lease: StoreContext(clock, ids, ids.run_id(), lease, hooks)
 
 
 class Store:
@@ -43,28 +53,27 @@ class Store:
             self._lock.release()
 
 
-def in_memory(clock: Clock, ids: Ids, crasher: Failpoints | None = None) -> Store:
+def in_memory(context_of: ContextOf, crasher: Failpoints | None = None) -> Store:
     """A private store that ends with the process, under the same code."""
     database = SqliteDatabase(None, crasher)
     database.run_now(migrate.prepare)
-    writer = StoreContext(clock, ids, ids.run_id())
-    return Store(database, writer, None)
+    return Store(database, context_of(None), None)
 
 
-def open_store(home: Path, url: str, clock: Clock, ids: Ids, *, command: str, crash: str) -> Store:
+def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, crash: str) -> Store:
     """The store of a home. Raises StoreLocked, StoreTooNew, StoreCorrupt or StoreUnwritable.
 
     `url` empty: SQLite in the home. `crash` is NANOBOT_CRASH_AT.
     """
     crasher = Failpoints(Failpoint.parse(crash))
     if url and not url.startswith("sqlite"):
-        return _open_postgres(url, clock, ids, crasher)
+        return _open_postgres(url, context_of, crasher)
     path = _sqlite_path(url) if url else home / "state.db"
     if path is None:
-        return in_memory(clock, ids, crasher)
+        return in_memory(context_of, crasher)
     lock = HomeLock(path.parent, command, f"{path.stem}.lock")
     try:
-        return _open_sqlite(path, lock, clock, ids, crasher)
+        return _open_sqlite(path, lock, context_of(None), crasher)
     except BaseException:
         lock.release(clean=not lock.unclean)  # what was to be checked still is
         raise
@@ -79,17 +88,16 @@ def _sqlite_path(url: str) -> Path | None:
     return Path(database)
 
 
-def _open_sqlite(path: Path, lock: HomeLock, clock: Clock, ids: Ids, crasher: Failpoints) -> Store:
+def _open_sqlite(path: Path, lock: HomeLock, context: StoreContext, crasher: Failpoints) -> Store:
     if lock.unclean and path.exists():
         check(path)
     database = SqliteDatabase(path, crasher)
     try:
-        bring_up_to_date(database, path.with_name(f"{path.name}.{int(clock.now())}.bak"))
+        bring_up_to_date(database, path.with_name(f"{path.name}.{int(context.clock.now())}.bak"))
     except BaseException:
         database.shut()
         raise
-    writer = StoreContext(clock, ids, ids.run_id())
-    return Store(database, writer, lock)
+    return Store(database, context, lock)
 
 
 def bring_up_to_date(
@@ -101,7 +109,7 @@ def bring_up_to_date(
         database.run_now(lambda connection: migrate.upgrade(connection, history))
 
 
-def _open_postgres(url: str, clock: Clock, ids: Ids, crasher: Failpoints) -> Store:
+def _open_postgres(url: str, context_of: ContextOf, crasher: Failpoints) -> Store:
     database = PostgresDatabase(url, crasher)
     try:
         if database.run_now(migrate.prepare):
@@ -109,8 +117,7 @@ def _open_postgres(url: str, clock: Clock, ids: Ids, crasher: Failpoints) -> Sto
     except BaseException:
         database.shut()
         raise
-    writer = StoreContext(clock, ids, ids.run_id(), LEASE_SECONDS)
-    return Store(database, writer, None)
+    return Store(database, context_of(LEASE_SECONDS), None)
 
 
 def check(path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address, OutboundMessage
@@ -126,24 +127,41 @@ class HeldLanes:
             del self._holds[lane.session_key]
 
 
+class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
+    """What takes part in the transactions of the verbs. Without a `ledger` nothing is counted and
+    nothing limited, without `tasks` no background run begins, without `notifications` nothing that
+    is said unasked is held back."""
+
+    ledger: BudgetLedger | None = None
+    tasks: TaskEnds | None = None
+    notifications: NotificationLimiter | None = None
+
+
 class StoreContext:
     """Who writes: one process (or one worker) with its clock and its source of ids.
 
     `lease` None means that the process lock is the lease: a lane of ours never expires, a lane of
     anybody else is dead. Otherwise leases last that many seconds by the database's clock.
-    Without a `ledger` nothing is counted and nothing limited, without `tasks` none of them begins,
-    without `quiet` nothing is held back.
+    `hooks` make what takes part in its transactions.
     """
 
-    def __init__(self, clock: Clock, ids: Ids, owner: str, lease: float | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        ids: Ids,
+        owner: str,
+        lease: float | None = None,
+        hooks: Callable[[StoreContext], StoreHooks] | None = None,
+    ) -> None:
         self.clock = clock
         self.ids = ids
         self.owner = owner
         self.lease = lease
         self.held = HeldLanes()
-        self.ledger: BudgetLedger | None = None
-        self.tasks: TaskEnds | None = None
-        self.quiet: NotificationLimiter | None = None
+        given = StoreHooks() if hooks is None else hooks(self)
+        self.ledger = given.ledger
+        self.tasks = given.tasks
+        self.notifications = given.notifications
 
     def aside(
         self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall

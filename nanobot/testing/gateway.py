@@ -51,7 +51,7 @@ from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.tasks import SqlTasks, background_runs
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -124,7 +124,7 @@ class Process:
         self.verbs: list[str] = []
         self.dead = False
         self._home = home
-        writer = StoreContext(home.clock, home.ids, home.ids.run_id())
+        writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=background_runs)
         self.journal: Journal = SqlJournal(self, writer)
         self.records: Records = SqlRecords(self, writer)
         self.pairings: PairingStore = SqlPairingStore(self, writer)

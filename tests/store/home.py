@@ -21,6 +21,7 @@ from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.repositories.tasks import background_runs
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.unit import HeldLanes, StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -73,7 +74,9 @@ class Home:
 
     def records(self) -> SqlRecords:
         """What people read and change with."""
-        return SqlRecords(self.database, StoreContext(self.clock, self.ids, "reader"))
+        return SqlRecords(
+            self.database, StoreContext(self.clock, self.ids, "reader", hooks=background_runs)
+        )
 
     def jobs(self, owner: str = "us") -> SqlJobStore:
         """Scheduled jobs."""

@@ -20,8 +20,9 @@ from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.opening import Store, open_store
+from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.ledger import SqlBudgetLedger
+from nanobot.store.repositories.tasks import background_runs
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.home import NO_LIMITS
 from tests.store.making import (
@@ -52,7 +53,13 @@ NOBODY = 65534
 
 def opened(home: Path, crash: str = "", command: str = "nanobot gateway") -> Store:
     """The store of a home, as a process opens it."""
-    return open_store(home, "", ManualClock(), CountingIds(), command=command, crash=crash)
+    return open_store(
+        home,
+        "",
+        contexts(ManualClock(), CountingIds(), background_runs),
+        command=command,
+        crash=crash,
+    )
 
 
 @contextmanager

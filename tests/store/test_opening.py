@@ -13,7 +13,8 @@ import pytest
 
 from nanobot.errors import ConfigError, StoreCorrupt, StoreLocked, StoreUnwritable
 from nanobot.store.database.lock import HomeLock
-from nanobot.store.opening import open_store
+from nanobot.store.opening import contexts, open_store
+from nanobot.store.repositories.tasks import background_runs
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.making import KEY, admit, answered, begun, said
 from tests.store.processes import another, ending_of, hold, limited, live, opened, unprivileged
@@ -92,17 +93,29 @@ def test_a_lock_in_words_of_another_version_is_still_a_lock(tmp_path: Path) -> N
 async def test_one_database_is_not_shared_by_two_homes(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'shared.db'}"
     clock, ids = ManualClock(), CountingIds()
-    store = open_store(tmp_path / "one", url, clock, ids, command="one", crash="")
+    store = open_store(
+        tmp_path / "one", url, contexts(clock, ids, background_runs), command="one", crash=""
+    )
     with pytest.raises(StoreLocked, match="one"):
-        open_store(tmp_path / "two", url, clock, ids, command="two", crash="")
+        open_store(
+            tmp_path / "two", url, contexts(clock, ids, background_runs), command="two", crash=""
+        )
     await store.close()
-    await open_store(tmp_path / "two", url, clock, ids, command="two", crash="").close()
+    await open_store(
+        tmp_path / "two", url, contexts(clock, ids, background_runs), command="two", crash=""
+    ).close()
 
 
 async def test_two_databases_in_one_folder_are_two(tmp_path: Path) -> None:
     clock, ids = ManualClock(), CountingIds()
     stores = [
-        open_store(tmp_path, f"sqlite:///{tmp_path / name}", clock, ids, command="c", crash="")
+        open_store(
+            tmp_path,
+            f"sqlite:///{tmp_path / name}",
+            contexts(clock, ids, background_runs),
+            command="c",
+            crash="",
+        )
         for name in ("one.db", "two.db")
     ]
     for store in stores:
@@ -132,7 +145,11 @@ async def test_after_closing_the_database_is_one_file(tmp_path: Path) -> None:
 
 async def test_a_store_in_memory_leaves_nothing_behind(tmp_path: Path) -> None:
     store = open_store(
-        tmp_path, "sqlite:///:memory:", ManualClock(), CountingIds(), command="c", crash=""
+        tmp_path,
+        "sqlite:///:memory:",
+        contexts(ManualClock(), CountingIds(), background_runs),
+        command="c",
+        crash="",
     )
     assert (await admit(store.journal, said("hello")))[0].fresh
     assert not store.shared
@@ -142,7 +159,13 @@ async def test_a_store_in_memory_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_a_database_without_a_name_is_refused_with_an_example(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="sqlite:////"):
-        open_store(tmp_path, "sqlite://", ManualClock(), CountingIds(), command="c", crash="")
+        open_store(
+            tmp_path,
+            "sqlite://",
+            contexts(ManualClock(), CountingIds(), background_runs),
+            command="c",
+            crash="",
+        )
 
 
 # After a crash

@@ -50,7 +50,7 @@ class Told:
     def __init__(self, home: Home, settings: QuietSettings) -> None:
         self.home = home
         writer = StoreContext(home.clock, home.ids, "us", 600.0 if home.shared else None)
-        writer.quiet = SqlNotificationLimiter(writer, QuietHours(settings))
+        writer.notifications = SqlNotificationLimiter(writer, QuietHours(settings))
         self.journal = SqlJournal(home.database, writer)
         self.jobs = SqlJobStore(home.database, writer)
         self.cron = CronService(self.jobs, Bus(self.journal), home.clock)
@@ -361,7 +361,7 @@ async def test_whatever_ends_the_process_each_post_is_told_once(
 
 def _process(home: MemoryHome, limits: QuietSettings) -> Process:
     process = Process(home)
-    process.writer.quiet = SqlNotificationLimiter(process.writer, QuietHours(limits))
+    process.writer.notifications = SqlNotificationLimiter(process.writer, QuietHours(limits))
     return process
 
 

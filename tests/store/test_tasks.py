@@ -13,7 +13,7 @@ from nanobot.session.states import RunState
 from nanobot.session.tasks import MAX_OF_SESSION, NewTask, Parent, Report, TaskRequest
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.tasks import SqlTasks, background_runs
 from nanobot.store.unit import StoreContext
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY
@@ -24,7 +24,7 @@ class Desk:
 
     def __init__(self, home: Home) -> None:
         lease = LEASE_SECONDS if home.shared else None
-        writer = StoreContext(home.clock, home.ids, "us", lease)
+        writer = StoreContext(home.clock, home.ids, "us", lease, background_runs)
         self.journal = SqlJournal(home.database, writer)
         self.tasks = SqlTasks(home.database, writer)
         self.records = SqlRecords(home.database, writer)

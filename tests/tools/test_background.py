@@ -14,8 +14,9 @@ from nanobot.bus.core import Bus
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Origin, Role
 from nanobot.store.journal import inbox
-from nanobot.store.opening import Store, open_store
+from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
+from nanobot.store.repositories.tasks import background_runs
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
@@ -91,7 +92,13 @@ class Home:
 
     @asynccontextmanager
     async def desk(self, seconds: float = 60.0) -> AsyncIterator[Desk]:
-        store = open_store(self.path, "", SystemClock(), RandomIds(), command="test", crash="")
+        store = open_store(
+            self.path,
+            "",
+            contexts(SystemClock(), RandomIds(), background_runs),
+            command="test",
+            crash="",
+        )
         sandbox = Sandbox(find_bwrap(), hidden=[self.path])
         async with AsyncExitStack() as stack:
             stack.push_async_callback(store.close)

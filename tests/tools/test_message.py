@@ -97,7 +97,9 @@ async def test_what_is_held_back_is_told_at_once() -> None:
     model = ScriptedProvider(asks_for("message", content="dinner!", chat_id="2"), "it will be told")
     async with gateway(model, tools=TOOLS) as bot:
         writer = bot.process.writer
-        writer.quiet = SqlNotificationLimiter(writer, QuietHours(QuietSettings(max_per_hour=1)))
+        writer.notifications = SqlNotificationLimiter(
+            writer, QuietHours(QuietSettings(max_per_hour=1))
+        )
         await bot.journal.post(
             "fake:2",
             OutboundMessage(

@@ -105,7 +105,9 @@ class Outside:
         provider = ScriptedProvider(otherwise=self.answer)
         async with gateway(provider, self.channel, home=self.home) as bot:
             process = bot.process
-            process.writer.quiet = SqlNotificationLimiter(process.writer, QuietHours(limits))
+            process.writer.notifications = SqlNotificationLimiter(
+                process.writer, QuietHours(limits)
+            )
             config = configured(self._workspace, interval_seconds=600.0, active_seconds=0.0)
             config = msgspec.structs.replace(config, hooks={"ci": HOOK})
             store = Store(process, process.writer, None)

@@ -97,7 +97,9 @@ async def test_beats_over_the_limit_of_what_is_said_unasked_are_one_message_late
     provider = ScriptedProvider(otherwise=lambda _: f"News {len(provider.requests)}.")
     limits = QuietSettings(max_per_hour=1, quiet_from="18:00", quiet_until="08:00")
     async with MemoryHome(ManualClock(NOON)) as home, gateway(provider, home=home) as bot:
-        bot.process.writer.quiet = SqlNotificationLimiter(bot.process.writer, QuietHours(limits))
+        bot.process.writer.notifications = SqlNotificationLimiter(
+            bot.process.writer, QuietHours(limits)
+        )
         await bot.channel.push("/cron add send=yes +7h Tea!")
         await bot.channel.pop()
         beats = heart(bot, tmp_path)

@@ -122,8 +122,8 @@ def post(
     entry = PostEntry(text=message.text, key=message.key, tainted=message.tainted)
     log.append(connection, writer, lane, "", [entry])
     owe(connection, writer, session_key, "", [message])
-    if writer.quiet is not None and message.kind is OutboundKind.POST and not message.asked:
-        writer.quiet.posted(connection, message)
+    if writer.notifications is not None and message.kind is OutboundKind.POST and not message.asked:
+        writer.notifications.posted(connection, message)
 
 
 def owed_chats(connection: sa.Connection, channel: str) -> list[Address]:

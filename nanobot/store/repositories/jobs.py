@@ -149,10 +149,10 @@ def _listed(connection: sa.Connection, state: str, by: str, limit: int) -> list[
 def _release(
     connection: sa.Connection, writer: StoreContext, after: Address | None
 ) -> tuple[Fired, Address | None]:
-    if writer.quiet is None:
+    if writer.notifications is None:
         return Fired(), None
     alone(connection, "cron")
-    owes, position = writer.quiet.release(connection, after)
+    owes, position = writer.notifications.release(connection, after)
     return Fired(owes=tuple(owes)), position
 
 

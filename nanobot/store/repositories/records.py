@@ -40,7 +40,6 @@ from nanobot.store.repositories import (
 from nanobot.store.repositories import (
     views as reads,
 )
-from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.unit import StoreContext
 from nanobot.workspace.blobs import Blobs
 
@@ -68,8 +67,6 @@ class SqlRecords:
         self._writer = writer
         self._blobs = blobs
         self._erasing = asyncio.Lock()
-        if writer.tasks is None:
-            SqlTasks(database, writer)  # who may end a run has to report it
 
     async def _do(self, work: Callable[[sa.Connection], T], verb: str = "") -> T:
         return await self._database.transact(work, verb)

@@ -35,7 +35,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import admission, log, outbox, runs
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, StoreHooks
 
 _r = schema.runs
 _t = schema.tasks
@@ -49,16 +49,79 @@ _VERBS = {
 }
 
 
-class SqlTasks:
-    """See tasks.port.TaskRecords and TaskEnds: the same code for SQLite and PostgreSQL.
+class SqlTaskEnds:
+    """See session.tasks.TaskEnds."""
 
-    From its making on, the verbs of this writer begin background runs and report their ends."""
+    def __init__(self, writer: StoreContext) -> None:
+        self._writer = writer
+
+    def stop_below(
+        self, connection: sa.Connection, session_key: str, sender_id: str | None, by: str
+    ) -> None:
+        """End what lives there. Who stops a conversation with all that it began has collected and
+        ended its runs before; this is for one that began just after."""
+        ending = Ending(state=RunState.ABORTED, error="stopped")
+        for run_id in _below(connection, session_key, sender_id):
+            runs.cancel(connection, self._writer, run_id, ending, by)
+
+    def waits(self, connection: sa.Connection, run: Run) -> float:
+        """Seconds until a queued run may begin."""
+        at = connection.scalar(sa.select(_t.c.not_before).where(_t.c.run_id == run.id)) or 0.0
+        return max(at - self._writer.clock.now(), 0.0)
+
+    def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+        """By a message to the model of the conversation, or by a post. Without a conversation the
+        run's own session becomes one. Cancelling is an answer by itself: the model has nothing
+        to do then."""
+        writer = self._writer
+        task = connection.execute(sa.select(_t).where(_t.c.run_id == run.id)).first()
+        if task is None:
+            return
+        said = "\n\n".join(message.text for message in ending.outbound)
+        head = f"Task {_VERBS[ending.state]}: {task.title}"
+        tainted = ending.tainted or task.tainted
+        key = run.parent_session or run.session_key
+        log.ensure_session(connection, writer, key, head)
+        follows_up = task.report == "follow_up" and ending.state is not RunState.ABORTED
+        if run.parent_session and follows_up:
+            message = InboundMessage(
+                address=run.address,
+                message_id="",
+                dedupe_key=f"run:{run.id}",
+                sender=Sender(run.sender_id),
+                text=f"[background run {run.id}] {head}\n\n{said}",
+                sent_at=writer.clock.now(),
+                origin=Origin.RUN,
+                tainted=tainted,
+            )
+            told = Admission(message=message, session_key=key, role=run.role)
+            admission.insert(connection, writer, told, waits=True, held=0.0)
+            return
+        if run.parent_session is None:
+            named = sa.update(_s).where(_s.c.key == key).values(title=log.title_of(head))
+            connection.execute(named)
+        post = OutboundMessage(
+            address=run.address,
+            text=f"{head}\n\n{said}".strip(),
+            key=f"{run.id}:report",
+            kind=OutboundKind.POST,
+            tainted=tainted,
+        )
+        outbox.post(connection, writer, key, post)
+
+
+def background_runs(writer: StoreContext) -> StoreHooks:
+    """The hooks of a store that begins background runs and reports their ends, and no more."""
+    return StoreHooks(tasks=SqlTaskEnds(writer))
+
+
+class SqlTasks:
+    """See session.tasks.TaskRecords: the same code for SQLite and PostgreSQL."""
 
     def __init__(self, database: Database, writer: StoreContext, zone: str = "UTC") -> None:
         self._database = database
         self._writer = writer
         self._zone = zone
-        writer.tasks = self
 
     async def create(self, task: NewTask) -> str:
         """Keep it, once by its key."""
@@ -159,32 +222,7 @@ class SqlTasks:
 
     async def children(self, session_key: str, sender_id: str | None) -> list[str]:
         """The live runs that began in a session, and theirs."""
-        return await self._database.transact(lambda c: self._below(c, session_key, sender_id))
-
-    def stop_below(
-        self, connection: sa.Connection, session_key: str, sender_id: str | None, by: str
-    ) -> None:
-        """End what lives there. Who stops a conversation with all that it began has collected and
-        ended its runs before; this is for one that began just after."""
-        ending = Ending(state=RunState.ABORTED, error="stopped")
-        for run_id in self._below(connection, session_key, sender_id):
-            runs.cancel(connection, self._writer, run_id, ending, by)
-
-    def _below(
-        self, connection: sa.Connection, session_key: str, sender_id: str | None
-    ) -> list[str]:
-        """The live runs that began in a session, and theirs, even of those that have ended."""
-        theirs = sa.true() if sender_id is None else _r.c.sender_id == sender_id
-        begun = sa.select(_r.c.id, _r.c.session_key).where(
-            _r.c.parent_session == session_key, theirs
-        )
-        all_of = begun.cte("below", recursive=True)
-        more = sa.select(_r.c.id, _r.c.session_key).where(
-            _r.c.parent_session == all_of.c.session_key, theirs
-        )
-        all_of = all_of.union(more)
-        live = sa.select(_r.c.id).where(_r.c.id.in_(sa.select(all_of.c.id)), schema.RUN_LIVE)
-        return list(connection.scalars(live.order_by(_r.c.created_at, _r.c.id)))
+        return await self._database.transact(lambda c: _below(c, session_key, sender_id))
 
     async def overdue(self) -> tuple[list[str], float | None]:
         """The live runs past their deadline, and when the next one will be."""
@@ -198,51 +236,6 @@ class SqlTasks:
             return [row.id for row in rows if row.deadline <= now], min(coming, default=None)
 
         return await self._database.transact(work)
-
-    def waits(self, connection: sa.Connection, run: Run) -> float:
-        """Seconds until a queued run may begin."""
-        at = connection.scalar(sa.select(_t.c.not_before).where(_t.c.run_id == run.id)) or 0.0
-        return max(at - self._writer.clock.now(), 0.0)
-
-    def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
-        """By a message to the model of the conversation, or by a post. Without a conversation the
-        run's own session becomes one. Cancelling is an answer by itself: the model has nothing
-        to do then."""
-        writer = self._writer
-        task = connection.execute(sa.select(_t).where(_t.c.run_id == run.id)).first()
-        if task is None:
-            return
-        said = "\n\n".join(message.text for message in ending.outbound)
-        head = f"Task {_VERBS[ending.state]}: {task.title}"
-        tainted = ending.tainted or task.tainted
-        key = run.parent_session or run.session_key
-        log.ensure_session(connection, writer, key, head)
-        follows_up = task.report == "follow_up" and ending.state is not RunState.ABORTED
-        if run.parent_session and follows_up:
-            message = InboundMessage(
-                address=run.address,
-                message_id="",
-                dedupe_key=f"run:{run.id}",
-                sender=Sender(run.sender_id),
-                text=f"[background run {run.id}] {head}\n\n{said}",
-                sent_at=writer.clock.now(),
-                origin=Origin.RUN,
-                tainted=tainted,
-            )
-            told = Admission(message=message, session_key=key, role=run.role)
-            admission.insert(connection, writer, told, waits=True, held=0.0)
-            return
-        if run.parent_session is None:
-            named = sa.update(_s).where(_s.c.key == key).values(title=log.title_of(head))
-            connection.execute(named)
-        post = OutboundMessage(
-            address=run.address,
-            text=f"{head}\n\n{said}".strip(),
-            key=f"{run.id}:report",
-            kind=OutboundKind.POST,
-            tainted=tainted,
-        )
-        outbox.post(connection, writer, key, post)
 
 
 def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:
@@ -313,3 +306,16 @@ def _wanted(row: sa.Row[Any], first: Body | None) -> TaskRequest:
         parent=parent,
         report=row.report,
     )
+
+
+def _below(connection: sa.Connection, session_key: str, sender_id: str | None) -> list[str]:
+    """The live runs that began in a session, and theirs, even of those that have ended."""
+    theirs = sa.true() if sender_id is None else _r.c.sender_id == sender_id
+    begun = sa.select(_r.c.id, _r.c.session_key).where(_r.c.parent_session == session_key, theirs)
+    all_of = begun.cte("below", recursive=True)
+    more = sa.select(_r.c.id, _r.c.session_key).where(
+        _r.c.parent_session == all_of.c.session_key, theirs
+    )
+    all_of = all_of.union(more)
+    live = sa.select(_r.c.id).where(_r.c.id.in_(sa.select(all_of.c.id)), schema.RUN_LIVE)
+    return list(connection.scalars(live.order_by(_r.c.created_at, _r.c.id)))
