@@ -80,7 +80,6 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
         import asyncio  # noqa: PLC0415 - `--help` loads this module
 
         await asyncio.sleep(seconds)

@@ -223,11 +223,9 @@ class ActiveRun:
         return call
 
     async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
-        """See Journal.start_auxiliary."""
         return await self._journal.start_auxiliary(self.lane, self.run, call)
 
     async def start_retry(self, discarded: Usage) -> None:
-        """See Journal.start_retry."""
         await self._journal.start_retry(self.lane, self.run, discarded)
 
     async def record_answer(self) -> None:
@@ -333,7 +331,6 @@ class ActiveRun:
         self.emit(EventKind.APPROVAL, question=question, choices=choices, **call)
 
     def emit(self, kind: EventKind, **payload: object) -> None:
-        """Tell the watchers."""
         self._seq += 1
         self._bus.emit(
             RunEvent(

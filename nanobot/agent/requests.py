@@ -157,7 +157,6 @@ class StreamedText:
         self._said = ""
 
     def added_by(self, event: RunEvent) -> str:
-        """What this event adds."""
         if event.model_call != self._call:
             self._call, self._said = event.model_call, ""
         if event.kind is EventKind.MODEL_DELTA:

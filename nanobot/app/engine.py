@@ -60,7 +60,6 @@ class GatewayEngine:
         return self.bus.journal
 
     def running(self) -> list[Run]:
-        """The runs driven now."""
         return self.worker.running
 
     def partial(self, session_key: str) -> ReplyEntry | None:
@@ -68,7 +67,6 @@ class GatewayEngine:
         return self.worker.partial(session_key)
 
     async def describe_model(self, label: str | None) -> ModelProfile:
-        """See operations.Engine."""
         return (await self.models.pick(label))[1]
 
     def now(self) -> float:

@@ -40,7 +40,6 @@ class HostedChannels:
         return bool(self._hosts)
 
     def add(self, host: ChannelHost) -> None:
-        """It was begun."""
         self._hosts.append(host)
 
     def add_broken(self, name: str) -> None:
@@ -71,7 +70,6 @@ class HostedChannels:
             await host.flush(_FLUSH_SECONDS)
 
     async def close(self) -> None:
-        """Close their connections."""
         for host in self._hosts:
             await host.close()
 

@@ -71,7 +71,6 @@ class WakeUps:
             self._queue.put_nowait(key)
 
     async def get(self) -> str:
-        """The next one."""
         key = await self._queue.get()
         self._waiting.discard(key)
         return key
@@ -240,7 +239,6 @@ class Bus:
         return made
 
     def unsubscribe(self, subscription: Subscription) -> None:
-        """Watch no longer."""
         watching = self._watchers[subscription.session_key]
         watching.remove(subscription)
         if not watching:

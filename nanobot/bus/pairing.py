@@ -143,7 +143,6 @@ class Pairing:
             self._forget()
 
     async def listed(self, *, state: str, limit: int) -> list[PairingView]:
-        """See Pairings.listed."""
         return await self._store.listed(state=state, limit=limit)
 
     def _forget(self) -> None:

@@ -98,7 +98,6 @@ class ChannelHost:
         self._scope: asyncio.Timeout | None = None
 
     def alive(self) -> None:
-        """The platform answered."""
         self._heard = self._clock.monotonic()
         if self.state != "up":
             self._settle("up")

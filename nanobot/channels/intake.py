@@ -64,7 +64,6 @@ class ChannelIntake:
         self._moved = None if host is None else host.moved
 
     def alive(self) -> None:
-        """The platform answered."""
         if self._host is not None:
             self._host.alive()
 

@@ -42,7 +42,6 @@ class Terminal:
         self._clients.setdefault(chat_id, []).append(client)
 
     def detach(self, chat_id: str, client: TerminalClient) -> None:
-        """The client left."""
         clients = self._clients.get(chat_id, [])
         if client in clients:
             clients.remove(client)

@@ -189,7 +189,6 @@ class Memory:
         return await self.show(view.id)
 
     async def show(self, identity: int, scope: str | None = None) -> MemoryView:
-        """One memory."""
         view = await self._store.one(identity) if 0 < identity < 2**63 else None
         if view is not None and scope in (None, view.scope):
             async with self._lock(view.scope):

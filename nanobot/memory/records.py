@@ -178,6 +178,5 @@ class MemoryWrite:
         self._mark()
 
     def written(self) -> None:
-        """See Write."""
         self._mark()
         self._wake()

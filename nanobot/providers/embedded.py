@@ -163,7 +163,6 @@ class EmbeddedProvider(LLMProvider):
                 yield Retrying(0.0, "the embedded model stopped and starts again")
 
     async def close(self) -> None:
-        """End the child."""
         child, self._child = self._child, None
         if child is not None:
             await child.end()

@@ -107,7 +107,6 @@ class OpenAICompatProvider(LLMProvider):
         return await embed(texts, speaker, headers, self._policy, self._clock)
 
     async def close(self) -> None:
-        """End every connection."""
         await self._line.close()
 
     def _line_to(self, path: str) -> EndpointClient:

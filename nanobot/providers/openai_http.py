@@ -59,7 +59,6 @@ class EndpointClient:
         return self._session
 
     async def close(self) -> None:
-        """End every connection."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()

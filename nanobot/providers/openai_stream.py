@@ -70,7 +70,6 @@ class _Text:
         return piece
 
     def whole(self) -> str:
-        """All of it."""
         return "".join(self._pieces) + ("\ufffd" if self._half else "")
 
 

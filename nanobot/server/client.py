@@ -118,7 +118,6 @@ class ControlClient:
         return (await self._asked(AbortRun(run_id), Aborted)).ended
 
     async def close(self) -> None:
-        """Leave."""
         self._writer.close()
 
     async def _asked(self, request: Request, kind: type[T]) -> T:

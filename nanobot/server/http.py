@@ -80,7 +80,6 @@ class HttpService:
     # The hooks.view.WebhookAdmin
 
     def views(self) -> list[WebhookView]:
-        """All hooks."""
         return [
             WebhookView(
                 name=name,

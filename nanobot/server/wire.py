@@ -112,7 +112,6 @@ class WireServer(web.Server):
         self._log.propagate = False
 
     def __call__(self) -> RequestHandler:
-        """One more connection."""
         return _Connection(
             self,
             loop=self._loop,
@@ -124,7 +123,6 @@ class WireServer(web.Server):
         )
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
-        """It is there."""
         super().connection_made(handler, transport)
         if len(self.connections) > self._most:
             transport.write(_BUSY)

@@ -103,7 +103,6 @@ class RecordingIntake:
         return self._cursor
 
     async def chats(self) -> list[Address]:
-        """Where people have spoken."""
         return list(dict.fromkeys(message.address for message in self.taken))
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
@@ -124,12 +123,10 @@ class RecordingIntake:
         self._changed.set()
 
     def alive(self) -> None:
-        """The platform answered."""
         self.living = True
         self._changed.set()
 
     def changed(self) -> None:
-        """Whoever waits looks again."""
         self._changed.set()
 
     async def until(self, holds: Callable[[], bool], promise: str) -> None:

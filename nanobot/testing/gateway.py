@@ -87,7 +87,6 @@ class MemoryHome:
         return self._sqlite.run_now(work)
 
     def entries(self, session_key: str) -> list[Entry]:
-        """A session's whole log."""
         return list(self.do(lambda connection: log.read(connection, session_key, 0)))
 
     def verify(self, session_key: str) -> int:
@@ -95,7 +94,6 @@ class MemoryHome:
         return self.do(lambda connection: log.verify(connection, session_key))
 
     async def close(self) -> None:
-        """Forget everything."""
         await self._sqlite.close()
 
     async def __aenter__(self) -> MemoryHome:
@@ -293,7 +291,6 @@ class FakeGateway:
             )
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
-        """Serve within these tasks."""
         self._tasks = [
             tasks.create_task(self.loop.run(), name="agent"),
             tasks.create_task(self.host.run(self.intake), name=self.host.name),

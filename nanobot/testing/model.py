@@ -35,7 +35,6 @@ class Held:
         self._answer: asyncio.Future[Completion | str | Exception] | None = None
 
     def say(self, text: str) -> None:
-        """Stream more."""
         self.said += text
         self._more.set()
 
@@ -61,7 +60,6 @@ class Held:
             await self._more.wait()
 
     def ended(self) -> Completion | str | Exception:
-        """The answer there is."""
         if self._answer is None:
             raise AssertionError("the model was not asked yet")
         return self._answer.result()
@@ -120,7 +118,6 @@ class ScriptedProvider(LLMProvider):
         return self, self._model
 
     async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Answer as scripted."""
         self.requests.append(request)
         self._asked.set()
         scripted = self.script.popleft() if self.script else self.otherwise
@@ -146,5 +143,4 @@ class ScriptedProvider(LLMProvider):
         return self.requests[times - 1]
 
     async def close(self) -> None:
-        """Nothing is held."""
         self.closed = True

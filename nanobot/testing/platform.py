@@ -119,7 +119,6 @@ class FakeChannel:
         self._change()
 
     async def close(self) -> None:
-        """Nothing is held."""
         self.closed = True
 
     def fail(self, *errors: Exception, chat: str = "1", applied: bool = False) -> None:

@@ -45,7 +45,6 @@ class RecordingPublisher:
         self.troubles: list[Taken | Exception] = []
 
     async def publish(self, text: str, *, key: str = "") -> Taken:
-        """See triggers.base.Publisher."""
         self.offered += 1
         trouble = self.troubles.pop(0) if self.troubles else "taken"
         if isinstance(trouble, Exception):

@@ -86,7 +86,6 @@ class Skills:
         return self._workspace / "skills"
 
     def all(self) -> list[Skill]:
-        """Every skill, by name."""
         found: dict[str, Skill] = {}
         for folder in _folders(assets.skills()):
             found[folder.name] = self._read(folder, "bundled")
@@ -104,7 +103,6 @@ class Skills:
         raise NanobotError(f"There is no skill {name[:64]!r}; there are: {known}.")
 
     def view(self, skill: Skill, *, page: bool = False) -> SkillView:
-        """As people see it."""
         return SkillView(
             name=skill.name,
             state=skill.state,

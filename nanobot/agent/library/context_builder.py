@@ -58,7 +58,6 @@ class ContextBuilder:
     def add_tool_result(
         self, messages: list[Message], tool_call_id: str, tool_name: str, result: str
     ) -> list[Message]:
-        """What a call gave."""
         answer = {"role": "tool", "tool_call_id": tool_call_id, "name": tool_name}
         messages.append({**answer, "content": result})
         return messages

@@ -34,7 +34,6 @@ class BackgroundRuns:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Deadlines are kept within."""
         async with asyncio.TaskGroup() as tasks:
             keeping = tasks.create_task(self._deadlines.run(), name="background runs: deadlines")
             try:

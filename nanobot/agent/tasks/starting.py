@@ -81,9 +81,7 @@ class _Creation:
         self._wake = wake
 
     def write(self, connection: Any) -> None:
-        """See Write."""
         self._write(connection)
 
     def written(self) -> None:
-        """See Write."""
         self._wake()

@@ -126,7 +126,6 @@ class RunTypeRegistry:
         return found
 
     async def perform(self, job: TaskExecution) -> TaskResult:
-        """See RunTypes."""
         kind = self.get(job.terms.type)
         if kind.perform is None:
             raise ToolError(f"a run of type {kind.name} is the model's to do")

@@ -109,7 +109,6 @@ class Editor:
             self._application.exit(result=code)
 
     def put(self, drawn: str) -> None:
-        """Write into the scrollback."""
         output, application = self._output, self._application
         if not application.is_running or application.is_done:
             output.write_raw(drawn)
@@ -129,7 +128,6 @@ class Editor:
         self._application.invalidate()
 
     def size(self) -> tuple[int, int]:
-        """Columns and rows."""
         size = self._output.get_size()
         return size.columns, size.rows
 

@@ -93,7 +93,6 @@ class JsonScreen:
         """Programs need no prompt."""
 
     def event(self, event: RunEvent) -> None:
-        """The event, whole."""
         record(event)
 
     def message(self, message: ShowMessage, *, earlier: bool) -> None:

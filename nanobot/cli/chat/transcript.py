@@ -194,7 +194,6 @@ class Transcript:
             self._write(key)
 
     def see(self, answer: Answer) -> None:
-        """Something came."""
         match answer:
             case EventLine(event):
                 self._fresh = False

@@ -102,7 +102,6 @@ class ServedTools:
     async def tools(
         self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        """What there is."""
         purpose = "Say something to the assistant, and get its answer."
         listed = [_tool(_SEND, purpose, parameters_of(SendMessageArgs), looks=False)]
         for name, operation in self._operations.items():

@@ -51,7 +51,6 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
 
     @classmethod
     def completed(cls, values: dict[str, Any], name: str) -> dict[str, Any]:
-        """See Settings.completed."""
         return {"type": name, **values}
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

@@ -41,7 +41,6 @@ class LevelSettings(WatchSettings, frozen=True, kw_only=True):
 
     @classmethod
     def completed(cls, values: dict[str, Any], name: str) -> dict[str, Any]:
-        """See Settings.completed."""
         default = next(field.default for field in fields(cls) if field.name == "under")
         return {"under": min(default, values.get("over", default)), **values}
 

@@ -115,7 +115,6 @@ class TriggerSettings(Settings, frozen=True, kw_only=True):
 
     @classmethod
     def completed(cls, values: dict[str, Any], name: str) -> dict[str, Any]:
-        """See Settings.completed."""
         return {"type": name, **values}
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

@@ -80,7 +80,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     origin: Origin = Origin.CRON
 
     def when(self) -> Schedule:
-        """Its schedule."""
         return restored(self.schedule, self.zone, self.anchor)
 
     @property
@@ -158,7 +157,6 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
     watched: frozenset[str] = frozenset()
 
     def then(self, later: Fired) -> Fired:
-        """Both together."""
         return Fired(
             wakes=tuple(dict.fromkeys(self.wakes + later.wakes)),
             owes=tuple(dict.fromkeys(self.owes + later.owes)),

@@ -19,7 +19,6 @@ class JobPublisher:
         self._job: int | None = None
 
     async def publish(self, text: str, *, key: str = "") -> Taken:
-        """See triggers.base.Publisher."""
         try:
             taken, fired = await self._trigger(text, key)
         except UsageError:

@@ -90,7 +90,6 @@ class FilesSensor:
         )
 
     async def close(self) -> None:
-        """Watch no more."""
         for watched in self._paths:
             watched.close()
 

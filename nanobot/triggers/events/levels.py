@@ -100,7 +100,6 @@ class LevelSensor:
         return (SensorEvent(at=now, text=" ".join(sentences)) if sentences else None), after
 
     def seen(self, reading: Mapping[str, Measure]) -> str:
-        """Every level."""
         each = (f"{of} {one.percent:.0f} %".strip() for of, one in reading.items())
         return ", ".join(each) or "nothing to measure"
 

@@ -53,7 +53,6 @@ class LogSensor:
         self._matcher = Matcher(settings.pattern, ignore_case=settings.ignore_case)
 
     async def read(self, state: LogState | None) -> LogReading:
-        """The lines since."""
         cursor = state.cursor if state else None
         chunk = await aside(lambda: new_lines(self._path, cursor), self.name)
         lines = [plain(line.decode("utf-8", "replace")) for line in chunk.lines]
@@ -105,7 +104,6 @@ class LogSensor:
         return text
 
     def seen(self, reading: LogReading) -> str:
-        """How large it is."""
         if not reading.there:
             return f"{self._settings.path} is not there"
         return f"{self._settings.path}, {amount(reading.size)}"

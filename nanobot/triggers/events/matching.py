@@ -81,7 +81,6 @@ class Matcher:
         return self._process is not None and self._process.returncode is None
 
     async def close(self) -> None:
-        """End the process."""
         process, self._process = self._process, None
         if process is None:
             return

@@ -97,7 +97,6 @@ class ProcessSensor:
         return bool({live.pid for live in some} & {live.pid for live in others})
 
     def seen(self, reading: tuple[LiveProcess, ...]) -> str:
-        """Whether it runs."""
         return f"runs ({_ids(reading)})" if reading else "does not run"
 
     async def close(self) -> None:

@@ -61,7 +61,6 @@ class Events:
         return self._seen
 
     async def run(self, publisher: Publisher) -> None:
-        """See triggers.base.Trigger."""
         await self._recall()
         try:
             async with asyncio.TaskGroup() as tasks:

@@ -84,7 +84,6 @@ class UnitsSensor:
         )
 
     def seen(self, reading: dict[str, str]) -> str:
-        """Which have failed."""
         return f"failed: {_listed(sorted(reading))}" if reading else "none failed"
 
     async def close(self) -> None:

@@ -156,7 +156,6 @@ class Webhooks:
         return iter(self._hooks.values())
 
     def get(self, name: str) -> Webhook | None:
-        """One of them."""
         return self._hooks.get(name)
 
     def limit(self, name: str) -> int:
