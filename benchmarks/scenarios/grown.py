@@ -149,6 +149,7 @@ async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedD
         database = store.database
         assert isinstance(database, SqliteDatabase)
         await asyncio.to_thread(filled, database, size)
+        await database.scrub()  # what was written in bulk is in the file, and its pages are clean
         yield store, TimedDatabase(database)
     finally:
         await store.close()

@@ -43,11 +43,13 @@ IDENTITIES = {
 NOTHING_SAID = {
     "budget_warnings",
     "channel_accounts",
+    "channel_leases",
     "channels",
     "chats",
     "erasures",
     "jobs",
     "memories",
+    "memory_vectors",
     "meta",
     "moved_chats",
     "notifications",

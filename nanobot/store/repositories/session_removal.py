@@ -170,7 +170,11 @@ def _empty_range(
 
 
 def _runs(connection: sa.Connection, key: str, _: Any) -> Any:
-    ids = list(connection.scalars(sa.select(_r.c.id).where(_r.c.session_key == key).limit(ROWS)))
+    ids = list(
+        connection.scalars(
+            sa.select(_r.c.id).where(_r.c.session_key == key, schema.RUN_ENDED).limit(ROWS)
+        )
+    )
     if not ids:
         return None
     connection.execute(sa.delete(_t).where(_t.c.run_id.in_(ids)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -143,13 +143,28 @@ def run_list(
     elif state:
         query = query.where(_r.c.state == state)
     if not session_key:
-        rows = list(connection.execute(query).all())
-    else:  # each by its index; both in one statement would go through all runs
-        own = connection.execute(query.where(_r.c.session_key == session_key)).all()
-        below = query.where(schema.RUN_CHILD, _r.c.parent_session == session_key)
-        both = {row.id: row for row in [*own, *connection.execute(below)]}
-        rows = [both[run_id] for run_id in sorted(both, reverse=True)[:limit]]
+        rows = connection.execute(query).all()
+    else:
+        rows = _of_session(connection, query, session_key, limit, children=True)
     return [_as_run(connection, row) for row in rows]
+
+
+def _of_session(
+    connection: sa.Connection,
+    query: sa.Select[*tuple[Any, ...]],
+    key: str,
+    limit: int,
+    *,
+    children: bool = False,
+) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+    """Runs of a session (and those it started), the newest first. Each kind by its own index: all
+    in one statement would go through every run there ever was."""
+    own = query.where(_r.c.session_key == key)
+    each = [own.where(schema.RUN_ENDED), own.where(schema.RUN_LIVE)]
+    if children:
+        each.append(query.where(schema.RUN_CHILD, _r.c.parent_session == key))
+    rows = {row.id: row for one in each for row in connection.execute(one)}
+    return [rows[run_id] for run_id in sorted(rows, reverse=True)[:limit]]
 
 
 def one_run(connection: sa.Connection, run_id: str) -> RunView | None:
@@ -250,10 +265,12 @@ def tool_calls(
 ) -> list[ToolCallView]:
     """See Records.tool_calls."""
     query = sa.select(_r).order_by(_r.c.id.desc()).limit(_MOST_RUNS)
-    if session_key:
-        query = query.where(_r.c.session_key == session_key)
     made: list[ToolCallView] = []
-    for row in connection.execute(query).all():
+    if session_key:
+        rows = _of_session(connection, query, session_key, _MOST_RUNS)
+    else:
+        rows = connection.execute(query).all()
+    for row in rows:
         if _made_none(row):
             continue
         calls = list(_calls(row.session_key, _of_run(connection, row, ("reply", "tool_result"))))

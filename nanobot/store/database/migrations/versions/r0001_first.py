@@ -125,7 +125,8 @@ def _queues(big: sa.types.TypeEngine[int]) -> None:
     _partial("runs_live", "runs", ["session_key"], live)
     unsuccessful = "runs.state IN ('failed', 'aborted')"
     _partial("runs_unsuccessful", "runs", ["state", "id"], unsuccessful)
-    op.create_index("runs_session", "runs", ["session_key", "id"])
+    ended = "runs.state IN ('completed', 'failed', 'aborted')"
+    _partial("runs_ended", "runs", ["session_key", "id"], ended)
     _partial("runs_children", "runs", ["session_key"], "runs.parent_session IS NOT NULL")
     _partial("runs_below", "runs", ["parent_session"], "runs.parent_session IS NOT NULL")
     _partial("runs_of_people", "runs", ["channel", "chat_id", "id"], "runs.origin = 'user'")
