@@ -60,77 +60,77 @@ class ChannelDirectory:
     def __init__(self, http: DiscordHttp) -> None:
         self.me: BotUser | None = None
         self._http = http
-        self._known: dict[str, ChannelPlace] = {}
+        self._places: dict[str, ChannelPlace] = {}
         self._roles: set[str] = set()
 
     def ready(self, data: object) -> tuple[set[str], list[str]]:
         """Who we are. Returns the guilds still to be told of, and the direct chats by id. Raises
         msgspec.ValidationError."""
-        told = msgspec.convert(data, _Ready, strict=False)
-        self.me = BotUser(told.user.id, frozenset(self._roles))
-        for channel in told.private_channels:
+        ready = msgspec.convert(data, _Ready, strict=False)
+        self.me = BotUser(ready.user.id, frozenset(self._roles))
+        for channel in ready.private_channels:
             self._learn(channel, "")
-        return {guild.id for guild in told.guilds}, [
-            private_channel.id for private_channel in told.private_channels
+        return {guild.id for guild in ready.guilds}, [
+            private_channel.id for private_channel in ready.private_channels
         ]
 
     def guild(self, data: object) -> str:
         """A guild with its channels, threads and roles; returns its id. Raises
         msgspec.ValidationError."""
-        told = msgspec.convert(data, _Guild, strict=False)
-        for channel in (*told.channels, *told.threads):
-            self._learn(channel, told.id)
-        self._own(told.roles)
-        return told.id
+        guild = msgspec.convert(data, _Guild, strict=False)
+        for channel in (*guild.channels, *guild.threads):
+            self._learn(channel, guild.id)
+        self._own(guild.roles)
+        return guild.id
 
     def other(self, event: str, data: Any) -> None:
         """A channel, a role, or some threads. Raises msgspec.ValidationError."""
         if event.startswith("GUILD_ROLE"):
             self._own([msgspec.convert(data, _Named, strict=False).role])
         elif event == "THREAD_LIST_SYNC":
-            told = msgspec.convert(data, _Threads, strict=False)
-            for channel in told.threads:
-                self._learn(channel, told.guild_id)
+            sync = msgspec.convert(data, _Threads, strict=False)
+            for channel in sync.threads:
+                self._learn(channel, sync.guild_id)
         else:
             self._learn(msgspec.convert(data, _Channel, strict=False), "")
 
     def direct(self, channel_id: str) -> ChannelPlace:
         """A chat of the bot and one person."""
-        return self._known.setdefault(channel_id, ChannelPlace())
+        return self._places.setdefault(channel_id, ChannelPlace())
 
     def is_direct(self, address: Address) -> bool:
         """Whether it is known that the bot and one person are alone there."""
-        place = self._known.get(address.chat_id)
+        place = self._places.get(address.chat_id)
         return address.thread_id is None and place is not None and not place.group
 
     async def of(self, channel_id: str, guild: str = "") -> ChannelPlace:
         """Where a channel is. Raises what the HTTP API's failures raise, but an answer that it may
         not be seen: then it is taken for an ordinary channel."""
-        known = self._known.get(channel_id)
-        if known is not None:
-            return known
+        place = self._places.get(channel_id)
+        if place is not None:
+            return place
         try:
-            told = await self._http.get_channel(int(channel_id))
-            self._learn(msgspec.convert(told, _Channel, strict=False), guild)
+            channel = await self._http.get_channel(int(channel_id))
+            self._learn(msgspec.convert(channel, _Channel, strict=False), guild)
         except Refusal as refusal:
             if refusal.status not in {400, 403, 404}:
                 raise
         except msgspec.ValidationError:
             pass
-        return self._known.setdefault(channel_id, ChannelPlace(guild))
+        return self._places.setdefault(channel_id, ChannelPlace(guild))
 
     async def at(self, address: Address) -> ChannelPlace:
         """The place of a chat spoken in before. Raises as `of`."""
         if address.thread_id:
-            known = self._known.get(address.thread_id)
-            return known or ChannelPlace(several=True, parent=address.chat_id)
+            place = self._places.get(address.thread_id)
+            return place or ChannelPlace(several=True, parent=address.chat_id)
         return await self.of(address.chat_id)
 
     def _learn(self, channel: _Channel, guild: str) -> None:
-        if len(self._known) >= _MOST:
-            self._known.clear()
+        if len(self._places) >= _MOST:
+            self._places.clear()
         parent = channel.parent_id if channel.type in _THREADS else None
-        self._known[channel.id] = ChannelPlace(
+        self._places[channel.id] = ChannelPlace(
             channel.guild_id or guild, parent or "", several=channel.type == _GROUP_DM
         )
 

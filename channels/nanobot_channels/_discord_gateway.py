@@ -150,7 +150,7 @@ class Gateway:
         """One connection from its beginning to its end; whether it can be resumed."""
         self._ready = False
         async with _Client(self._http, self._intents, self.timeout) as client:
-            client.hear(self._heard)
+            client.hear(self._receive)
             url = await self._address()
             try:
                 socket = await self._open(client, url)
@@ -198,7 +198,7 @@ class Gateway:
             self.bad_frames += 1
             logger.warning("{}: frame after {} skipped: {!r}", self._name, socket.sequence, error)
 
-    def _heard(self, event: str, data: Any) -> None:
+    def _receive(self, event: str, data: Any) -> None:
         if event in {"READY", "RESUMED"}:
             self._ready = True
         self._on_event(event, data)
@@ -222,8 +222,8 @@ class Gateway:
         if self._url or self.session is not None:
             return self._url
         try:
-            told = await self._http.request(Route("GET", "/gateway/bot"))
-            access = msgspec.convert(told, _Access, strict=False)
+            answer = await self._http.request(Route("GET", "/gateway/bot"))
+            access = msgspec.convert(answer, _Access, strict=False)
         except (Refusal, NotSent, OutcomeUnknown) as error:
             raise receiving_error(self._name, error) from error
         except msgspec.ValidationError as error:

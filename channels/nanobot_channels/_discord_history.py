@@ -48,16 +48,16 @@ class History:
 
     async def _latest(self, channel_id: str, after: int) -> list[Message]:
         """More was said than one page holds: from the end back."""
-        found: list[Message] = []
+        messages: list[Message] = []
         before: int | None = None
-        while len(found) < self._most:
+        while len(messages) < self._most:
             page = await self._page(channel_id, before=before)
             new = [message for message in page if message.number > after]
-            found += new
+            messages += new
             if len(new) < _PAGE:
                 break
             before = min(message.number for message in new)
-        if len(found) >= self._most:
+        if len(messages) >= self._most:
             logger.warning(
                 "{}: more was said in {} while nanobot was away than is looked at; "
                 "the latest {} messages are taken (channels.{}.backfill_messages)",
@@ -66,14 +66,14 @@ class History:
                 self._most,
                 self._name,
             )
-        return _sorted(found)[-self._most :]
+        return _sorted(messages)[-self._most :]
 
     async def _page(
         self, channel_id: str, *, after: int | None = None, before: int | None = None
     ) -> list[Message]:
         while True:
             try:
-                told: Any = await self._http.logs_from(
+                answer: Any = await self._http.logs_from(
                     int(channel_id), _PAGE, after=after, before=before
                 )
             except Refusal as refusal:
@@ -81,17 +81,17 @@ class History:
                     raise
                 await self._clock.sleep(min(refusal.retry_after or 1.0, _LONGEST_WAIT))
             else:
-                return self._parsed(told)
+                return self._parsed(answer)
 
-    def _parsed(self, told: object) -> list[Message]:
-        found = []
-        for data in told if isinstance(told, list) else []:
+    def _parsed(self, answer: object) -> list[Message]:
+        messages = []
+        for data in answer if isinstance(answer, list) else []:
             try:
-                found.append(parse(data))
+                messages.append(parse(data))
             except BadEvent as error:
                 number = data.get("id") if isinstance(data, dict) else None
                 logger.warning("{}: message {} skipped: {}", self._name, number, error)
-        return found
+        return messages
 
 
 def _sorted(messages: Sequence[Message]) -> list[Message]:

@@ -124,7 +124,7 @@ class DiscordHttp(HTTPClient):
             async with self._session().request(
                 route.method, url, headers=headers, allow_redirects=False, **kwargs
             ) as response:
-                self._time.heard(response.headers.get("Date"))
+                self._time.read_date(response.headers.get("Date"))
                 body = await response.read()
         except _BEFORE_WRITING as error:
             raise NotSent(f"no connection to Discord: {_words(error)}") from error
@@ -140,7 +140,7 @@ class DiscordHttp(HTTPClient):
     async def now(self) -> float:
         """Discord's time in Unix seconds, asked for if no answer has told it yet. Raises as
         `request`."""
-        if not self._time.known:
+        if not self._time.is_set:
             await self.who_am_i()
         return self._time.now()
 
@@ -214,30 +214,30 @@ class DiscordHttp(HTTPClient):
 
 def _refusal(response: aiohttp.ClientResponse, body: bytes) -> Refusal:
     try:
-        told = msgspec.json.decode(body, type=_ErrorBody, strict=False)
+        details = msgspec.json.decode(body, type=_ErrorBody, strict=False)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        told = _ErrorBody()
-    message = told.message or response.reason or "error"
-    if told.errors:
-        message += f": {msgspec.json.encode(told.errors).decode()[:500]}"
-    wait = seconds(told.retry_after)
+        details = _ErrorBody()
+    message = details.message or response.reason or "error"
+    if details.errors:
+        message += f": {msgspec.json.encode(details.errors).decode()[:500]}"
+    wait = seconds(details.retry_after)
     if wait is None:
         wait = seconds(response.headers.get("Retry-After"))
     # Without "Via" it is Cloudflare in front of Discord, which has banned the machine's address
     # (Discord, Rate Limits: "Invalid Request Limit"): that is no channel's limit either.
     limited = response.status == HTTPStatus.TOO_MANY_REQUESTS
     everywhere = (
-        told.is_global
+        details.is_global
         or response.headers.get("X-RateLimit-Global", "").lower() == "true"
         or response.headers.get("X-RateLimit-Scope") == "global"
         or "Via" not in response.headers
     )
     return Refusal(
         response.status,
-        told.code,
+        details.code,
         message,
         wait,
-        from_api=bool(told.message),
+        from_api=bool(details.message),
         for_bot=limited and everywhere,
     )
 

@@ -76,12 +76,12 @@ class Interaction(msgspec.Struct, kw_only=True):
 def parse_interaction(data: object) -> Interaction:
     """The interaction in an event. Raises BadEvent."""
     try:
-        found = msgspec.convert(data, Interaction, strict=False)
+        interaction = msgspec.convert(data, Interaction, strict=False)
     except (msgspec.ValidationError, RecursionError) as error:
         raise BadEvent(str(error)) from error
-    if not is_snowflake(found.id) or not found.token:
+    if not is_snowflake(interaction.id) or not interaction.token:
         raise BadEvent("its id or token cannot be used")
-    return found
+    return interaction
 
 
 def interaction_message(
@@ -123,10 +123,10 @@ def acknowledgement(interaction: Interaction) -> dict[str, Any]:
     if interaction.type == _COMPONENT:
         return {"type": 6}
     options = (str(option.value) for option in interaction.data.options)
-    said = " ".join([f"/{interaction.data.name}", *options])[:1900].replace("`", "'")
+    command = " ".join([f"/{interaction.data.name}", *options])[:1900].replace("`", "'")
     return {
         "type": 4,
-        "data": {"content": f"`{said}`", "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}},
+        "data": {"content": f"`{command}`", "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}},
     }
 
 

@@ -41,7 +41,7 @@ def pieces(rich: Rich) -> list[tuple[str, Rich]]:
     text has no parts.
     """
     rich = _with_impossible_links_written_out(rich)
-    length, units = utf16_units(written(rich)), utf16_units(rich.text)
+    length, units = utf16_units(to_markdown(rich)), utf16_units(rich.text)
     limit = TEXT_LIMIT
     if length > TEXT_LIMIT:
         limit = max(2, min(TEXT_LIMIT, units * TEXT_LIMIT * 95 // (length * 100)))
@@ -50,7 +50,7 @@ def pieces(rich: Rich) -> list[tuple[str, Rich]]:
 
 def _fitting(rich: Rich, limit: int) -> Iterator[tuple[str, Rich]]:
     for part in split(rich, limit, measure=utf16_units):
-        content = written(part)
+        content = to_markdown(part)
         units = utf16_units(part.text)
         if utf16_units(content) <= TEXT_LIMIT or units <= 2:
             yield content, part
@@ -72,20 +72,20 @@ def escaped(text: str) -> str:
     return _Writer(text).escaped(0, len(text), styled=False)
 
 
-def written(rich: Rich) -> str:
+def to_markdown(rich: Rich) -> str:
     """The spans as Discord's Markdown, whatever its length."""
     writer = _Writer(rich.text)
     spans = _possible(rich, writer.addresses)
-    return writer.written(0, len(rich.text), spans, styled=False)
+    return writer.markdown(0, len(rich.text), spans, styled=False)
 
 
 class _Addresses:
     """Where in a text a client sees an address, found in one pass."""
 
     def __init__(self, text: str) -> None:
-        found = list(_ADDRESS.finditer(text))
-        self._begins = [match.end(1) for match in found]
-        self._ends = [match.end() for match in found]
+        matches = list(_ADDRESS.finditer(text))
+        self._begins = [match.end(1) for match in matches]
+        self._ends = [match.end() for match in matches]
 
     def reach(self, at: int) -> bool:
         """Whether what is written at this place continues an address."""
@@ -96,16 +96,18 @@ class _Addresses:
 def _possible(rich: Rich, addresses: _Addresses) -> list[Span]:
     """The spans without those inside another of the same style, which would end it, and without
     those that begin within an address, whose marks would be part of it."""
-    kept: list[Span] = []
+    possible: list[Span] = []
     around: list[Span] = []
     # A quote marks whole lines, so it is around whatever begins and ends with it.
-    for span in sorted(rich.spans, key=lambda one: (one.start, -one.end, one.style != Style.QUOTE)):
-        around = [one for one in around if one.end > span.start]
-        doubled = any(one.style is span.style and span.end <= one.end for one in around)
+    for span in sorted(
+        rich.spans, key=lambda span: (span.start, -span.end, span.style != Style.QUOTE)
+    ):
+        around = [outer for outer in around if outer.end > span.start]
+        doubled = any(outer.style is span.style and span.end <= outer.end for outer in around)
         if not doubled and (span.style is Style.PRE or not addresses.reach(span.start)):
-            kept.append(span)
+            possible.append(span)
             around.append(span)
-    return kept
+    return possible
 
 
 class _Writer:
@@ -116,7 +118,7 @@ class _Writer:
         self.addresses = _Addresses(text)
         self._has_targets = "](" in text
 
-    def written(self, start: int, end: int, spans: Sequence[Span], *, styled: bool) -> str:
+    def markdown(self, start: int, end: int, spans: Sequence[Span], *, styled: bool) -> str:
         """A stretch with its spans."""
         out: list[str] = []
         last = ""
@@ -126,10 +128,10 @@ class _Writer:
                 continue
             between = self.escaped(at, span.start, styled=styled)
             last = between[-1:] or last
-            made = self._styled(span, _inside(spans, number), styled=styled)
-            apart = span.start == at and made[:1] == last and made[:1] in "*~`"
-            out += [between, _APART if apart and last else "", made]
-            last = made[-1:] or last
+            piece = self._styled(span, _inside(spans, number), styled=styled)
+            apart = span.start == at and piece[:1] == last and piece[:1] in "*~`"
+            out += [between, _APART if apart and last else "", piece]
+            last = piece[-1:] or last
             at = span.end
         return "".join([*out, self.escaped(at, end, styled=styled)])
 
@@ -143,7 +145,7 @@ class _Writer:
         mark = _MARKS.get(span.style, "")
         if mark and _ended_by_code(text, inside, mark):
             mark = ""
-        inner = self.written(span.start, span.end, inside, styled=styled or bool(mark))
+        inner = self.markdown(span.start, span.end, inside, styled=styled or bool(mark))
         if inner[:1] in {"#", ">", "-"} and span.style is not Style.QUOTE:
             # The beginning of a style may count as that of a line.
             inner = f"\\{inner}"
@@ -161,23 +163,23 @@ class _Writer:
         text = self._text
         out = []
         at = start
-        for found in _SPECIAL.finditer(text, start, end):
-            out.append(text[at : found.start()])
-            at = found.end()
-            url, margin = found["url"], found["margin"]
-            if found["bracket"] and not self._has_targets:
+        for match in _SPECIAL.finditer(text, start, end):
+            out.append(text[at : match.start()])
+            at = match.end()
+            url, margin = match["url"], match["margin"]
+            if match["bracket"] and not self._has_targets:
                 out.append("[")
                 continue
             if url:
                 whole = url.replace("](", "%5D(")
                 out.append(_encoded(whole) if styled else whole)
             elif margin is not None:
-                out.append(f"{margin}\\{found[0][len(margin) :]}")
-            elif self.addresses.reach(found.start()):
+                out.append(f"{margin}\\{match[0][len(margin) :]}")
+            elif self.addresses.reach(match.start()):
                 # A backslash would be part of the address, which only "<" ends.
-                out.append(f"<{_APART}" if found[0] == "<" else found[0])
+                out.append(f"<{_APART}" if match[0] == "<" else match[0])
             else:
-                out.append(f"\\{found[0]}")
+                out.append(f"\\{match[0]}")
         out.append(text[at:end])
         return "".join(out)
 
@@ -185,13 +187,13 @@ class _Writer:
 def _inside(spans: Sequence[Span], number: int) -> list[Span]:
     """The spans within the one of this number; all spans are in the order of their starts."""
     end = spans[number].end
-    found = []
+    inside = []
     for at in range(number + 1, len(spans)):
         if spans[at].start >= end:
             break
         if spans[at].end <= end:
-            found.append(spans[at])
-    return found
+            inside.append(spans[at])
+    return inside
 
 
 def _ended_by_code(text: str, inside: Sequence[Span], mark: str) -> bool:
@@ -207,10 +209,10 @@ def _encoded(url: str) -> str:
 
 
 def _fenced(code: str, language: str) -> str:
-    known = language if _LANGUAGE.fullmatch(language) else ""
+    info = language if _LANGUAGE.fullmatch(language) else ""
     # Discord has no longer fences: what would end this one is taken apart invisibly.
     safe = code.replace(_FENCE, f"`{_APART}`{_APART}`")
-    return f"{_FENCE}{known}\n{safe}\n{_FENCE}"
+    return f"{_FENCE}{info}\n{safe}\n{_FENCE}"
 
 
 def _inline_code(code: str) -> str:

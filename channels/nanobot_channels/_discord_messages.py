@@ -241,9 +241,9 @@ def _is_for(message: Message, me: BotUser) -> bool:
     if message.type == _REPLY and replied and replied.author.id == me.id:
         return True
     prose = "".join(_CODE.split(message.content)[::2])
-    if any(found == me.id for found in _USER.findall(prose)):
+    if any(user == me.id for user in _USER.findall(prose)):
         return True
-    return any(found in me.roles for found in _ROLE.findall(prose))
+    return any(role in me.roles for role in _ROLE.findall(prose))
 
 
 def _lines(message: Message, me: BotUser) -> Iterator[str]:
@@ -269,15 +269,15 @@ def _readable(message: Message, me: BotUser) -> str:
     """The content with names in the place of ids, and without mentions of the bot."""
     names = {user.id: user.global_name or user.username for user in message.mentions}
 
-    def name(found: re.Match[str]) -> str:
-        if found[1] == me.id:
+    def name(match: re.Match[str]) -> str:
+        if match[1] == me.id:
             return ""
-        return f"@{names[found[1]]}" if names.get(found[1]) else found[0]
+        return f"@{names[match[1]]}" if names.get(match[1]) else match[0]
 
     pieces = _CODE.split(message.content)
     for at in range(0, len(pieces), 2):
         prose = _USER.sub(name, pieces[at])
-        prose = _ROLE.sub(lambda found: "" if found[1] in me.roles else found[0], prose)
+        prose = _ROLE.sub(lambda match: "" if match[1] in me.roles else match[0], prose)
         pieces[at] = _EMOJI.sub(r"\1", prose)
     text = "".join(pieces).strip()
     # Somebody who says nothing but the bot's name wants its attention.

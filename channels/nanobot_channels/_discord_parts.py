@@ -47,13 +47,13 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
     """
     buttons, others = _buttons(message.choices)
     text = "\n\n".join([message.text, *(f"{other.label}: {other.say}" for other in others)])
-    found = pieces(from_markdown(text)) or pieces(from_markdown(_EMPTY))
+    contents = pieces(from_markdown(text)) or pieces(from_markdown(_EMPTY))
     parts = []
-    for number, (content, rich) in enumerate(found):
+    for number, (content, rich) in enumerate(contents):
         payload = Payload(
             content=content,
             reply_to=message.reply_to if number == 0 else None,
-            buttons=buttons if number == len(found) - 1 else [],
+            buttons=buttons if number == len(contents) - 1 else [],
         )
         key = f"{message.key}.{number}"
         encoded = msgspec.json.encode(payload)
@@ -78,14 +78,14 @@ def content_of(part: OutboundPart, *, plain: bool = False) -> str:
 def body(part: OutboundPart, *, plain: bool = False) -> dict[str, Any]:
     """The JSON of a message with this part. It pings nobody and shows no link previews."""
     payload = payload_of(part)
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "content": content_of(part, plain=plain),
         "allowed_mentions": {"parse": [], "replied_user": False},
         "flags": _SUPPRESS_EMBEDS,
     }
     if payload.buttons:
-        found["components"] = list(_rows(payload.buttons))
-    return found
+        fields["components"] = list(_rows(payload.buttons))
+    return fields
 
 
 def reference(part: OutboundPart) -> dict[str, Any] | None:

@@ -102,9 +102,9 @@ class Receiver:
         self._held: dict[str, list[InboundMessage]] = {}
         self._recent: dict[str, None] = {}
         self._guilds: set[str] = set()
-        self._guilds_told = asyncio.Event()
+        self._guilds_received = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
-        self._seen = self._stored = self._first = 0
+        self._latest = self._stored = self._first = 0
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -154,7 +154,7 @@ class Receiver:
             case "GUILD_CREATE":
                 self._guilds.discard(self._places.guild(data))
                 if not self._guilds:
-                    self._guilds_told.set()
+                    self._guilds_received.set()
             case "MESSAGE_CREATE" | "MESSAGE_UPDATE":
                 await self._message(data, edited=event == "MESSAGE_UPDATE")
             case "INTERACTION_CREATE":
@@ -169,9 +169,9 @@ class Receiver:
         except msgspec.ValidationError as error:
             # Without it nothing would be looked up, and no mention recognised.
             raise ChannelDown(f"Discord does not tell who the bot is: {error}") from error
-        self._guilds_told.clear()
+        self._guilds_received.clear()
         if not self._guilds:
-            self._guilds_told.set()
+            self._guilds_received.set()
         if self._looking is not None:
             self._looking.cancel()
         now = await self._http.now()
@@ -179,20 +179,20 @@ class Receiver:
         stored = Cursor.of(await self._intake.cursor())
         if stored is None:
             self._looking = None
-            self._seen = self._first = snowflake_at(now)
-            await self._intake.admit([], self._cursor(self._seen))
+            self._latest = self._first = snowflake_at(now)
+            await self._intake.admit([], self._cursor(self._latest))
             return
         oldest = snowflake_at(now - self._limits.hours * 3600)
         self._stored, self._first = stored.latest, stored.first
-        self._seen = max(self._seen, self._stored)
+        self._latest = max(self._latest, self._stored)
         margin = int(_MARGIN_SECONDS * 1000) << 22
         await self._look_up(private, max(self._stored - margin, oldest, self._first - 1))
 
     async def _look_up(self, private: list[str], after: int) -> None:
         chats: dict[str, ChannelPlace | None] = dict.fromkeys(private)
         for address in await self._intake.chats():
-            known = await self._places.at(address) if address.thread_id else None
-            chats.setdefault(address.thread_id or address.chat_id, known)
+            place = await self._places.at(address) if address.thread_id else None
+            chats.setdefault(address.thread_id or address.chat_id, place)
         for chat in chats:
             self._held.setdefault(chat, [])
         if not self._held:
@@ -203,28 +203,31 @@ class Receiver:
     async def _catch_up(self, chats: dict[str, ChannelPlace | None], after: int) -> None:
         try:
             async with asyncio.timeout(_GUILDS_SECONDS):
-                await self._guilds_told.wait()
+                await self._guilds_received.wait()
         except TimeoutError:
             logger.warning("{}: Discord did not tell of every server in time", self._name)
         try:
             latest = 0
             for chat in list(self._held):
-                found = await self._history.since(chat, after)
-                latest = max([latest, *(message.number for message in found)])
-                known = chats.get(chat)
-                place = known or (await self._places.of(chat) if found else ChannelPlace())
-                await self._admit_found(chat, found, place)
+                messages = await self._history.since(chat, after)
+                latest = max([latest, *(message.number for message in messages)])
+                place = chats.get(chat)
+                if place is None:
+                    place = await self._places.of(chat) if messages else ChannelPlace()
+                await self._admit_history(chat, messages, place)
         except (Refusal, DeliveryError) as error:
             raise receiving_error(self._name, error) from error
         self._looking = None
-        self._seen = max(self._seen, latest)
-        await self._intake.admit([], self._cursor(self._seen))
+        self._latest = max(self._latest, latest)
+        await self._intake.admit([], self._cursor(self._latest))
 
     def _cursor(self, latest: int) -> str:
         return str(Cursor(latest, self._first))
 
-    async def _admit_found(self, chat: str, found: list[Message], place: ChannelPlace) -> None:
-        messages = [made for one in found for made in self._made_of_history(one, place)]
+    async def _admit_history(self, chat: str, history: list[Message], place: ChannelPlace) -> None:
+        messages = [
+            inbound for message in history for inbound in self._inbound_versions(message, place)
+        ]
         await self._admit(messages)
         # While that was being stored, more may have come: it is next.
         while self._held.get(chat):
@@ -233,11 +236,11 @@ class Receiver:
             del self._held[chat][: len(held)]
         self._held.pop(chat, None)
 
-    def _made_of_history(self, message: Message, place: ChannelPlace) -> list[InboundMessage]:
-        made = [self._made(message, place)]
+    def _inbound_versions(self, message: Message, place: ChannelPlace) -> list[InboundMessage]:
+        versions = [self._inbound(message, place)]
         if message.edited_timestamp and message.number <= self._stored:
-            made.append(self._made(message, place, edited=True))
-        return [one for one in made if one is not None]
+            versions.append(self._inbound(message, place, edited=True))
+        return [version for version in versions if version is not None]
 
     async def _message(self, data: Any, *, edited: bool) -> None:
         if edited and isinstance(data, dict) and "author" not in data:
@@ -245,22 +248,22 @@ class Receiver:
         message = parse(data)
         me = self._places.me
         if me is not None and message.author.id == me.id:
-            self.sent.heard(message)
+            self.sent.record(message)
         place = await self._place_of(message)
-        made = self._made(message, place, edited=edited)
-        if made is not None and message.channel_id in self._held:
-            self._held[message.channel_id].append(made)
-        elif made is not None:
-            await self._admit([made], 0 if edited else message.number)
+        inbound = self._inbound(message, place, edited=edited)
+        if inbound is not None and message.channel_id in self._held:
+            self._held[message.channel_id].append(inbound)
+        elif inbound is not None:
+            await self._admit([inbound], 0 if edited else message.number)
         if not edited:
-            self._seen = max(self._seen, message.number)
+            self._latest = max(self._latest, message.number)
 
     async def _place_of(self, message: Message) -> ChannelPlace:
         if message.guild_id:
             return await self._places.of(message.channel_id, message.guild_id)
         return self._places.direct(message.channel_id)
 
-    def _made(
+    def _inbound(
         self, message: Message, place: ChannelPlace, *, edited: bool = False
     ) -> InboundMessage | None:
         me = self._places.me or BotUser("")
@@ -285,10 +288,10 @@ class Receiver:
         place = interaction.place
         if interaction.channel is None and is_snowflake(interaction.channel_id):
             place = await self._places.of(interaction.channel_id, interaction.guild_id or "")
-        said = interaction_message(interaction, place, self._name)
-        if said is None:
+        message = interaction_message(interaction, place, self._name)
+        if message is None:
             return
-        await self._admit([said])
+        await self._admit([message])
         self._tasks.create_task(self._acknowledge(interaction))
 
     async def _acknowledge(self, interaction: Interaction) -> None:
@@ -305,7 +308,7 @@ class Receiver:
         if not new:
             return
         # Only what is admitted with it or was before may lie below the cursor.
-        following = max(self._seen, number)
+        following = max(self._latest, number)
         cursor = self._cursor(following) if self._looking is None and following else None
         await self._intake.admit(new, cursor)
         self._recent |= dict.fromkeys(map(self._key, new))
@@ -318,5 +321,5 @@ class Receiver:
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:
     """The failure that ended the run; the others followed from it."""
-    found = group.exceptions[0]
-    return _first(found) if isinstance(found, ExceptionGroup) else found
+    failure = group.exceptions[0]
+    return _first(failure) if isinstance(failure, ExceptionGroup) else failure

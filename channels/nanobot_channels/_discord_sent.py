@@ -20,7 +20,7 @@ class SentMessages:
     def __init__(self) -> None:
         self._by_nonce: dict[str, str] = {}
 
-    def heard(self, message: Message) -> None:
+    def record(self, message: Message) -> None:
         """A message of ours, from the gateway."""
         if message.nonce:
             self._by_nonce[str(message.nonce)] = message.id
@@ -52,11 +52,11 @@ class SentMessages:
             for message in ours
             if not message.nonce and message.id not in others and _reads_like(message, part)
         ]
-        made = {message.id: sent_at(message.number) for message in alike}
-        after = [message.number for message in alike if since and made[message.id] >= since]
+        moments = {message.id: sent_at(message.number) for message in alike}
+        after = [message.number for message in alike if since and moments[message.id] >= since]
         if after:
             return str(min(after))
-        if any(moment > since - CLOCK_MARGIN for moment in made.values()):
+        if any(moment > since - CLOCK_MARGIN for moment in moments.values()):
             raise Uncertain("the same text stands there from about the time of the send")
         return None
 

@@ -49,10 +49,10 @@ class CheckResult(msgspec.Struct, frozen=True):
 def author(headers: Message) -> Author | None:
     """The one person that the mail claims to be from; None if it names none, or several, or in a
     way that two programs may read differently."""
-    found = raw_headers(headers, "From")
-    if len(found) != 1:
+    lines = raw_headers(headers, "From")
+    if len(lines) != 1:
         return None
-    match = _FROM.fullmatch(found[0])
+    match = _FROM.fullmatch(lines[0])
     if match is None:
         return None
     address = match["angled"] or match["bare"] or ""
@@ -70,7 +70,7 @@ def authenticated(headers: Message, sender: Author, trusted: Collection[str]) ->
     The topmost header of a trusted server counts and no other: servers put theirs on top, and
     whatever stands below may have come with the mail.
     """
-    names = {one.lower() for one in trusted}
+    names = {name.lower() for name in trusted}
     for raw in raw_headers(headers, "Authentication-Results"):
         server, findings = results(raw)
         if server in names:
@@ -80,30 +80,30 @@ def authenticated(headers: Message, sender: Author, trusted: Collection[str]) ->
 
 def servers(headers: Message) -> list[str]:
     """Who says to have checked the mail, from the top; for people who set this up."""
-    found = [results(raw)[0] for raw in raw_headers(headers, "Authentication-Results")]
-    return [one for one in found if one]
+    names = [results(raw)[0] for raw in raw_headers(headers, "Authentication-Results")]
+    return [name for name in names if name]
 
 
 def _verdict(sender: Author, findings: Sequence[CheckResult]) -> str:
     domain = sender.domain
     dmarc = [finding for finding in findings if finding.method == "dmarc"]
-    about = {_domain(one.properties.get("header.from", domain)) for one in dmarc}
-    if any(one.result in {"fail", "permerror"} for one in dmarc) or about - {domain}:
+    about = {_domain(finding.properties.get("header.from", domain)) for finding in dmarc}
+    if any(finding.result in {"fail", "permerror"} for finding in dmarc) or about - {domain}:
         return "its DMARC check failed"
-    if dmarc and all(one.result == "pass" for one in dmarc):
+    if dmarc and all(finding.result == "pass" for finding in dmarc):
         return ""
-    for one in findings:
-        if one.result == "pass" and any(_aligned(name, domain) for name in _signers(one)):
+    for finding in findings:
+        if finding.result == "pass" and any(_aligned(name, domain) for name in _signers(finding)):
             return ""
     return f"neither DMARC, DKIM nor SPF passed for {domain}"
 
 
-def _signers(one: CheckResult) -> list[str]:
+def _signers(finding: CheckResult) -> list[str]:
     """The domains that a passed check stands for."""
-    if one.method == "dkim":
-        named = one.properties.get("header.d") or one.properties.get("header.i", "")
-    elif one.method == "spf":
-        named = one.properties.get("smtp.mailfrom", "")
+    if finding.method == "dkim":
+        named = finding.properties.get("header.d") or finding.properties.get("header.i", "")
+    elif finding.method == "spf":
+        named = finding.properties.get("smtp.mailfrom", "")
     else:
         named = ""
     return [_domain(named)] if named else []
@@ -132,25 +132,25 @@ def results(raw: str) -> tuple[str, list[CheckResult]]:
     for field in fields[1:]:
         method = _METHOD.match(field)
         if method is not None:
-            found = CheckResult(
+            finding = CheckResult(
                 method[1].lower(), method[2].lower(), _properties(field[method.end() :])
             )
-            findings.append(found)
+            findings.append(finding)
     return named[0].strip('"').lower(), findings
 
 
 def _properties(text: str) -> dict[str, str]:
     """From the left, so that nothing within a quoted value is taken for a property."""
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     at = 0
     while match := _PROPERTY.match(text, at):
         at = match.end()
         name = match["name"].lower()
         quoted = match["quoted"]
-        said = match["plain"] if quoted is None else _QUOTED_PAIR.sub(r"\1", quoted)
+        value = match["plain"] if quoted is None else _QUOTED_PAIR.sub(r"\1", quoted)
         # Named twice it is nobody's word.
-        found[name] = "" if name in found else said + (match["rest"] or "")
-    return found
+        properties[name] = "" if name in properties else value + (match["rest"] or "")
+    return properties
 
 
 def _fields(raw: str) -> list[str]:

@@ -96,14 +96,14 @@ class EmailChannel:
             return Checked(self._address, lacking)
 
     async def _vouching(self, box: Mailbox, following: int) -> str:
-        trusted = {one.lower() for one in self._settings.trusted_authserv}
-        found: list[str] = []
+        trusted = {server.lower() for server in self._settings.trusted_authserv}
+        checkers: list[str] = []
         for uid in await box.search(f"{max(following - 5, 1)}:*", by_uid=True):
-            found += servers(headers_of(await box.piece(uid, 0, what="HEADER") or b""))[:1]
-        if not found or trusted & set(found):
+            checkers += servers(headers_of(await box.piece(uid, 0, what="HEADER") or b""))[:1]
+        if not checkers or trusted & set(checkers):
             return ""
         return (
-            f"Its newest mails were checked by {', '.join(sorted(set(found)))}, which is not in "
+            f"Its newest mails were checked by {', '.join(sorted(set(checkers)))}, which is not in "
             f"channels.{self._name}.trusted_authserv, so nobody will be heard: put it there"
         )
 
@@ -157,21 +157,21 @@ class EmailChannel:
         answered = payload_of(part).reply_to or address.thread_id
         if not answered:
             return MailThread(subject_of(part.text), ())
-        known = self._correspondence.get(answered)
-        if known is None and _SAFE_ID.fullmatch(answered):
-            found, known = await self._looked_up(answered)
-            answered = answered if payload_of(part).reply_to else found
-            self._correspondence.keep(answered, known)
-        known = known or MailThread("", ())
-        ids = [*(reference for reference in known.references if reference != answered), answered]
-        if not known.references and address.thread_id and address.thread_id != answered:
+        thread = self._correspondence.get(answered)
+        if thread is None and _SAFE_ID.fullmatch(answered):
+            original, thread = await self._looked_up(answered)
+            answered = answered if payload_of(part).reply_to else original
+            self._correspondence.keep(answered, thread)
+        thread = thread or MailThread("", ())
+        ids = [*(reference for reference in thread.references if reference != answered), answered]
+        if not thread.references and address.thread_id and address.thread_id != answered:
             ids.insert(0, address.thread_id)
-        ids = [one for one in dict.fromkeys(ids) if _real(one)]
-        kept = ids if len(ids) <= _REFERENCES else [ids[0], *ids[1 - _REFERENCES :]]
-        subject = known.subject or "your mail"
+        ids = [reference for reference in dict.fromkeys(ids) if _real(reference)]
+        references = ids if len(ids) <= _REFERENCES else [ids[0], *ids[1 - _REFERENCES :]]
+        subject = thread.subject or "your mail"
         if not re.match(r"re\s*:", subject, re.IGNORECASE):
             subject = f"Re: {subject}"
-        return MailThread(subject, tuple(kept))
+        return MailThread(subject, tuple(references))
 
     async def _looked_up(self, message_id: str) -> tuple[str, MailThread]:
         try:

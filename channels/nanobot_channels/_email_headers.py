@@ -40,14 +40,14 @@ class Headers(Message):
 def headers_of(raw: bytes) -> Headers:
     """The headers at the beginning of a mail; none of what cannot be read."""
     parser = BytesHeaderParser(_class=Headers)
-    found = odd(None, lambda: parser.parsebytes(raw))
-    return found if isinstance(found, Headers) else Headers()
+    headers = odd(None, lambda: parser.parsebytes(raw))
+    return headers if isinstance(headers, Headers) else Headers()
 
 
-def odd(otherwise: T, made: Callable[[], T]) -> T:
+def odd(otherwise: T, make: Callable[[], T]) -> T:
     """What was made; `otherwise` if the email package stumbles."""
     try:
-        return made()
+        return make()
     except ODD:
         return otherwise
 
@@ -59,12 +59,12 @@ def header(headers: Message, name: str) -> str:
 
 def all_headers(headers: Message, name: str) -> list[str]:
     """All headers of that name, decoded, each on one line, from the top."""
-    return [_unfolded(_readable(one)) for one in _all(headers, name)]
+    return [_unfolded(_readable(value)) for value in _all(headers, name)]
 
 
 def raw_headers(headers: Message, name: str) -> list[str]:
     """As `all_headers`, with encoded words left as they are: for what is no prose."""
-    return [_unfolded(one) for one in _all(headers, name)]
+    return [_unfolded(value) for value in _all(headers, name)]
 
 
 def _all(headers: Message, name: str) -> list[str]:
@@ -87,27 +87,27 @@ def words(text: str) -> str:
         pieces = decode_header(text)
     except ODD:
         return text
-    found = "".join(
+    decoded = "".join(
         piece if isinstance(piece, str) else text_of(piece, charset or "")
         for piece, charset in pieces
     )
-    return found if found.strip() else text
+    return decoded if decoded.strip() else text
 
 
 def file_name_of(headers: Message) -> str:
     """What the sender calls this part; "" if nothing."""
-    found = headers.get_param("filename", None, "content-disposition")
-    found = headers.get_param("name", None, "content-type") if found is None else found
-    return _unfolded(words(collapse_rfc2231_value(found))) if found else ""
+    name = headers.get_param("filename", None, "content-disposition")
+    name = headers.get_param("name", None, "content-type") if name is None else name
+    return _unfolded(words(collapse_rfc2231_value(name))) if name else ""
 
 
 def text_of(data: bytes, charset: str) -> str:
     """Bytes as text: by the charset, else as UTF-8, else as Windows has it. Never fails."""
     named = charset.strip().strip("\"'").lower()
-    for one in (_ALIASES.get(named, named), "utf-8"):
+    for encoding in (_ALIASES.get(named, named), "utf-8"):
         try:
-            if one:
-                return data.decode(one)
+            if encoding:
+                return data.decode(encoding)
         except (LookupError, ValueError):
             continue
     return data.decode("windows-1252", "replace")

@@ -151,15 +151,15 @@ class Mailbox:
         user = server.user.replace("\\", "\\\\").replace('"', '\\"')
         answer = await self._within(lambda: client.login(f'"{user}"', server.password))
         if answer.result != "OK":
-            raise self._refused(_said(answer))
+            raise self._refused(_status_text(answer))
         await self._within(client.protocol.capability)
 
-    def _refused(self, said: str) -> Exception:
+    def _refused(self, reason: str) -> Exception:
         name = self._server.name
-        if _PASSING.search(said):
-            return ChannelDown(f"{self._server.host} lets nobody in now: {said}")
+        if _PASSING.search(reason):
+            return ChannelDown(f"{self._server.host} lets nobody in now: {reason}")
         return BadCredentials(
-            f"{self._server.host} refuses the login of {self._server.user}: {said}. Check "
+            f"{self._server.host} refuses the login of {self._server.user}: {reason}. Check "
             f"channels.{name}.user and channels.{name}.password; many providers want an app "
             "password, made in the settings of the account, instead of the usual one"
         )
@@ -169,13 +169,13 @@ class Mailbox:
         client, quoted = self._client, _quoted(utf7(folder))
         opening = client.examine if to_read else client.select
         answer = await self._within(lambda: opening(quoted))
-        said = b" ".join(line for line in answer.lines if isinstance(line, bytes))
+        status = b" ".join(line for line in answer.lines if isinstance(line, bytes))
         if answer.result != "OK":
-            raise ChannelDown(f"the folder {folder} cannot be opened: {_said(answer)}")
+            raise ChannelDown(f"the folder {folder} cannot be opened: {_status_text(answer)}")
         if to_read:
             client.protocol.state = "SELECTED"  # the client knows it of SELECT only
-        validity = re.search(rb"\[UIDVALIDITY (\d+)\]", said)
-        following = re.search(rb"\[UIDNEXT (\d+)\]", said)
+        validity = re.search(rb"\[UIDVALIDITY (\d+)\]", status)
+        following = re.search(rb"\[UIDNEXT (\d+)\]", status)
         client.protocol.news = False
         if validity is None:
             raise ChannelDown(f"the folder {folder} has no UIDVALIDITY: no mail can be told apart")
@@ -184,17 +184,17 @@ class Mailbox:
 
     async def search(self, *criteria: str, by_uid: bool = False) -> list[int]:
         """The UIDs that match, in ascending order; `by_uid`: the criterion is a set of UIDs."""
-        wanted = ("UID", *criteria) if by_uid else criteria
+        terms = ("UID", *criteria) if by_uid else criteria
         self._client.protocol.news = False
-        answer = await self._within(lambda: self._client.uid_search(*wanted, charset=None))
+        answer = await self._within(lambda: self._client.uid_search(*terms, charset=None))
         self._expect(answer, "SEARCH")
-        found = b" ".join(one for one in answer.lines[:-1] if isinstance(one, bytes))
-        return sorted({int(one) for one in found.split() if one.isdigit()})
+        joined = b" ".join(word for word in answer.lines[:-1] if isinstance(word, bytes))
+        return sorted({int(word) for word in joined.split() if word.isdigit()})
 
     async def with_id(self, message_id: str) -> int | None:
         """The UID of the last mail with this Message-ID."""
-        found = await self.search("HEADER", "Message-ID", _quoted(f"<{message_id}>"))
-        return found[-1] if found else None
+        uids = await self.search("HEADER", "Message-ID", _quoted(f"<{message_id}>"))
+        return uids[-1] if uids else None
 
     async def referring_to(self, message_id: str) -> int | None:
         """The UID of the last mail that names this Message-ID among its References."""
@@ -205,9 +205,9 @@ class Mailbox:
         """When a mail came to this folder, in unix seconds; None if it is not there any more."""
         answer = await self._fetch(uid, "(UID INTERNALDATE)")
         for line in answer.lines[:-1]:
-            said = bytes(line)
-            when = Internaldate2tuple(said)
-            named = _UID.search(said)
+            text = bytes(line)
+            when = Internaldate2tuple(text)
+            named = _UID.search(text)
             if when is not None and named is not None and int(named[1]) == uid:
                 return time.mktime(when)
         return None
@@ -221,7 +221,7 @@ class Mailbox:
                 return bytes(following) if isinstance(following, bytearray) else b""
         return None
 
-    async def seen(self, uid: int) -> None:
+    async def mark_read(self, uid: int) -> None:
         """Mark a mail as read."""
         flag = r"+FLAGS.SILENT (\Seen)"
         await self._within(lambda: self._client.uid("store", str(uid), flag))
@@ -257,7 +257,7 @@ class Mailbox:
 
     def _expect(self, answer: Any, command: str) -> None:
         if answer.result != "OK":
-            raise ChannelDown(f"{self._server.host} refuses {command}: {_said(answer)}")
+            raise ChannelDown(f"{self._server.host} refuses {command}: {_status_text(answer)}")
 
     def _on_lost(self, _error: Exception | None) -> None:
         """The client waits on for an answer that cannot come any more."""
@@ -288,7 +288,7 @@ class Mailbox:
             self._scope = None
 
 
-def _said(answer: Any) -> str:
+def _status_text(answer: Any) -> str:
     last = answer.lines[-1] if answer.lines else b""
     return " ".join(bytes(last).decode("utf-8", "replace").split())[:300]
 
@@ -304,8 +304,8 @@ def utf7(name: str) -> str:
     """A folder's name as IMAP4rev1 has it (RFC 3501, 5.1.3): what is not ASCII in modified
     UTF-7."""
 
-    def coded(found: re.Match[str]) -> str:
-        raw = base64.b64encode(found[0].encode("utf-16-be", "surrogatepass")).decode()
+    def coded(match: re.Match[str]) -> str:
+        raw = base64.b64encode(match[0].encode("utf-16-be", "surrogatepass")).decode()
         return f"&{raw.rstrip('=').replace('/', ',')}-"
 
     return _OTHERS.sub(coded, name.replace("&", "&-"))

@@ -165,10 +165,10 @@ class MailScanner:
 
     def _level(self, line: bytes) -> int | None:
         """Which open multipart this line is a boundary of, the innermost first."""
-        said = line.rstrip()
+        stripped = line.rstrip()
         for level in range(len(self._open) - 1, -1, -1):
             mark = b"--" + self._open[level].boundary
-            if said in (mark, mark + b"--"):
+            if stripped in (mark, mark + b"--"):
                 return level
         return None
 

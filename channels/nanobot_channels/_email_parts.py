@@ -85,9 +85,9 @@ class _Renderer(RendererHTML):
 @cache
 def _markdown() -> MarkdownIt:
     # html=False: what looks like markup is text, so nothing has to be taken out of it.
-    made = MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer)
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer)
     # The reference rule swallows "[1]: https://..." lines, which models write as sources.
-    return bounded(made.enable(["table", "strikethrough"]).disable("reference"))
+    return bounded(parser.enable(["table", "strikethrough"]).disable("reference"))
 
 
 def as_html(text: str) -> str:
@@ -99,8 +99,8 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
     """The parts of a message: one, but for texts beyond all measure; choices are written out."""
     text = clean(message.text)
     if message.choices:
-        text = f"{text.rstrip()}\n\n{_written(message.choices)}".strip()
-    pieces = [one.text for one in split(Rich(text), TEXT_LIMIT)] or [_EMPTY]
+        text = f"{text.rstrip()}\n\n{_choice_list(message.choices)}".strip()
+    pieces = [piece.text for piece in split(Rich(text), TEXT_LIMIT)] or [_EMPTY]
     return [
         OutboundPart(
             text=piece,
@@ -113,10 +113,11 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
     ]
 
 
-def _written(choices: Sequence[Choice]) -> str:
+def _choice_list(choices: Sequence[Choice]) -> str:
     lines = [
-        f"{number}. {' '.join(clean(one.label).split()) or one.say}: answer with `{one.say}`"
-        for number, one in enumerate(choices, 1)
+        f"{number}. {' '.join(clean(choice.label).split()) or choice.say}: "
+        f"answer with `{choice.say}`"
+        for number, choice in enumerate(choices, 1)
     ]
     return "\n".join(["Answer this mail with one line:", "", *lines])
 
@@ -142,7 +143,7 @@ def composed(part: OutboundPart, envelope: Envelope, *, plain: bool = False) -> 
     mail["Message-ID"] = f"<{envelope.message_id}>"
     if envelope.references:
         mail["In-Reply-To"] = f"<{envelope.references[-1]}>"
-        mail["References"] = " ".join(f"<{one}>" for one in envelope.references)
+        mail["References"] = " ".join(f"<{reference}>" for reference in envelope.references)
     # Programs that answer by themselves keep silent at these (RFC 3834, and Exchange's own).
     mail["Auto-Submitted"] = "auto-generated" if envelope.unasked else "auto-replied"
     mail["X-Auto-Response-Suppress"] = "All"

@@ -15,7 +15,7 @@ from nanobot.messages import Address, Attachment, InboundMessage, Sender
 from nanobot_channels._email_auth import authenticated, author
 from nanobot_channels._email_headers import ODD, all_headers, header, headers_of, raw_headers
 from nanobot_channels._email_mime import MAX_TEXT_BYTES, Mail, Part, texts
-from nanobot_channels._email_text import paragraphs, plain, said
+from nanobot_channels._email_text import mail_text, paragraphs, plain
 from nanobot_channels._text import file_name, label
 
 _ID = re.compile(r"<([^<>\s]{1,900})>")
@@ -48,12 +48,12 @@ class MessageIds:
 
     def sent(self, message_id: str, recipient: str) -> bool:
         """Whether we sent a mail with this id to this person: nobody else can make one up."""
-        found = _OUR_ID.fullmatch(message_id)
-        return found is not None and hmac.compare_digest(self._seal(found[1], recipient), found[2])
+        match = _OUR_ID.fullmatch(message_id)
+        return match is not None and hmac.compare_digest(self._seal(match[1], recipient), match[2])
 
     def _seal(self, name: str, recipient: str) -> str:
-        said = f"{name}\0{recipient}".encode()
-        return hmac.new(self._key, said, hashlib.sha256).hexdigest()[:16]
+        sealed = f"{name}\0{recipient}".encode()
+        return hmac.new(self._key, sealed, hashlib.sha256).hexdigest()[:16]
 
 
 class MailThread(msgspec.Struct, frozen=True):
@@ -113,7 +113,7 @@ class Reader:
             return Ignored(f"it says that it is from {sender.address}, but {doubt}", warn=True)
         message_id = message_id_of(headers) or f"sha256-{mail.digest}"
         thread = thread_of(headers)
-        text, quote = self._said(mail, sender.address)
+        text, quote = self._text(mail, sender.address)
         message = InboundMessage(
             address=Address(self._name, sender.address, _thread_id(thread, message_id)),
             message_id=message_id,
@@ -128,7 +128,7 @@ class Reader:
         )
         return ReadMail(message, thread)
 
-    def _said(self, mail: Mail, sender: str) -> tuple[str, str]:
+    def _text(self, mail: Mail, sender: str) -> tuple[str, str]:
         """What the mail says, and what it answers if that is nothing of ours."""
         headers = mail.headers
         subject = header(headers, "Subject")
@@ -140,14 +140,14 @@ class Reader:
         whole = whole[:MAX_TEXT_BYTES]
         if long or any(part.cut for part in parts):
             whole += f"\n\n[cut here: only {MAX_TEXT_BYTES // 1000} kB of a text are read]"
-        own = said(whole, forwarded=bool(_FORWARDED.match(subject)))
+        own = mail_text(whole, forwarded=bool(_FORWARDED.match(subject)))
         decision = _DECISION.match(own.text)
         if decision is not None:
             # Below it stands whatever their mail program adds.
             return decision[0].strip(), ""
         ids = thread_of(headers).references
-        known = any(self._stamp.sent(message_id, sender) for message_id in ids)
-        quote = "" if known else own.history[:_MAX_HISTORY]
+        ours = any(self._stamp.sent(message_id, sender) for message_id in ids)
+        quote = "" if ours else own.history[:_MAX_HISTORY]
         if not own.text:
             return _ANSWER.sub("", subject), quote
         if own.text.startswith("/") or (ids and _ANSWER.match(subject)) or not subject:
@@ -180,7 +180,7 @@ class Reader:
 
 def _recipients(about: Message) -> list[str]:
     named = [*all_headers(about, "Original-Recipient"), *all_headers(about, "Final-Recipient")]
-    return [one.rpartition(";")[2].strip().strip("<>").lower() for one in named]
+    return [value.rpartition(";")[2].strip().strip("<>").lower() for value in named]
 
 
 def _automatic(headers: Message, sender: str, own: str) -> str:
@@ -206,9 +206,9 @@ def _automatic(headers: Message, sender: str, own: str) -> str:
 def thread_of(headers: Message) -> MailThread:
     """What an answer to the mail with these headers takes from it."""
     ids = _ID.findall(" ".join(raw_headers(headers, "References")))
-    for one in _ID.findall(" ".join(raw_headers(headers, "In-Reply-To")))[:1]:
-        if one not in ids:
-            ids.append(one)
+    for answered in _ID.findall(" ".join(raw_headers(headers, "In-Reply-To")))[:1]:
+        if answered not in ids:
+            ids.append(answered)
     return MailThread(header(headers, "Subject")[:900], tuple(dict.fromkeys(ids)))
 
 
@@ -220,8 +220,8 @@ def _thread_id(thread: MailThread, message_id: str) -> str:
 
 def message_id_of(headers: Message) -> str:
     """The Message-ID without its angle brackets; "" if there is none."""
-    found = _ID.findall(" ".join(raw_headers(headers, "Message-ID")))
-    return str(found[0]) if found else ""
+    ids = _ID.findall(" ".join(raw_headers(headers, "Message-ID")))
+    return str(ids[0]) if ids else ""
 
 
 def _digest(text: str) -> str:

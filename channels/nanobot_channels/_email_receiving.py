@@ -45,8 +45,8 @@ class FolderPosition(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, cursor: str | None) -> FolderPosition | None:
         """What a cursor says; None if it is none."""
-        found = _CURSOR.fullmatch(cursor or "")
-        return cls(*map(int, found.groups())) if found else None
+        match = _CURSOR.fullmatch(cursor or "")
+        return cls(*map(int, match.groups())) if match else None
 
 
 class MailThreads:
@@ -206,20 +206,20 @@ class Receiver:
             return msgspec.structs.replace(place, uid=uid), False
         place = FolderPosition(place.validity, uid, max(place.at, int(arrived)))
         # A megabyte of markup takes seconds to read.
-        found = await asyncio.to_thread(self._read, mail, f"{place.validity}:{uid}", arrived)
-        if isinstance(found, ReadMail):
-            message = found.message
-            self._correspondence.keep(message.message_id, found.thread)
+        result = await asyncio.to_thread(self._read, mail, f"{place.validity}:{uid}", arrived)
+        if isinstance(result, ReadMail):
+            message = result.message
+            self._correspondence.keep(message.message_id, result.thread)
             self._correspondence.failing.pop(message.address.chat_id, None)
             await self._intake.admit([message], str(place))
-            await box.seen(uid)
+            await box.mark_read(uid)
             return place, True
-        if isinstance(found, Bounce):
-            logger.error("{}: a mail to {} came back: {}", self._name, found.recipient, found.why)
-            self._correspondence.failed(found)
+        if isinstance(result, Bounce):
+            logger.error("{}: a mail to {} came back: {}", self._name, result.recipient, result.why)
+            self._correspondence.failed(result)
         else:
-            level = "WARNING" if found.warn else "INFO"
-            logger.log(level, "{}: a mail is not read: {}", self._name, found.why)
+            level = "WARNING" if result.warn else "INFO"
+            logger.log(level, "{}: a mail is not read: {}", self._name, result.why)
         return place, False
 
     def _read(self, mail: Mail, place: str, arrived: float) -> ReadMail | Bounce | Ignored:

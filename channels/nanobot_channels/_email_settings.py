@@ -43,31 +43,33 @@ def settings_of(name: str, settings: Mapping[str, object]) -> Settings:
         own = {key: value for key, value in settings.items() if key not in _PEOPLE}
         if isinstance(trusted := own.get("trusted_authserv"), str):
             # As a variable of the environment gives it.
-            own["trusted_authserv"] = [one.strip() for one in trusted.split(",")]
-        made = msgspec.convert(own, Settings, strict=False)
+            own["trusted_authserv"] = [server.strip() for server in trusted.split(",")]
+        converted = msgspec.convert(own, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(
             f"channels.{name}: {error}. It needs imap_host, smtp_host, user, password and "
             "trusted_authserv; docs/channels/email.md says what they are"
         ) from None
     for key in ("imap_host", "smtp_host", "user", "password", "folder"):
-        if not getattr(made, key).strip() or re.search(r"[\r\n\0]", getattr(made, key)):
+        if not getattr(converted, key).strip() or re.search(r"[\r\n\0]", getattr(converted, key)):
             raise ConfigError(f"channels.{name}.{key} is empty, or has line ends in it")
-    address = made.address or made.user
+    address = converted.address or converted.user
     if not ADDRESS.fullmatch(address.strip()) or not address.isascii():
         raise ConfigError(
             f"channels.{name}.address is {address!r}, which is no e-mail address: put the one that "
             "people write to there"
         )
-    if not any(one.strip() for one in made.trusted_authserv):
+    if not any(server.strip() for server in converted.trusted_authserv):
         raise ConfigError(
             f"channels.{name}.trusted_authserv is empty: anybody can write anything into From, so "
             "put the name there that your provider begins its Authentication-Results headers with "
             "(mx.google.com, for example)"
         )
-    if not made.tls and not (is_loopback(made.imap_host) and is_loopback(made.smtp_host)):
+    if not converted.tls and not (
+        is_loopback(converted.imap_host) and is_loopback(converted.smtp_host)
+    ):
         raise ConfigError(
             f"channels.{name}.tls is false, which sends the password in the clear: it may be so "
             "for servers on this machine only. Remove it"
         )
-    return made
+    return converted

@@ -81,11 +81,11 @@ async def connected(outbox: Outbox) -> AsyncIterator[SMTP]:
 
 
 def _refused(outbox: Outbox, error: SMTPAuthenticationError) -> Exception:
-    said = f"{outbox.host} refuses the login of {outbox.user}: {error.code} {_line(error.message)}"
+    text = f"{outbox.host} refuses the login of {outbox.user}: {error.code} {_line(error.message)}"
     if error.code < 500:
-        return ChannelDown(said)
+        return ChannelDown(text)
     return BadCredentials(
-        f"{said}. Check channels.{outbox.name}.user and channels.{outbox.name}.password; many "
+        f"{text}. Check channels.{outbox.name}.user and channels.{outbox.name}.password; many "
         "providers want an app password"
     )
 
@@ -158,17 +158,17 @@ async def _content(client: SMTP, mail: bytes) -> None:
 
 def _failure(error: SMTPResponseException, recipient: str) -> Exception:
     """What a refusal says: 4xx of now, 5xx of the address at RCPT, else of this mail."""
-    said = f"the mail server says {error.code} {_line(error.message)}"
+    text = f"the mail server says {error.code} {_line(error.message)}"
     if not recipient and not 400 <= error.code <= 599:
-        return OutcomeUnknown(f"{said}, which is no answer to a mail")
+        return OutcomeUnknown(f"{text}, which is no answer to a mail")
     if error.code < 500 or (error.code == _STORAGE_FULL and recipient):
-        return NotSent(said)
+        return NotSent(text)
     about_address = re.match(r"5\.1\.|5\.2\.1", error.message)
     about_policy = re.match(r"5\.[37]\.", error.message)
     at_recipient = type(error).__name__ == "SMTPRecipientRefused"
     if about_address or (at_recipient and not about_policy):
-        return ChatGone(f"{recipient or 'the address'}: {said}")
-    return Refused(said)
+        return ChatGone(f"{recipient or 'the address'}: {text}")
+    return Refused(text)
 
 
 def _line(text: str) -> str:

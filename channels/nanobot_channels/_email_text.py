@@ -74,7 +74,7 @@ class MailText(msgspec.Struct, frozen=True):
     history: str = ""
 
 
-def said(text: str, *, forwarded: bool = False) -> MailText:
+def mail_text(text: str, *, forwarded: bool = False) -> MailText:
     """A mail's text without the mail it answers and without a signature. `forwarded`: what is
     quoted is what they want to be read."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
@@ -122,7 +122,7 @@ def _above_attribution(lines: list[str], end: int) -> int:
     for size in (3, 2, 1):
         if size <= end and _ATTRIBUTION.match(" ".join(lines[end - size : end])):
             whole = lines[end - size : end]
-            if all(one.strip() for one in whole) and (size == 1 or _begins_one(whole[0])):
+            if all(line.strip() for line in whole) and (size == 1 or _begins_one(whole[0])):
                 return end - size
     return end
 
@@ -134,14 +134,14 @@ def _begins_one(line: str) -> bool:
 def _copied_tail(text: str) -> int:
     """The line at which a mail program has put a copy of what is answered."""
     lines = text.split("\n")
-    found = [number for number, line in enumerate(lines) if number and _RULE.match(line)]
+    starts = [number for number, line in enumerate(lines) if number and _RULE.match(line)]
     block = _BLOCK.search(text)
     if block is not None and text[: block.start()].strip():
         at = text.count("\n", 0, block.start())
         above = _before_blank(lines, at)
         ruled = above and re.fullmatch(r"\s*[_-]{5,}\s*", lines[above - 1])
-        found.append(above - 1 if ruled else at)
-    return min(found, default=len(lines))
+        starts.append(above - 1 if ruled else at)
+    return min(starts, default=len(lines))
 
 
 def _signature(lines: list[str]) -> int | None:

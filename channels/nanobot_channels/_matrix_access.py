@@ -58,8 +58,8 @@ class RoomAccess:
 
     async def join(self, room_id: str, via: str = "") -> bool:
         """Whether this is settled: the bot is in, or never will be."""
-        asked = f"?{urlencode({'via': via, 'server_name': via})}" if via else ""
-        error = await self._post(f"{path('join', room_id)}{asked}", "join")
+        query = f"?{urlencode({'via': via, 'server_name': via})}" if via else ""
+        error = await self._post(f"{path('join', room_id)}{query}", "join")
         if error is None:
             self._failed.pop(room_id, None)
             logger.info("{}: in the room {}", self._name, room_id)

@@ -47,8 +47,8 @@ class ApiRefusal(Exception):
     `retry_after` in seconds."""
 
     def __init__(self, what: str, status: int, error: _Error, retry_after: float | None) -> None:
-        said = error.error or "no usable answer"
-        super().__init__(f"Matrix, {what}: {error.errcode or 'no errcode'} ({status}): {said}")
+        reason = error.error or "no usable answer"
+        super().__init__(f"Matrix, {what}: {error.errcode or 'no errcode'} ({status}): {reason}")
         self.status = status
         self.code = error.errcode
         self.retry_after = retry_after
@@ -232,7 +232,7 @@ class Api:
         answer = await self._opened().request(
             request[0], url, data=data, headers=headers, timeout=timeout, proxy=self._proxy
         )
-        self.time.heard(answer.headers.get("Date"))
+        self.time.read_date(answer.headers.get("Date"))
         return answer
 
     def _opened(self) -> aiohttp.ClientSession:

@@ -72,7 +72,7 @@ def convert(value: object) -> Event:
         raise BadEvent(str(error)) from error
 
 
-def said(event: Event) -> MessageContent | None:
+def message_content(event: Event) -> MessageContent | None:
     """What a message says; None for what is none, for notices, and for what was taken back.
 
     Raises BadEvent.
@@ -121,11 +121,11 @@ def _words(content: Json, *, answers: bool) -> tuple[str, str]:
     msgtype, body = _text(content, "msgtype"), clean(_text(content, "body"))
     quote = ""
     if answers and body.startswith("> "):
-        found = _FALLBACK.match(body)
-        if found and found.end() < len(body):
-            quote = "\n".join(line[2:] for line in found[0].strip("\n").split("\n"))
+        match = _FALLBACK.match(body)
+        if match and match.end() < len(body):
+            quote = "\n".join(line[2:] for line in match[0].strip("\n").split("\n"))
             quote = re.sub(r"^(?:\* )?<[^>\n]+> ", "", quote)
-            body = body[found.end() :]
+            body = body[match.end() :]
     body = body.strip()
     if msgtype in _KINDS or not msgtype:
         name = _text(content, "filename")
@@ -161,14 +161,14 @@ def _attachments(kind: str, content: Json) -> tuple[Attachment, ...]:
 
 def media(uri: str) -> tuple[str, str] | None:
     """Server and id of an mxc:// address."""
-    found = _MXC.fullmatch(uri)
-    return (found[1], found[2]) if found else None
+    match = _MXC.fullmatch(uri)
+    return (match[1], match[2]) if match else None
 
 
 def _mentions(content: Json) -> frozenset[str]:
     named = _table(content, "m.mentions").get("user_ids")
     listed = named if isinstance(named, list) else []
-    return frozenset(one for one in listed if isinstance(one, str))
+    return frozenset(user_id for user_id in listed if isinstance(user_id, str))
 
 
 def means(it: MessageContent, me: BotUser) -> bool:
@@ -195,7 +195,9 @@ def without_name(it: MessageContent, me: BotUser) -> str:
 def _names(me: BotUser) -> list[str]:
     local = me.user_id.partition(":")[0]
     shown = clean(me.name).strip()
-    return [one for one in (me.user_id, local, f"@{shown}" if shown else "", shown) if len(one) > 1]
+    return [
+        name for name in (me.user_id, local, f"@{shown}" if shown else "", shown) if len(name) > 1
+    ]
 
 
 def _text(content: Mapping[str, Any], key: str) -> str:

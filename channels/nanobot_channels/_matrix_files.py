@@ -33,17 +33,17 @@ async def fetch(api: Api, attachment: Attachment, limit: int) -> bytes:
         raise Refused("the message does not say where the file is; please send it again")
     if attachment.size > limit:
         raise _too_large(limit)
-    asked = "?allow_redirect=true"
+    query = "?allow_redirect=true"
     try:
         try:
-            found = path("media", "download", *place, version="v1")
-            return await api.download(("GET", found + asked), limit)
+            endpoint = path("media", "download", *place, version="v1")
+            return await api.download(("GET", endpoint + query), limit)
         except ApiRefusal as error:
             # Homeservers from before version 1.11 of the specification have it elsewhere.
             if error.code != "M_UNRECOGNIZED":
                 raise
-        found = path("download", *place).replace("/client/", "/media/", 1)
-        return await api.download(("GET", found + asked), limit)
+        endpoint = path("download", *place).replace("/client/", "/media/", 1)
+        return await api.download(("GET", endpoint + query), limit)
     except TooMuch as error:
         raise _too_large(limit) from error
     except NoAnswer as error:
@@ -81,7 +81,7 @@ async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -
     if image is not None:
         info |= {"w": image.width, "h": image.height}
     shown = file.kind != "image" or mime in _SHOWN
-    made: dict[str, object] = {
+    fields: dict[str, object] = {
         "msgtype": _TYPES.get(file.kind, "m.file") if shown else "m.file",
         "body": part.text.strip() or name,
         "filename": name,
@@ -90,9 +90,9 @@ async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -
         "m.mentions": {},
     }
     if part.key:
-        made[_matrix_parts.MARK] = _matrix_parts.mark_of(part)
+        fields[_matrix_parts.MARK] = _matrix_parts.mark_of(part)
     relates = _matrix_parts.relation(address)
-    return made | ({"m.relates_to": relates} if relates else {})
+    return fields | ({"m.relates_to": relates} if relates else {})
 
 
 def _too_large(limit: int) -> Refused:

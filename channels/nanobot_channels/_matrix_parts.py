@@ -74,7 +74,9 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
     if not split(Rich(text), max(len(text), 1)):
         text = _EMPTY
     if message.choices:
-        text += "\n\n" + "\n".join(f"- {_label(one.label)}: `{one.say}`" for one in message.choices)
+        text += "\n\n" + "\n".join(
+            f"- {_label(choice.label)}: `{choice.say}`" for choice in message.choices
+        )
     parts = []
     for number, blocks in enumerate(_packed(_blocks(text))):
         html = (
@@ -98,11 +100,11 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
 def content(address: Address, part: OutboundPart, *, plain: bool, direct: bool = False) -> Json:
     """A part as the content of m.room.message. In a `direct` chat nobody asks what it answers."""
     payload = _payload(part)
-    made = _words(part, payload, plain=plain)
+    fields = _words(part, payload, plain=plain)
     if part.key:
-        made[MARK] = mark_of(part)
+        fields[MARK] = mark_of(part)
     relates = relation(address, "" if direct else payload.reply_to)
-    return made | ({"m.relates_to": relates} if relates else {})
+    return fields | ({"m.relates_to": relates} if relates else {})
 
 
 def replacement(message_id: str, part: OutboundPart, *, plain: bool) -> Json:
@@ -136,15 +138,15 @@ def _payload(part: OutboundPart) -> Payload:
 
 
 def _words(part: OutboundPart, payload: Payload, *, plain: bool) -> Json:
-    made: Json = {
+    fields: Json = {
         "msgtype": "m.notice" if payload.notice else "m.text",
         "body": part.text,
         # Without it a name, or @room, in a model's words would ring.
         "m.mentions": {},
     }
     if payload.html and not plain:
-        made |= {"format": "org.matrix.custom.html", "formatted_body": payload.html}
-    return made
+        fields |= {"format": "org.matrix.custom.html", "formatted_body": payload.html}
+    return fields
 
 
 def _label(text: str) -> str:
@@ -173,17 +175,17 @@ def _blocks(text: str) -> list[Block]:
     """The Markdown's blocks, those too long for an event in pieces."""
     lines = text.split("\n")
     tokens = _parser().parse(text)
-    found: list[Block] = []
+    blocks: list[Block] = []
     env: Json = {}
     at = 0
     while at < len(tokens):
         end = _closing(tokens, at)
         first, last = tokens[at].map or (0, 0)
-        made = _block("\n".join(lines[first:last]).strip("\n"), tokens[at:end])
-        found += [made] if made.size <= LIMIT else _pieces(made, tokens[at], env)
+        block = _block("\n".join(lines[first:last]).strip("\n"), tokens[at:end])
+        blocks += [block] if block.size <= LIMIT else _pieces(block, tokens[at], env)
         at = end
     # Nothing but what the parser takes for nothing, such as a lone backslash, is still text.
-    return found or [Block(text, f"<p>{escape(text)}</p>\n", plain=True)]
+    return blocks or [Block(text, f"<p>{escape(text)}</p>\n", plain=True)]
 
 
 def _closing(tokens: Sequence[Token], at: int) -> int:
@@ -217,9 +219,9 @@ def _pieces(block: Block, token: Token, env: Json) -> list[Block]:
 def _literal_pieces(source: str, limit: int) -> Iterator[Block]:
     for rich in split(Rich(source), limit, measure=_bytes):
         lines = escape(rich.text).replace("\n", "<br />\n")
-        made = Block(rich.text, f"<p>{lines}</p>\n", plain=False)
-        if made.size <= LIMIT:
-            yield made
+        block = Block(rich.text, f"<p>{lines}</p>\n", plain=False)
+        if block.size <= LIMIT:
+            yield block
         else:
             yield from _literal_pieces(rich.text, limit // 2)
 
@@ -227,9 +229,9 @@ def _literal_pieces(source: str, limit: int) -> Iterator[Block]:
 def _shorter(source: str, fence: tuple[str, str], limit: int, env: Json) -> Iterator[Block]:
     for rich in split(Rich(source), limit, measure=_bytes):
         text = rich.text.join(fence)
-        made = _block(text, _parser().parse(text, env))
-        if made.size <= LIMIT:
-            yield made
+        block = _block(text, _parser().parse(text, env))
+        if block.size <= LIMIT:
+            yield block
         else:
             # Escaped it is longer: a quotation mark takes eight bytes in all.
             yield from _shorter(rich.text, fence, limit // 2, env)

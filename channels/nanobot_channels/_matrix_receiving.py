@@ -20,10 +20,10 @@ from nanobot_channels._matrix_events import (
     MessageContent,
     convert,
     means,
-    said,
+    message_content,
     without_name,
 )
-from nanobot_channels._matrix_rooms import KnownEvent, Room, Rooms, known
+from nanobot_channels._matrix_rooms import KnownEvent, Room, Rooms, known_event
 from nanobot_channels._matrix_sync import (
     HELD_SECONDS,
     Answer,
@@ -118,57 +118,57 @@ class Receiver:
         return answer
 
     async def _take(self, answer: Answer) -> None:
-        found: list[InboundMessage] = []
+        messages: list[InboundMessage] = []
         at = self._cursor.at
         locked: list[str] = []
-        for event in answer.account_data.events:
-            if event.get("type") == "m.direct" and isinstance(event.get("content"), dict):
-                self._rooms.direct(event["content"])
+        for item in answer.account_data.events:
+            if item.get("type") == "m.direct" and isinstance(item.get("content"), dict):
+                self._rooms.direct(item["content"])
         for room_id, value in answer.rooms.join.items():
             events = await self._room(room_id, value)
-            at = max([at, *(1000 * one.sent_at(0.0) for one in events)])
-            found += await self._written(room_id, events)
-            if any(one.type == "m.room.encrypted" and self._others(one) for one in events):
+            at = max([at, *(1000 * event.sent_at(0.0) for event in events)])
+            messages += await self._inbound(room_id, events)
+            if any(event.type == "m.room.encrypted" and self._others(event) for event in events):
                 locked.append(room_id)
-            for one in events:
-                if one.type == "m.room.tombstone":
-                    await self._doors.follow(one)
+            for event in events:
+                if event.type == "m.room.tombstone":
+                    await self._doors.follow(event)
         for room_id in answer.rooms.leave:
             self._rooms.forget(room_id)
         self._invited(answer)
         # The clock of whoever sent it may be ahead.
         self._move(answer, at=min(at, self._api.time.now() * 1000))
         due = self._clock.monotonic() - self._saved >= _SAVED_EVERY
-        if found or answer.rooms.invite or due:
-            await self._save(found)
-        await self._afterwards(found, locked)
+        if messages or answer.rooms.invite or due:
+            await self._save(messages)
+        await self._afterwards(messages, locked)
 
-    async def _afterwards(self, found: Sequence[InboundMessage], locked: Sequence[str]) -> None:
+    async def _afterwards(self, messages: Sequence[InboundMessage], locked: Sequence[str]) -> None:
         """What others see of it, once it is committed."""
-        last = {one.address: one.dedupe_key for one in found if one.addressed}
+        last = {message.address: message.dedupe_key for message in messages if message.addressed}
         for place, event_id in last.items():
             await self._doors.read(place.chat_id, place.thread_id or "", event_id)
         await self._open()
         for room_id in locked:
             if room_id not in self._cursor.told and await self._doors.cannot_read(room_id):
-                told = (*self._cursor.told, room_id)[-_TOLD:]
-                self._cursor = msgspec.structs.replace(self._cursor, told=told)
+                reported = (*self._cursor.told, room_id)[-_TOLD:]
+                self._cursor = msgspec.structs.replace(self._cursor, told=reported)
                 await self._save([])
 
     def _invited(self, answer: Answer) -> None:
-        wanted = [
+        accepted = [
             room_id
             for room_id, value in answer.rooms.invite.items()
             if self._doors.welcomes(room_id, value)
         ]
-        invited = tuple(dict.fromkeys([*self._cursor.invited, *wanted]))
-        declined = [one for one in answer.rooms.invite if one not in wanted]
+        invited = tuple(dict.fromkeys([*self._cursor.invited, *accepted]))
+        declined = [room_id for room_id in answer.rooms.invite if room_id not in accepted]
         self._doors.declined += declined
         self._cursor = msgspec.structs.replace(self._cursor, invited=invited)
 
     async def _open(self) -> None:
         """Join where the bot is invited; what fails for now stays in the cursor."""
-        left = [one for one in self._cursor.invited if not await self._doors.join(one)]
+        left = [room_id for room_id in self._cursor.invited if not await self._doors.join(room_id)]
         await self._doors.decline()
         if len(left) != len(self._cursor.invited):
             self._cursor = msgspec.structs.replace(self._cursor, invited=tuple(left))
@@ -177,8 +177,8 @@ class Receiver:
         changes = {"since": answer.next_batch, **more}
         self._cursor = msgspec.structs.replace(self._cursor, **changes)
 
-    async def _save(self, found: list[InboundMessage]) -> None:
-        await self._intake.admit(found, encode(self._cursor))
+    async def _save(self, messages: list[InboundMessage]) -> None:
+        await self._intake.admit(messages, encode(self._cursor))
         self._saved = self._clock.monotonic()
 
     # One room.
@@ -196,27 +196,27 @@ class Receiver:
         if room.timeline.limited and room.timeline.prev_batch and self._cursor.since:
             end = "" if arrived else self._cursor.since
             events = [*await self._before(room_id, room.timeline.prev_batch, end), *events]
-        for one in [*state, *events]:
-            if one.type == "m.room.member":
-                self._rooms.moved(room_id, one)
+        for event in [*state, *events]:
+            if event.type == "m.room.member":
+                self._rooms.moved(room_id, event)
         if not self._cursor.since:
             return [event for event in events if 1000 * event.sent_at(math.inf) > self._cursor.at]
         return self._since_invited(events) if arrived else events
 
     async def _before(self, room_id: str, start: str, end: str) -> list[Event]:
         """What was said before, back to the cursor or to the invitation; oldest first."""
-        found: list[Event] = []
-        while start and len(found) < self._backfill:
+        events: list[Event] = []
+        while start and len(events) < self._backfill:
             answer = await self._api.call("messages", messages(room_id, start, end))
             self._intake.alive()
             chunk = answer.get("chunk")
             page = self._events(room_id, chunk if isinstance(chunk, list) else [])
-            found += page
+            events += page
             following = answer.get("end")
             start = following if page and isinstance(following, str) and following != start else ""
             if not end and any(map(self._invites, page)):
                 break
-        if start and len(found) >= self._backfill:
+        if start and len(events) >= self._backfill:
             logger.warning(
                 "{}: more was said in {} than channels.{}.backfill_messages allows to look up; "
                 "the oldest is not answered",
@@ -224,7 +224,7 @@ class Receiver:
                 room_id,
                 self._name,
             )
-        return found[: self._backfill][::-1]
+        return events[: self._backfill][::-1]
 
     def _since_invited(self, events: list[Event]) -> list[Event]:
         """Of a room that the bot came into, what was said since it was asked in: people write on
@@ -251,19 +251,19 @@ class Receiver:
         return event.sender != self._cursor.user
 
     def _events(self, room_id: str, raw: Sequence[object]) -> list[Event]:
-        made = []
-        for one in raw:
+        events = []
+        for item in raw:
             try:
-                made.append(convert(one))
+                events.append(convert(item))
             except BadEvent as error:
                 self._skip(room_id, error)
-        return made
+        return events
 
-    async def _written(self, room_id: str, events: Sequence[Event]) -> list[InboundMessage]:
-        made = []
+    async def _inbound(self, room_id: str, events: Sequence[Event]) -> list[InboundMessage]:
+        messages = []
         for event in events:
             try:
-                it = said(event)
+                it = message_content(event)
             except BadEvent as error:
                 self._skip(room_id, error)
                 continue
@@ -271,11 +271,13 @@ class Receiver:
                 continue
             room = await self._rooms.room(room_id)
             if not it.edit_of:
-                self._rooms.keep(room_id, event.event_id, known(event, it, self._rooms.me(room)))
+                self._rooms.keep(
+                    room_id, event.event_id, known_event(event, it, self._rooms.me(room))
+                )
             message = await self._message(room_id, room, event, it) if self._others(event) else None
             if message is not None:
-                made.append(message)
-        return made
+                messages.append(message)
+        return messages
 
     async def _message(
         self, room_id: str, room: Room, event: Event, it: MessageContent

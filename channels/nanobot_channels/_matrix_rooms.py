@@ -15,7 +15,7 @@ from nanobot_channels._matrix_events import (
     MessageContent,
     convert,
     means,
-    said,
+    message_content,
 )
 from nanobot_channels._text import label
 
@@ -71,8 +71,8 @@ class Rooms:
 
     def direct(self, content: Json) -> None:
         """These rooms are direct: the content of m.direct."""
-        lists = [one for one in content.values() if isinstance(one, list)]
-        self._direct = frozenset(room for one in lists for room in one if isinstance(room, str))
+        lists = [rooms for rooms in content.values() if isinstance(rooms, list)]
+        self._direct = frozenset(room for rooms in lists for room in rooms if isinstance(room, str))
 
     def is_direct(self, room_id: str, room: Room) -> bool:
         """Whether the bot is meant without being named."""
@@ -88,9 +88,9 @@ class Rooms:
 
         Raises ApiRefusal for what passes, and NoAnswer.
         """
-        found = self._rooms.get(room_id)
-        if found is not None:
-            return found
+        existing = self._rooms.get(room_id)
+        if existing is not None:
+            return existing
         request: Request = ("GET", path("rooms", room_id, "joined_members"))
         try:
             answer = await self._api.call("joined_members", request)
@@ -100,9 +100,9 @@ class Rooms:
             return Room({"": "", " ": "", self._user_id: ""})
         joined = answer.get("joined")
         people = joined if isinstance(joined, dict) else {}
-        made = Room({who: _name(_shown(one)) for who, one in people.items()})
-        self._rooms[room_id] = made
-        return made
+        room = Room({who: _name(_shown(profile)) for who, profile in people.items()})
+        self._rooms[room_id] = room
+        return room
 
     def moved(self, room_id: str, event: Event) -> None:
         """A change of membership was seen."""
@@ -118,9 +118,9 @@ class Rooms:
         """The bot as it is called in a room."""
         return BotUser(self._user_id, room.members.get(self._user_id, ""))
 
-    def keep(self, room_id: str, event_id: str, known: KnownEvent) -> None:
+    def keep(self, room_id: str, event_id: str, event: KnownEvent) -> None:
         """Remember an event that others may refer to."""
-        self._events[room_id, event_id] = known
+        self._events[room_id, event_id] = event
         while len(self._events) > _EVENTS:
             self._events.popitem(last=False)
 
@@ -129,27 +129,27 @@ class Rooms:
 
         Raises ApiRefusal for what passes, and NoAnswer.
         """
-        found = self._events.get((room_id, event_id))
-        if found is not None:
-            return found
+        existing = self._events.get((room_id, event_id))
+        if existing is not None:
+            return existing
         request: Request = ("GET", path("rooms", room_id, "event", event_id))
-        made = KnownEvent()
+        summary = KnownEvent()
         try:
             event = convert(await self._api.call("event", request))
-            it = said(event)
-            made = KnownEvent(sender=event.sender)
+            it = message_content(event)
+            summary = KnownEvent(sender=event.sender)
             if it is not None:
-                made = known(event, it, self.me(await self.room(room_id)))
+                summary = known_event(event, it, self.me(await self.room(room_id)))
         except ApiRefusal as error:
             if error.passing:
                 raise
         except BadEvent:
             pass  # it is quoted as little as one that is gone
-        self.keep(room_id, event_id, made)
-        return made
+        self.keep(room_id, event_id, summary)
+        return summary
 
 
-def known(event: Event, it: MessageContent, me: BotUser) -> KnownEvent:
+def known_event(event: Event, it: MessageContent, me: BotUser) -> KnownEvent:
     """What is remembered of a message."""
     return KnownEvent(event.sender, it.text[:_QUOTE], it.thread, it.reply_to, means(it, me))
 

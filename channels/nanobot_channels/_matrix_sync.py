@@ -95,10 +95,10 @@ async def sync(api: Api, since: str, held: int) -> Answer:
 
     Raises ApiRefusal, NoAnswer, or ValueError if the answer is none.
     """
-    asked = {"timeout": str(held * 1000), "filter": msgspec.json.encode(_FILTER).decode()}
+    query = {"timeout": str(held * 1000), "filter": msgspec.json.encode(_FILTER).decode()}
     if since:
-        asked["since"] = since
-    request = ("GET", f"{path('sync')}?{urlencode(asked)}")
+        query["since"] = since
+    request = ("GET", f"{path('sync')}?{urlencode(query)}")
     answer = await api.call("sync", request, seconds=held + 60)
     return msgspec.convert(answer, Answer)
 
@@ -107,9 +107,9 @@ def messages(room_id: str, start: str, end: str = "", *, sender: str = "") -> Re
     """A request for what was said before `start` (the latest, if empty), newest first, back to
     `end` at most; by `sender` only."""
     only: Json = {"types": _TYPES} | ({"senders": [sender]} if sender else {})
-    asked = {"dir": "b", "limit": str(_PAGE), "filter": msgspec.json.encode(only).decode()}
-    asked |= ({"from": start} if start else {}) | ({"to": end} if end else {})
-    return ("GET", f"{path('rooms', room_id, 'messages')}?{urlencode(asked)}")
+    query = {"dir": "b", "limit": str(_PAGE), "filter": msgspec.json.encode(only).decode()}
+    query |= ({"from": start} if start else {}) | ({"to": end} if end else {})
+    return ("GET", f"{path('rooms', room_id, 'messages')}?{urlencode(query)}")
 
 
 def invitation(value: object, user_id: str) -> tuple[str, bool]:

@@ -65,17 +65,17 @@ def _divided(text: str) -> tuple[str, str, int]:
     left = MAX_LINES
     fence = ""
     for number, line in enumerate(lines):
-        found = _FENCE.match(line)
+        match = _FENCE.match(line)
         if fence:
             # Code costs the parser next to nothing, however long it is.
-            ends = found is not None and found[1].startswith(fence) and not found[2].strip()
+            ends = match is not None and match[1].startswith(fence) and not match[2].strip()
             fence = "" if ends else fence
             continue
         left -= 1
         if left < 0:
             return "\n".join(lines[:number]), "\n".join(lines[number:]), number
-        if found is not None and "`" not in found[2]:
-            fence = found[1]
+        if match is not None and "`" not in match[2]:
+            fence = match[1]
     return text, "", 0
 
 
@@ -85,10 +85,10 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # no
     columns = 1 + state.src.count("|", state.bMarks[start + 1], state.eMarks[start + 1])
     left = state.env.get(_CELLS, MAX_CELLS)
     rows = left // columns - 1
-    found = rows >= 0 and parse_table(state, start, min(end, start + 2 + rows), silent)
-    if found and not silent:
+    fits = rows >= 0 and parse_table(state, start, min(end, start + 2 + rows), silent)
+    if fits and not silent:
         state.env[_CELLS] = left - columns * (state.line - start - 1)
-    return found
+    return fits
 
 
 def _inlines(state: StateCore) -> None:
@@ -108,9 +108,9 @@ def _inlines(state: StateCore) -> None:
                 children += _literal(text)
             elif _ACTIVE.search(text):
                 # A list of its own: the parser expects to begin with an empty one.
-                made: list[Token] = []
-                state.md.inline.parse(text, state.md, state.env, made)
-                children += made
+                tokens: list[Token] = []
+                state.md.inline.parse(text, state.md, state.env, tokens)
+                children += tokens
             else:
                 children.append(Token("text", "", 0, content=text))
     state.env[_MARKS] = left

@@ -20,11 +20,11 @@ class PlatformClock:
         """Seconds from the machine's monotonic clock to the platform's time."""
 
     @property
-    def known(self) -> bool:
+    def is_set(self) -> bool:
         """Whether the platform has said what time it is."""
         return self._ahead is not None
 
-    def heard(self, date: str | None) -> None:
+    def read_date(self, date: str | None) -> None:
         """An answer came with this Date header (RFC 9110, 6.6.1), which has whole seconds."""
         try:
             seconds = parsedate_to_datetime(date or "").timestamp()

@@ -97,12 +97,12 @@ class _Forward(logging.Handler):
 
 def library_log() -> logging.Logger:
     """The logger to hand to slack_bolt and slack_sdk."""
-    found = logging.getLogger("nanobot_channels.slack")
-    if not found.handlers:
-        found.addHandler(_Forward())
-        found.propagate = False
-        found.setLevel(logging.INFO)  # below it they write out every message and token-like URL
-    return found
+    log = logging.getLogger("nanobot_channels.slack")
+    if not log.handlers:
+        log.addHandler(_Forward())
+        log.propagate = False
+        log.setLevel(logging.INFO)  # below it they write out every message and token-like URL
+    return log
 
 
 class WebApi:
@@ -141,14 +141,14 @@ class WebApi:
     ) -> dict[str, Any]:
         """Call a method with JSON, or with a form: the methods that read take no JSON."""
         self.session()
-        given = {key: value for key, value in params.items() if value is not None}
+        present = {key: value for key, value in params.items() if value is not None}
         try:
             if form:
-                fields = {key: _field(value) for key, value in given.items()}
+                fields = {key: _field(value) for key, value in present.items()}
                 answer = await self.client.api_call(method, data=fields)
             else:
-                answer = await self.client.api_call(method, json=given)
-            self.time.heard(answer.headers.get("Date"))
+                answer = await self.client.api_call(method, json=present)
+            self.time.read_date(answer.headers.get("Date"))
             self.granted = set(str(answer.headers.get("x-oauth-scopes", "")).split(",")) - {""}
             data = answer.data
             if not isinstance(data, dict):

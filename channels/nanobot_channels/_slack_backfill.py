@@ -52,17 +52,17 @@ class HistoryResult(msgspec.Struct, frozen=True):
     threads: list[Place]
 
 
-def places(known: Iterable[Address]) -> list[Place]:
+def places(addresses: Iterable[Address]) -> list[Place]:
     """Where to look, by the addresses that were written from (the latest first): every chat, and
     the twenty threads of each that were used last."""
-    found: dict[Place, None] = {}
+    places: dict[Place, None] = {}
     threads: dict[str, int] = {}
-    for address in known:
-        found.setdefault((address.chat_id, None))
+    for address in addresses:
+        places.setdefault((address.chat_id, None))
         if address.thread_id and threads.get(address.chat_id, 0) < _THREADS_PER_CHAT:
             threads[address.chat_id] = threads.get(address.chat_id, 0) + 1
-            found.setdefault((address.chat_id, address.thread_id))
-    return list(found)
+            places.setdefault((address.chat_id, address.thread_id))
+    return list(places)
 
 
 def since(cursor: Cursor, now: float, bounds: Bounds) -> str:
@@ -105,13 +105,13 @@ class History:
                 self._name,
                 chat,
             )
-        kept = messages[max(left, 0) :]
+        newest = messages[max(left, 0) :]
         threads: list[Place] = [
             (chat, message.ts)
             for message, _ in messages
             if root is None and _is_later(message.latest_reply or "", oldest)
         ]
-        return HistoryResult([raw for _, raw in kept], threads)
+        return HistoryResult([raw for _, raw in newest], threads)
 
     def _readable(
         self, listed: Iterable[object], place: Place, oldest: str

@@ -134,7 +134,7 @@ def convert(value: object) -> Message:
         raise BadEvent(str(error)) from error
 
 
-def written(event: object, me: BotUser, chat: str = "") -> UserMessage | None:
+def user_message(event: object, me: BotUser, chat: str = "") -> UserMessage | None:
     """The person's message in an event, None if there is none for the bot; `chat` where the event
     does not say it. Raises BadEvent."""
     message = convert(event)
@@ -272,13 +272,15 @@ class _Press(msgspec.Struct, frozen=True):
     message: Message | None = None
 
 
-def pressed(body: Mapping[str, Any], channel: str) -> InboundMessage | None:
+def button_press(body: Mapping[str, Any], channel: str) -> InboundMessage | None:
     """The press of one of our buttons. Raises BadEvent."""
     try:
         press = msgspec.convert(body, _Press, strict=False)
     except msgspec.ValidationError as error:
         raise BadEvent(str(error)) from error
-    action = next((one for one in press.actions if one.action_id.startswith(ACTION_PREFIX)), None)
+    action = next(
+        (action for action in press.actions if action.action_id.startswith(ACTION_PREFIX)), None
+    )
     if action is None or not action.value:
         return None
     place = press.container or _Container()
@@ -309,7 +311,7 @@ class _Slash(msgspec.Struct, frozen=True):
     user_name: str = ""
 
 
-def commanded(body: Mapping[str, Any], channel: str, now: float) -> InboundMessage:
+def command_message(body: Mapping[str, Any], channel: str, now: float) -> InboundMessage:
     """A slash command: "/nanobot stop" says "/stop", and "/nanobot" alone "/help".
 
     Raises BadEvent.
@@ -318,13 +320,13 @@ def commanded(body: Mapping[str, Any], channel: str, now: float) -> InboundMessa
         slash = msgspec.convert(body, _Slash, strict=False)
     except msgspec.ValidationError as error:
         raise BadEvent(str(error)) from error
-    said = clean(slash.text).strip().lstrip("/") or "help"
+    command = clean(slash.text).strip().lstrip("/") or "help"
     return InboundMessage(
         address=Address(channel, slash.channel_id),
         message_id=slash.trigger_id,
         dedupe_key=f"command:{slash.trigger_id}",
         sender=Sender(slash.user_id, clean(slash.user_name)),
-        text=f"/{said}",
+        text=f"/{command}",
         sent_at=now,
         group=not is_direct(slash.channel_id),
     )

@@ -29,8 +29,8 @@ async def upload(api: WebApi, address: Address, part: OutboundPart, content: byt
     that. Raises NotSent, Refused, ChatGone or OutcomeUnknown."""
     name = (part.file.name if part.file else "") or "file"
     try:
-        wanted = {"filename": name, "length": len(content)}
-        place = await api.call("files.getUploadURLExternal", wanted, form=True)
+        request = {"filename": name, "length": len(content)}
+        place = await api.call("files.getUploadURLExternal", request, form=True)
         url, file_id = str(place["upload_url"]), str(place["file_id"])
     except KeyError as error:
         raise NotSent(f"Slack's files.getUploadURLExternal answered without {error}") from error

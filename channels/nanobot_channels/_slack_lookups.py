@@ -29,20 +29,20 @@ class People:
 
     async def names(self, ids: Iterable[str]) -> dict[str, str]:
         """The names as far as they can be known now."""
-        wanted = sorted(set(ids) - {""})
+        people = sorted(set(ids) - {""})
         try:
             async with asyncio.timeout(_SECONDS):
-                for person in wanted:
+                for person in people:
                     if person not in self._names:
                         await self._ask(person)
         except TimeoutError:
             logger.debug("names take too long; the message goes without")
-        found = {}
-        for person in wanted:
+        names = {}
+        for person in people:
             if self._names.get(person):
                 self._names.move_to_end(person)
-                found[person] = self._names[person]
-        return found
+                names[person] = self._names[person]
+        return names
 
     async def _ask(self, person: str) -> None:
         name = ""
@@ -61,8 +61,8 @@ class People:
 def _display_name(user: object) -> str:
     about: dict[str, object] = user if isinstance(user, dict) else {}
     profile = about.get("profile")
-    told: dict[str, object] = profile if isinstance(profile, dict) else {}
-    for name in (told.get("display_name"), told.get("real_name"), about.get("name")):
+    fields: dict[str, object] = profile if isinstance(profile, dict) else {}
+    for name in (fields.get("display_name"), fields.get("real_name"), about.get("name")):
         if isinstance(name, str) and name.strip():
             return clean(name).replace("\n", " ").strip()
     return ""
@@ -76,7 +76,7 @@ class Threads:
         self._api = api
         self._joined: OrderedDict[tuple[str, str], bool | None] = OrderedDict()
 
-    def seen(self, addresses: Iterable[Address]) -> None:
+    def remember(self, addresses: Iterable[Address]) -> None:
         """Threads from which messages were taken before: their roots are known already."""
         for address in addresses:
             if address.thread_id:
@@ -92,24 +92,24 @@ class Threads:
         if root is None:
             return ThreadContext()
         key = (item.chat, root)
-        known = self._joined.get(key)
-        if known is not None:
-            return ThreadContext(joined=known)
+        joined = self._joined.get(key)
+        if joined is not None:
+            return ThreadContext(joined=joined)
         first = key not in self._joined
         try:
             async with asyncio.timeout(_SECONDS):
-                found = await self._ask(item.chat, root, me)
+                context = await self._ask(item.chat, root, me)
         except (TimeoutError, BadEvent, *FAILED) as error:
             logger.debug("thread {} of {} is unknown: {!r}", root, item.chat, error)
             return ThreadContext()
-        self._keep(key, joined=found.joined)
-        return found if first else ThreadContext(joined=found.joined)
+        self._keep(key, joined=context.joined)
+        return context if first else ThreadContext(joined=context.joined)
 
     async def _ask(self, chat: str, root: str, me: BotUser) -> ThreadContext:
         params = {"channel": chat, "ts": root, "limit": _REPLIES}
         answer = await self._api.call("conversations.replies", params, form=True)
         listed = answer.get("messages")
-        messages = [convert(one) for one in listed] if isinstance(listed, list) else []
+        messages = [convert(item) for item in listed] if isinstance(listed, list) else []
         parent = next((message for message in messages if message.ts == root), None)
         text = (parent.text or "") if parent else ""
         author = parent.user if parent else ""

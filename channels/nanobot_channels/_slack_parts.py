@@ -196,7 +196,7 @@ def _with_targets(piece: Rich) -> str:
 def _buttons(choices: Sequence[Choice]) -> Iterator[Json]:
     for first in range(0, len(choices), BUTTONS_IN_BLOCK):
         row = choices[first : first + BUTTONS_IN_BLOCK]
-        elements = [_button(one, first + number) for number, one in enumerate(row)]
+        elements = [_button(choice, first + number) for number, choice in enumerate(row)]
         yield {"type": "actions", "elements": elements}
 
 

@@ -25,12 +25,12 @@ from nanobot_channels._slack_backfill import (
 from nanobot_channels._slack_events import (
     BadEvent,
     BotUser,
-    commanded,
+    button_press,
+    command_message,
     inbound,
     is_ts,
     order,
-    pressed,
-    written,
+    user_message,
 )
 from nanobot_channels._slack_lookups import People, Threads
 
@@ -77,7 +77,7 @@ class Receiver:
         self._outstanding: dict[Place, int] = {}
         self._held: dict[Place, list[_HeldMessage]] = {}
         self._rounds = 0
-        self._wanted = asyncio.Event()
+        self._wake = asyncio.Event()
         self._admitting = asyncio.Lock()
         self._time = api.time
         self._first = self._cursor = self._latest = "0.0"
@@ -95,7 +95,7 @@ class Receiver:
             await self._intake.admit([], str(cursor))
         self._first = cursor.first
         self._cursor = self._latest = cursor.latest
-        self.threads.seen(await self._intake.chats())
+        self.threads.remember(await self._intake.chats())
 
     async def take(self, body: dict[str, Any], envelope_id: str) -> None:
         """Returns once what is in an envelope is committed, or known to be nothing for us."""
@@ -109,7 +109,7 @@ class Receiver:
         for place in places(await self._intake.chats()):
             self._outstanding[place] = self._rounds
         if self._outstanding:
-            self._wanted.set()
+            self._wake.set()
 
     async def live(self) -> None:
         """Admit what arrives. Raises what the intake raises; then nothing is acknowledged."""
@@ -126,13 +126,13 @@ class Receiver:
         """Look up the outstanding places, those first where a live message waits. Raises what the
         intake raises, and ChannelDown if Slack does not answer."""
         while True:
-            await self._wanted.wait()
+            await self._wake.wait()
             while self._outstanding:
                 place = next((p for p in self._held if p in self._outstanding), None)
-                await self._one(place or next(iter(self._outstanding)))
-            self._wanted.clear()
+                await self._back_fill(place or next(iter(self._outstanding)))
+            self._wake.clear()
 
-    async def _one(self, place: Place) -> None:
+    async def _back_fill(self, place: Place) -> None:
         round_ = self._outstanding[place]
         cursor = Cursor(self._cursor, self._first)
         oldest = since(cursor, self._time.now(), self._policy.bounds)
@@ -141,34 +141,34 @@ class Receiver:
             return  # the connection broke meanwhile: once more
         del self._outstanding[place]
         # What waits here for its thread's back-fill waits on there.
-        held = [one for one in self._held.pop(place, []) if not self._hold(one)]
-        found = {message.dedupe_key for message in messages}
-        later = [one.message for one in held if one.message.dedupe_key not in found]
+        held = [waiting for waiting in self._held.pop(place, []) if not self._hold(waiting)]
+        keys = {message.dedupe_key for message in messages}
+        later = [waiting.message for waiting in held if waiting.message.dedupe_key not in keys]
         await self._admit([*messages, *later])
-        for one in held:
-            _finish(one.done)
+        for waiting in held:
+            _finish(waiting.done)
 
-    def _hold(self, one: _HeldMessage) -> bool:
+    def _hold(self, waiting: _HeldMessage) -> bool:
         """Keep a live message until what was missed before it is admitted, if anything may be."""
-        address = one.message.address
+        address = waiting.message.address
         # The chat's own first: it may find out that the thread has news.
         for place in ((address.chat_id, None), (address.chat_id, address.thread_id)):
             if place in self._outstanding:
-                self._held.setdefault(place, []).append(one)
+                self._held.setdefault(place, []).append(waiting)
                 return True
         return False
 
     async def _missed(self, place: Place, oldest: str) -> list[InboundMessage]:
         try:
-            found = await self._insist(lambda: self._history.after(place, oldest))
+            result = await self._insist(lambda: self._history.after(place, oldest))
         except ApiRefusal as error:
             logger.warning("{}: what was missed in {} is unknown: {}", self._name, place[0], error)
             return []
-        for thread in found.threads:
+        for thread in result.threads:
             self._outstanding.setdefault(thread, self._rounds)
         messages = []
-        for raw in found.messages:
-            message = await self._read(self._written(raw, place[0]), f"a message of {place[0]}")
+        for raw in result.messages:
+            message = await self._read(self._inbound(raw, place[0]), f"a message of {place[0]}")
             if message is not None:
                 messages.append(message)
         return messages
@@ -208,11 +208,11 @@ class Receiver:
         event = body.get("event")
         if isinstance(event, dict):
             if event.get("type") in _MESSAGES:
-                return await self._written(event)
+                return await self._inbound(event)
             return None
         if body.get("type") == "block_actions":
-            message = pressed(body, self._name)
-            return message and await self._named(message)
+            message = button_press(body, self._name)
+            return message and await self._with_names(message)
         if "command" in body:
             if body["command"] != self._policy.slash_command:
                 logger.warning(
@@ -222,13 +222,13 @@ class Receiver:
                     self._name,
                 )
                 return None
-            return await self._named(commanded(body, self._name, self._time.now()))
+            return await self._with_names(command_message(body, self._name, self._time.now()))
         if isinstance(body.get("type"), str) and body["type"] != "event_callback":
             return None
         raise BadEvent("neither an event, a press nor a command")
 
-    async def _written(self, event: object, chat: str = "") -> InboundMessage | None:
-        item = written(event, self._me, chat)
+    async def _inbound(self, event: object, chat: str = "") -> InboundMessage | None:
+        item = user_message(event, self._me, chat)
         if item is None:
             return None
         thread = await self.threads.around(item, self._me)
@@ -238,7 +238,7 @@ class Receiver:
         opens = policy == "always" or (policy == "auto" and not item.is_direct)
         return inbound(item, self._name, self._me, names, thread, opens=opens)
 
-    async def _named(self, message: InboundMessage) -> InboundMessage:
+    async def _with_names(self, message: InboundMessage) -> InboundMessage:
         sender = message.sender
         name = (await self._people.names([sender.id])).get(sender.id, sender.name)
         return msgspec.structs.replace(message, sender=msgspec.structs.replace(sender, name=name))

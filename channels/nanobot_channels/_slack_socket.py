@@ -46,7 +46,7 @@ class Handler(AsyncSocketModeHandler):
     when that returned."""
 
     def __init__(self, web: WebApi, app_token: str, me: BotUser, take: Take) -> None:
-        async def known(**_: object) -> AuthorizeResult:
+        async def account(**_: object) -> AuthorizeResult:
             # By itself bolt asks auth.test at the first event and, when that fails, acknowledges.
             return AuthorizeResult(
                 enterprise_id=None,
@@ -62,7 +62,7 @@ class Handler(AsyncSocketModeHandler):
 
         self.app = AsyncApp(
             client=web.client,
-            authorize=known,
+            authorize=account,
             logger=library_log(),
             process_before_response=True,
             ignoring_self_events_enabled=False,

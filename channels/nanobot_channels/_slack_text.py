@@ -37,12 +37,12 @@ def without_mention(text: str, person: str) -> str:
     """The text without mentions of a person outside code; as it is if nothing else is in it."""
     pieces = []
     for piece, is_code in _by_code(text):
-        kept = piece
+        prose = piece
         if not is_code:
             # White space is looked for from the mention, not from each of its own characters.
             mention = rf"<@{re.escape(person)}(?:\|[^<>]*)?>"
-            kept = " ".join(_inner(re.split(mention, piece)))
-        pieces.append(kept)
+            prose = " ".join(_inner(re.split(mention, piece)))
+        pieces.append(prose)
     rest = "".join(pieces).strip()
     return rest or text
 

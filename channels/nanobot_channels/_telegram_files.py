@@ -58,7 +58,7 @@ async def _path(api: BotApi, attachment: Attachment, limit: int) -> str:
     """Where the server has the file, for at least an hour."""
     try:
         answer = await api.call("get_File", {"file_id": attachment.ref})
-        found = msgspec.convert(answer, _FilePath, strict=False)
+        file = msgspec.convert(answer, _FilePath, strict=False)
     except ApiRefusal as error:
         if "file is too big" in error.message.lower():
             has = f", and this one has {_megabytes(attachment.size)}" if attachment.size else ""
@@ -67,16 +67,16 @@ async def _path(api: BotApi, attachment: Attachment, limit: int) -> str:
         raise (_lost if error.status == HTTPStatus.BAD_REQUEST else _down)(error) from error
     except (TelegramError, msgspec.ValidationError, *MALFORMED) as error:
         raise ChannelDown(f"no usable answer from Telegram: {error!r}") from error
-    if _LOCAL.match(found.file_path):
+    if _LOCAL.match(file.file_path):
         raise Refused(
             "Your Bot API server keeps files on its own disk (--local), where I do not look. "
             "Run it without --local to let me have files."
         )
-    if not found.file_path:
+    if not file.file_path:
         raise Refused("Telegram does not say where this file is. Please send it again.")
-    if found.file_size > limit:
-        raise _too_large(found.file_size, limit)
-    return found.file_path
+    if file.file_size > limit:
+        raise _too_large(file.file_size, limit)
+    return file.file_path
 
 
 def _too_large(size: int, limit: int) -> Refused:

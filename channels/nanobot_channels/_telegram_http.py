@@ -135,10 +135,10 @@ class AiohttpRequest(BaseRequest):
         pool_timeout: Any = _NOT_GIVEN,
     ) -> tuple[int, bytes]:
         """The status, always a 2xx, and the body."""
-        given = (read_timeout, write_timeout, connect_timeout, pool_timeout)
+        timeouts = (read_timeout, write_timeout, connect_timeout, pool_timeout)
         usual = (self._read_seconds, _WRITE_SECONDS, _CONNECT_SECONDS, _POOL_SECONDS)
         patience = _patience(
-            *(u if g is _NOT_GIVEN else g for g, u in zip(given, usual, strict=True))
+            *(u if g is _NOT_GIVEN else g for g, u in zip(timeouts, usual, strict=True))
         )
         uploads = request_data is not None and request_data.contains_files
         body = _body(request_data) if request_data else None

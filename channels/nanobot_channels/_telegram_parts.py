@@ -66,8 +66,8 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
     Attachments are not in it: each is a part of its own, which the host makes.
     """
     pressable, others = _sorted(message.choices)
-    written = [": ".join(filter(None, (other.label, other.say))) for other in others]
-    rich = from_markdown("\n\n".join([message.text, *written]))
+    lines = [": ".join(filter(None, (other.label, other.say))) for other in others]
+    rich = from_markdown("\n\n".join([message.text, *lines]))
     pieces = split(rich, TEXT_LIMIT, measure=utf16_units, max_spans=ENTITY_LIMIT) or [Rich(_EMPTY)]
     in_group = message.address.chat_id.startswith("-")
     parts = []
@@ -116,7 +116,7 @@ def _with_targets(piece: Rich) -> str:
 def _sorted(choices: Sequence[Choice]) -> tuple[list[Choice], list[Choice]]:
     """Those that can be buttons (callback data has 1 to 64 bytes, Bot API), and the others."""
     fit = [0 < len(clean(choice.say).encode()) <= _SAY_BYTES for choice in choices]
-    can = [one for one, fits in zip(choices, fit, strict=True) if fits][:_BUTTONS]
+    can = [choice for choice, fits in zip(choices, fit, strict=True) if fits][:_BUTTONS]
     return can, [choice for choice in choices if choice not in can]
 
 

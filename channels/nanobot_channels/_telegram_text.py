@@ -19,7 +19,7 @@ class _Edit(msgspec.Struct, frozen=True, order=True):
     text: str = ""
 
 
-def written(message: Message, me: BotUser | None) -> str:
+def message_text(message: Message, me: BotUser | None) -> str:
     """Text or caption, as somebody who sees no formatting would have typed it.
 
     Mentions of the bot are left out (unless nothing else is there), also at the end of a command.
@@ -61,19 +61,23 @@ def _names(text: str, entities: Sequence[Entity], me: BotUser) -> Iterator[_Edit
     if not me.username or "@" not in text:
         return
     handle = f"@{me.username}".lower()
-    code = [(one.offset, one.offset + one.length) for one in entities if one.type in _CODE]
+    code = [
+        (entity.offset, entity.offset + entity.length)
+        for entity in entities
+        if entity.type in _CODE
+    ]
     for entity in entities:
         start, end = entity.offset, entity.offset + entity.length
         if entity.type not in {"mention", "bot_command"}:
             continue
         if any(start < last and end > first for first, last in code):
             continue
-        found = _slice(text, entity).lower()
-        if entity.type == "mention" and found == handle:
+        mention = _slice(text, entity).lower()
+        if entity.type == "mention" and mention == handle:
             after = _slice(text, Entity(offset=end, length=2))
             gap = len(after) - len(after.lstrip(" ,:" if start == 0 else " "))
             yield _Edit(start, end + min(gap, 2 if start == 0 else 1))
-        elif entity.type == "bot_command" and found.endswith(handle):
+        elif entity.type == "bot_command" and mention.endswith(handle):
             yield _Edit(end - len(handle), end)
 
 

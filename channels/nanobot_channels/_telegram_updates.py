@@ -9,7 +9,7 @@ import msgspec
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels._numbers import moment
 from nanobot_channels._telegram_content import attachments, described, forwarded, person
-from nanobot_channels._telegram_text import means, written
+from nanobot_channels._telegram_text import means, message_text
 from nanobot_channels._telegram_types import BotUser, Message, Origin, Press, Update
 from nanobot_channels._text import clean, clipped, label
 
@@ -137,7 +137,7 @@ def _from_message(
         return None
     if message.forward_origin:
         lines.insert(0, forwarded(message.forward_origin))
-    text = clean("\n".join([*lines, written(message, me)])).strip()
+    text = clean("\n".join([*lines, message_text(message, me)])).strip()
     group = message.chat.type in _GROUPS
     reply_to, quote = _answered(message)
     return InboundMessage(

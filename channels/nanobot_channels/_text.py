@@ -209,20 +209,20 @@ def _best_end(text: str, start: int, end: int) -> int:
     half = start + (end - start) // 2
     for mark in ("\n\n", "\n"):
         # The mark itself may stick out: it is dropped at the end of a part.
-        found = text.rfind(mark, half, end + len(mark))
-        if found > start:
-            return min(found + len(mark), end)
+        mark_at = text.rfind(mark, half, end + len(mark))
+        if mark_at > start:
+            return min(mark_at + len(mark), end)
     sentences = [match.end() for match in _SENTENCE_END.finditer(text, half, end + 1)]
     sentences = [at for at in sentences if start < at <= end and is_boundary(text, at)]
     if sentences:
         return sentences[-1]
     # Not further back than that: some languages and all long links have no spaces.
-    for found in range(end, start + (end - start) // 4, -1):
-        if text[found].isspace() and is_boundary(text, found):
-            return found
-    for found in range(end, start, -1):
-        if is_boundary(text, found):
-            return found
+    for at in range(end, start + (end - start) // 4, -1):
+        if text[at].isspace() and is_boundary(text, at):
+            return at
+    for at in range(end, start, -1):
+        if is_boundary(text, at):
+            return at
     return end
 
 
@@ -246,10 +246,10 @@ def _part(rich: Rich, near: Sequence[Span], start: int, end: int, max_spans: int
         for span in near
         if span.start < end and span.end > first
     )
-    kept = sorted((span for span in spans if span), key=lambda span: (span.start, -span.end))
+    ordered = sorted((span for span in spans if span), key=lambda span: (span.start, -span.end))
     moved = tuple(
         Span(span.start - first, span.end - first, span.style, span.value)
-        for span in kept[:max_spans]
+        for span in ordered[:max_spans]
     )
     return Rich(text[first:end], moved)
 

@@ -132,17 +132,17 @@ class DiscordChannel:
     async def check(self) -> str:
         """The bot's name; see ports.SelfChecking. Raises BadCredentials or ChannelDown."""
         try:
-            found = await self._who()
+            account = await self._who()
         except (Refusal, DeliveryError) as error:
             raise receiving_error(self._name, error) from error
-        if self._limits.content and not found.application.flags & _CONTENT_FLAGS:
+        if self._limits.content and not account.application.flags & _CONTENT_FLAGS:
             raise BadCredentials(
-                f"the bot {found.user.username} may not read messages: on "
+                f"the bot {account.user.username} may not read messages: on "
                 "discord.com/developers/applications choose the application, Bot, and switch on "
                 f"Message Content Intent; or set channels.{self._name}.message_content = false to "
                 "hear only direct messages and mentions."
             )
-        return found.user.username
+        return account.user.username
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The parts: at most 2000 characters and 25 buttons each, at least one, none empty."""
@@ -231,13 +231,13 @@ class DiscordChannel:
         """The content of a file; see ports.Fetching. Its address expires, so it is asked for."""
         if attachment.size > limit:
             raise Refused(_too_large(attachment, limit))
-        found = re.fullmatch(r"(\d+)/(\d+)/(\d+)", attachment.ref)
-        if not found:
+        match = re.fullmatch(r"(\d+)/(\d+)/(\d+)", attachment.ref)
+        if not match:
             raise Refused("the file's handle is not one of Discord's")
-        channel_id, message_id, file_id = found.groups()
+        channel_id, message_id, file_id = match.groups()
         try:
-            told = await self._http.get_message(int(channel_id), int(message_id))
-            url = url_of(parse(told), file_id)
+            answer = await self._http.get_message(int(channel_id), int(message_id))
+            url = url_of(parse(answer), file_id)
             if url is None:
                 raise Refused("the file was taken out of its message")
             content = await self._http.download(url, limit)
@@ -330,8 +330,8 @@ async def _sending(address: Address, call: Awaitable[_T]) -> _T:
         raise delivery_error(refusal, in_thread=bool(address.thread_id)) from refusal
 
 
-def _id_of(told: object) -> str:
-    number = told.get("id") if isinstance(told, dict) else None
+def _id_of(answer: object) -> str:
+    number = answer.get("id") if isinstance(answer, dict) else None
     if not isinstance(number, str | int):
         raise OutcomeUnknown("Discord's answer has no message in it")
     return str(number)
@@ -381,20 +381,20 @@ def open_channel(name: str, settings: Mapping[str, object]) -> DiscordChannel:
 
 
 def _url(name: str, settings: Mapping[str, object], key: str, scheme: str, usual: str) -> str:
-    given = settings.get(key, usual)
-    if given == usual:
+    value = settings.get(key, usual)
+    if value == usual:
         return usual
-    if not isinstance(given, str) or not re.fullmatch(rf"{scheme}://[^\s/{{}}]+[^\s{{}}]*", given):
+    if not isinstance(value, str) or not re.fullmatch(rf"{scheme}://[^\s/{{}}]+[^\s{{}}]*", value):
         kind = "an http(s) URL like " + DEFAULT_API_ROOT if usual else "a ws(s) URL"
         raise ConfigError(f"channels.{name}.{key} is not {kind}: remove it to use Discord's own.")
-    return given.rstrip("/")
+    return value.rstrip("/")
 
 
 def _number(name: str, settings: Mapping[str, object], key: str, usual: float) -> float:
-    given = settings.get(key, usual)
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 10_000:
+    value = settings.get(key, usual)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10_000:
         raise ConfigError(
             f"channels.{name}.{key} is not a number from 0 to 10000: remove it for {usual:g}, or "
             "set 0 to look nothing up after a restart."
         )
-    return given
+    return value

@@ -46,7 +46,7 @@ def open_channel(name: str, settings: Mapping[str, object]) -> Channel:
     Raises ConfigError for settings that cannot work, and where the libraries for e-mail are not
     installed; nothing is connected yet.
     """
-    made = settings_of(name, settings)
+    own = settings_of(name, settings)
     try:
         from nanobot_channels._email_channel import (  # noqa: PLC0415 - an extra
             EmailChannel,
@@ -56,4 +56,4 @@ def open_channel(name: str, settings: Mapping[str, object]) -> Channel:
             f"channels.{name}: {error.name} is not installed, which e-mail needs: "
             "pip install 'nanobot[email]'"
         ) from error
-    return EmailChannel(name, made)
+    return EmailChannel(name, own)

@@ -133,9 +133,9 @@ class MatrixChannel:
             answer = await self._call("find", messages(address.chat_id, start, sender=me))
             chunk = answer.get("chunk")
             for event in chunk if isinstance(chunk, list) else []:
-                found = _marked(event, mark)
-                if found:
-                    return found
+                event_id = _marked(event, mark)
+                if event_id:
+                    return event_id
                 earliest = min(earliest, _moment(event))
             following = answer.get("end")
             if not isinstance(following, str) or following == start:
@@ -151,8 +151,8 @@ class MatrixChannel:
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
         """Send a file with its caption; see ports.Filing. Raises as `send`."""
-        made = await _matrix_files.content(self._api, address, part, content)
-        return await self._send(address, made, _matrix_parts.mark_of(part))
+        fields = await _matrix_files.content(self._api, address, part, content)
+        return await self._send(address, fields, _matrix_parts.mark_of(part))
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Put a reaction in the place of ours before. Raises as `send`."""
@@ -196,7 +196,7 @@ class MatrixChannel:
             self._receiving.threads.add((address.chat_id, address.thread_id))
         return event_id
 
-    async def _take_back(self, address: Address, message_id: str, kept: str) -> None:
+    async def _take_back(self, address: Address, message_id: str, current: str) -> None:
         place = path(
             "rooms",
             address.chat_id,
@@ -209,7 +209,7 @@ class MatrixChannel:
         answer = await self._call("relations", ("GET", place))
         chunk, me = answer.get("chunk"), await self._user_id()
         for event in chunk if isinstance(chunk, list) else []:
-            if _annotates(event, me) in set(_EMOJI.values()) - {kept}:
+            if _annotates(event, me) in set(_EMOJI.values()) - {current}:
                 place = path(
                     "rooms", address.chat_id, "redact", event["event_id"], event["event_id"]
                 )
@@ -267,7 +267,9 @@ def open_channel(name: str, settings: Mapping[str, object]) -> MatrixChannel:
             '(of others too, to chats of two) or "all"'
         )
     people = frozenset(
-        str(one) for key in ("owners", "members", "guests") for one in _listed(settings.get(key))
+        str(person)
+        for key in ("owners", "members", "guests")
+        for person in _listed(settings.get(key))
     )
     backfill = settings.get("backfill_messages", BACKFILL)
     if isinstance(backfill, bool) or not isinstance(backfill, int) or not 0 <= backfill <= 10_000:
@@ -287,19 +289,19 @@ def _listed(value: object) -> list[object]:
 
 
 def _account(name: str, settings: Mapping[str, object]) -> Account:
-    given = {}
+    values = {}
     for key in ("homeserver", "user", "password", "access_token"):
         value = settings.get(key, "")
         if not isinstance(value, str):
             raise ConfigError(f"channels.{name}.{key} is {value!r}: write a text in quotes")
-        given[key] = value if key == "password" else value.strip()
-    root = given["homeserver"].rstrip("/")
+        values[key] = value if key == "password" else value.strip()
+    root = values["homeserver"].rstrip("/")
     if not re.fullmatch(r"https?://[^\s/{}?#]+[^\s{}?#]*", root):
         raise ConfigError(
             f"channels.{name}.homeserver {'is no http(s) URL' if root else 'is missing'}: put the "
             'homeserver\'s address there, for example "https://matrix.example.org"'
         )
-    user, password, token = given["user"], given["password"], given["access_token"]
+    user, password, token = values["user"], values["password"], values["access_token"]
     if bool(password) == bool(token):
         what = "are both set: remove one of them" if token else "are both missing: set one of them"
         raise ConfigError(f"channels.{name}.password and channels.{name}.access_token {what}")

@@ -163,7 +163,7 @@ class SlackChannel:
         Uncertain if there are more, NotSent or OutcomeUnknown when Slack does not let it look.
         """
         method = "conversations.replies" if address.thread_id else "conversations.history"
-        if not self._api.time.known:
+        if not self._api.time.is_set:
             await self._call("auth.test", {}, form=True)
         oldest = max(self._api.time.at(since) - _FIND_MARGIN, 0.0)
         params: dict[str, Any] = {

@@ -79,37 +79,37 @@ class UdpChannel:
     def _read(self, data: bytes) -> _Request:
         if len(data) > MAX_BYTES:
             raise msgspec.ValidationError(f"a request has at most {MAX_BYTES} bytes")
-        asked = msgspec.json.decode(data, type=_Request)
-        if not hmac.compare_digest(asked.token.encode(), self._settings.token.encode()):
+        request = msgspec.json.decode(data, type=_Request)
+        if not hmac.compare_digest(request.token.encode(), self._settings.token.encode()):
             raise msgspec.ValidationError("the token is wrong")
-        return asked
+        return request
 
     async def _take(self, intake: Intake, data: bytes, peer: str) -> None:
         try:
-            asked = self._read(data)
+            request = self._read(data)
         except (ValueError, RecursionError) as error:
             with suppress(NotSent):
                 if b'"is_error"' not in data:  # answering an answer might have no end
                     await self._send(peer, id="", text=f"not taken: {error}", is_error=True)
             return
-        said = InboundMessage(
-            address=Address(self._name, asked.session or peer, f"{peer}/{asked.id}"),
-            message_id=asked.id,
-            dedupe_key=asked.id,
+        message = InboundMessage(
+            address=Address(self._name, request.session or peer, f"{peer}/{request.id}"),
+            message_id=request.id,
+            dedupe_key=request.id,
             sender=Sender("udp"),
-            text=asked.text,
+            text=request.text,
             sent_at=time.time(),
         )
-        await intake.admit([said])
+        await intake.admit([message])
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """Markdown as it is, in pieces that fit into a packet; choices are written out."""
         text = message.text if message.text.strip() else "(empty message)"
-        text += "".join(f"\n- `{one.say}`: {one.label}" for one in message.choices)
+        text += "".join(f"\n- `{choice.say}`: {choice.label}" for choice in message.choices)
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
         of = len(pieces)
-        told = [msgspec.json.encode({"part": n, "parts": of}) for n in range(1, of + 1)]
-        return [OutboundPart(text=t, payload=p) for t, p in zip(pieces, told, strict=True)]
+        payloads = [msgspec.json.encode({"part": n, "parts": of}) for n in range(1, of + 1)]
+        return [OutboundPart(text=t, payload=p) for t, p in zip(pieces, payloads, strict=True)]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one packet. Raises NotSent, or Refused for a session that has not asked."""

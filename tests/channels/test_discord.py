@@ -37,25 +37,25 @@ def an_hour_ago(discord: DiscordServer) -> str:
 async def test_a_direct_message_arrives_with_everything(discord: DiscordServer) -> None:
     intake = FakeIntake()
     async with opened(discord) as channel, receiving(channel, intake):
-        said = await discord.say(CHAT, "hi")
+        event = await discord.say(CHAT, "hi")
         message = (await intake.received(1))[0]
     assert message.address == DM
-    assert message.message_id == message.dedupe_key == said["id"]
+    assert message.message_id == message.dedupe_key == event["id"]
     assert (message.sender.id, message.sender.name) == ("7", "Person 7")
     assert message.sent_at == discord.now
     assert message.addressed
     assert not message.group
-    assert (intake.stored or "").partition(":")[0] == said["id"]
+    assert (intake.stored or "").partition(":")[0] == event["id"]
     assert discord.queries[0]["compress"] == "zlib-stream"
 
 
 async def test_a_first_start_looks_nothing_up_and_remembers_when_it_was(
     discord: DiscordServer,
 ) -> None:
-    discord.written(CHAT, "before")
+    discord.add_message(CHAT, "before")
     discord.now += 5
     intake = FakeIntake()
-    intake.known = [DM]
+    intake.addresses = [DM]
     async with opened(discord) as channel, receiving(channel, intake):
         await intake.until(lambda: intake.stored is not None)
     first = snowflake_at(discord.now)
@@ -72,13 +72,13 @@ async def test_a_wrong_clock_of_the_machine_loses_nothing_of_a_downtime(
 ) -> None:
     clock = ManualClock(discord.now + days * 86_400)
     intake = FakeIntake()
-    intake.known = [DM]
-    discord.written(CHAT, "before")
+    intake.addresses = [DM]
+    discord.add_message(CHAT, "before")
     discord.now += 5
     async with opened(discord, clock) as channel, receiving(channel, intake):
         await intake.until(lambda: intake.stored is not None)
     discord.now += 60
-    discord.written(CHAT, "missed")
+    discord.add_message(CHAT, "missed")
     async with opened(discord, clock) as channel, receiving(channel, intake):
         await intake.received(1)
     assert texts(intake) == ["missed"]
@@ -88,10 +88,10 @@ async def test_what_was_said_meanwhile_is_looked_up_before_what_is_said_now(
     discord: DiscordServer,
 ) -> None:
     intake = FakeIntake(cursor=an_hour_ago(discord))
-    intake.known = [DM, IN_THREAD]
+    intake.addresses = [DM, IN_THREAD]
     for number in range(3):
-        discord.written(CHAT, f"missed {number}")
-    discord.written(THREAD, f"missed <@{ME}>")
+        discord.add_message(CHAT, f"missed {number}")
+    discord.add_message(THREAD, f"missed <@{ME}>")
     slow = discord.fail("GET /channels/{channel}/messages", status=429, retry_after=3.0)
     clock = ManualClock(instant=False)
     async with opened(discord, clock) as channel, receiving(channel, intake):
@@ -113,9 +113,9 @@ async def test_what_was_said_meanwhile_is_looked_up_before_what_is_said_now(
 
 async def test_a_process_that_dies_while_looking_up_loses_nothing(discord: DiscordServer) -> None:
     intake = FakeIntake(cursor=an_hour_ago(discord))
-    intake.known = [DM, GENERAL]
-    discord.written(CHAT, "one")
-    discord.written(CHANNEL, "two")
+    intake.addresses = [DM, GENERAL]
+    discord.add_message(CHAT, "one")
+    discord.add_message(CHANNEL, "two")
     failing = discord.fail("GET /channels/{channel}/messages", times=1, status=500)
     async with opened(discord) as channel:
         with pytest.raises(ChannelDown):
@@ -133,9 +133,9 @@ async def test_a_process_that_dies_while_looking_up_loses_nothing(discord: Disco
 
 async def test_only_the_latest_of_too_many_are_looked_up(discord: DiscordServer) -> None:
     intake = FakeIntake(cursor=an_hour_ago(discord))
-    intake.known = [DM]
+    intake.addresses = [DM]
     for number in range(230):
-        discord.written(CHAT, str(number))
+        discord.add_message(CHAT, str(number))
     limits = Limits(messages=150)
     async with opened(discord, limits=limits) as channel, receiving(channel, intake):
         await intake.received(150)
@@ -143,11 +143,11 @@ async def test_only_the_latest_of_too_many_are_looked_up(discord: DiscordServer)
 
 
 async def test_nothing_older_than_the_bound_is_looked_up(discord: DiscordServer) -> None:
-    discord.written(CHAT, "days ago")
+    discord.add_message(CHAT, "days ago")
     discord.now += 3 * 86_400
-    discord.written(CHAT, "today")
+    discord.add_message(CHAT, "today")
     intake = FakeIntake(cursor="1000")
-    intake.known = [DM]
+    intake.addresses = [DM]
     clock = ManualClock(discord.now)
     async with opened(discord, clock) as channel, receiving(channel, intake):
         await intake.until(lambda: intake.stored != "1000")
@@ -158,9 +158,9 @@ async def test_a_chat_that_may_not_be_read_any_more_does_not_stop_the_others(
     discord: DiscordServer,
 ) -> None:
     intake = FakeIntake(cursor=an_hour_ago(discord))
-    intake.known = [GENERAL, DM]
+    intake.addresses = [GENERAL, DM]
     discord.fail("GET /channels/{channel}/messages", status=403, code=50001)
-    discord.written(CHAT, "here")
+    discord.add_message(CHAT, "here")
     async with opened(discord) as channel, receiving(channel, intake):
         await intake.received(1)
     assert texts(intake) == ["here"]
@@ -177,7 +177,7 @@ async def test_a_broken_connection_is_resumed_and_nothing_comes_twice(
             await intake.received(2 * count + 1)
             session = next(iter(discord.sessions.values()))
             await end()
-            message = discord.written(CHAT, f"meanwhile {count}")
+            message = discord.add_message(CHAT, f"meanwhile {count}")
             await discord.deliver(session, "MESSAGE_CREATE", message)
             await intake.received(2 * count + 2)
     assert len(discord.identified) == 1
@@ -200,12 +200,12 @@ async def test_a_session_that_cannot_be_resumed_begins_anew_and_looks_up(
     discord: DiscordServer,
 ) -> None:
     intake = FakeIntake()
-    intake.known = [DM]
+    intake.addresses = [DM]
     async with opened(discord) as channel, receiving(channel, intake):
         await discord.say(CHAT, "before")
         await intake.received(1)
         await discord.invalidate(resumable=False)
-        discord.written(CHAT, "meanwhile")
+        discord.add_message(CHAT, "meanwhile")
         await intake.received(2)
     assert texts(intake) == ["before", "meanwhile"]
     assert len(discord.identified) == 2
@@ -215,7 +215,7 @@ async def test_an_admission_that_fails_ends_the_run_and_the_message_is_looked_up
     discord: DiscordServer,
 ) -> None:
     intake = FakeIntake()
-    intake.known = [DM]
+    intake.addresses = [DM]
     async with opened(discord) as channel:
         running = asyncio.create_task(channel.run(intake))
         await intake.until(lambda: intake.stored is not None)
@@ -337,9 +337,9 @@ async def test_two_bots_of_one_process_are_on_different_servers(discord: Discord
     async with DiscordServer("another.token") as other:
         first, second = FakeIntake(), FakeIntake()
         async with (
-            opened(discord) as one,
+            opened(discord) as ours,
             opened(other) as two,
-            receiving(one, first),
+            receiving(ours, first),
             receiving(two, second),
         ):
             await discord.say(CHAT, "here")

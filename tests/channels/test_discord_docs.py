@@ -27,9 +27,9 @@ def test_the_rendering_on_the_page_is_the_renderers() -> None:
 
 
 def test_the_permissions_in_the_link_are_those_named() -> None:
-    found = re.search(r"permissions=(\d+)", PAGE)
-    assert found is not None
-    assert discord.Permissions(int(found[1])) == discord.Permissions(
+    match = re.search(r"permissions=(\d+)", PAGE)
+    assert match is not None
+    assert discord.Permissions(int(match[1])) == discord.Permissions(
         view_channel=True,
         send_messages=True,
         send_messages_in_threads=True,

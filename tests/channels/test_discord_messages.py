@@ -116,7 +116,7 @@ def test_what_is_no_text_is_said_in_words() -> None:
     message = read(content="", message_snapshots=[{"message": forwarded}])
     assert message is not None
     assert message.text == "[forwarded]\nlook\nNews\nRain\na: b"
-    assert [one.ref for one in message.attachments] == ["5/1000/3"]
+    assert [attachment.ref for attachment in message.attachments] == ["5/1000/3"]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_files_have_a_kind(mime: str | None, kind: str) -> None:
     file = {"id": "3", "filename": "f", "content_type": mime, "size": 5, "url": "https://x"}
     message = read(content="", attachments=[file])
     assert message is not None
-    assert [one.kind for one in message.attachments] == [kind]
+    assert [attachment.kind for attachment in message.attachments] == [kind]
 
 
 @pytest.mark.parametrize(
@@ -192,18 +192,18 @@ async def test_an_edit_is_a_new_version_and_an_unfurled_link_is_none(
 ) -> None:
     intake = FakeIntake()
     async with opened(discord) as channel, receiving(channel, intake):
-        said = await discord.say(CHAT, "see https://x.org")
-        await discord.announce("MESSAGE_UPDATE", said | {"embeds": [{"title": "X"}]})
-        await discord.edit(said, "see https://y.org")
-        await discord.announce("MESSAGE_UPDATE", said | {"embeds": [{"title": "Y"}]})
-        await discord.dispatch("MESSAGE_UPDATE", {"id": said["id"], "channel_id": CHAT})
-        await discord.edit(said, "see nothing")
+        event = await discord.say(CHAT, "see https://x.org")
+        await discord.announce("MESSAGE_UPDATE", event | {"embeds": [{"title": "X"}]})
+        await discord.edit(event, "see https://y.org")
+        await discord.announce("MESSAGE_UPDATE", event | {"embeds": [{"title": "Y"}]})
+        await discord.dispatch("MESSAGE_UPDATE", {"id": event["id"], "channel_id": CHAT})
+        await discord.edit(event, "see nothing")
         await intake.received(3)
     first, second, third = intake.messages
     assert [second.text, third.text] == ["see https://y.org", "see nothing"]
     assert second.edit_of == third.edit_of == first.dedupe_key
     assert len({first.dedupe_key, second.dedupe_key, third.dedupe_key}) == 3
-    assert (intake.stored or "").partition(":")[0] == said["id"]
+    assert (intake.stored or "").partition(":")[0] == event["id"]
 
 
 async def test_a_pressed_button_says_what_it_stands_for(discord: DiscordServer) -> None:
@@ -233,12 +233,12 @@ async def test_a_slash_command_is_said_in_the_chat(discord: DiscordServer) -> No
         await discord.use(THREAD, "status")
         number = await discord.use(CHAT, "runs", "stop 1")
         await discord.until(lambda: number in discord.answers)
-    assert [(one.text, one.address) for one in intake.messages] == [
+    assert [(message.text, message.address) for message in intake.messages] == [
         ("/status", IN_THREAD),
         ("/runs stop 1", DM),
     ]
-    assert [one.group for one in intake.messages] == [True, False]
-    assert all(one.addressed for one in intake.messages)
+    assert [message.group for message in intake.messages] == [True, False]
+    assert all(message.addressed for message in intake.messages)
     assert discord.answers[number]["data"]["flags"] == 64
 
 
@@ -295,5 +295,7 @@ def test_any_json_is_a_message_or_a_bad_event(fields: dict[str, Any]) -> None:
     with suppress(BadEvent):
         to_inbound(parse(data), ChannelPlace("500"), "discord", BotUser(ME))
     with suppress(BadEvent):
-        found = parse_interaction({"id": "1", "token": "t", "type": 3, "channel_id": "5"} | fields)
-        interaction_message(found, found.place, "discord")
+        interaction = parse_interaction(
+            {"id": "1", "token": "t", "type": 3, "channel_id": "5"} | fields
+        )
+        interaction_message(interaction, interaction.place, "discord")

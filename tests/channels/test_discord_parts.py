@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nanobot.messages import Address, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._discord_markdown import escaped, pieces, written
+from nanobot_channels._discord_markdown import escaped, pieces, to_markdown
 from nanobot_channels._discord_parts import body, content_of, nonce_of, reference, render
 from nanobot_channels._markdown import from_markdown
 from nanobot_channels._text import Rich, clean, utf16_units
@@ -80,7 +80,7 @@ def test_styles_are_shown(source: str, style: str, text: str, value: str) -> Non
 def test_what_has_no_style_is_shown_as_it_is(text: str) -> None:
     reader = shown(text)
     assert reader.text == from_markdown(text).text
-    assert [one for one in reader.styles if one.style != "url"] == []
+    assert [style for style in reader.styles if style.style != "url"] == []
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_links_that_discord_does_not_have_show_their_target(source: str, text: s
 def test_a_link_is_never_torn() -> None:
     target = "https://x.org/" + "a" * 900
     parts = rendered(" ".join(f"[link{n}]({target})" for n in range(6)))
-    links = [one for part in parts for one in Reader(content_of(part)).styles]
-    assert [(one.style, one.text, one.value) for one in links] == [
+    links = [style for part in parts for style in Reader(content_of(part)).styles]
+    assert [(style.style, style.text, style.value) for style in links] == [
         ("link", f"link{n}", target) for n in range(6)
     ]
 
@@ -109,9 +109,9 @@ def test_code_is_fenced_again_in_every_part() -> None:
     code = "\n".join(f"line_{n} = {n} * 2" for n in range(300))
     parts = rendered(f"Look:\n\n```py\n{code}\n```\n\nDone.")
     assert len(parts) > 2
-    styles = [one for part in parts for one in Reader(content_of(part)).styles]
-    assert {(one.style, one.value) for one in styles} == {("pre", "py")}
-    assert "\n".join(one.text for one in styles) == code
+    styles = [style for part in parts for style in Reader(content_of(part)).styles]
+    assert {(style.style, style.value) for style in styles} == {("pre", "py")}
+    assert "\n".join(style.text for style in styles) == code
 
 
 def test_a_fence_inside_code_does_not_end_it() -> None:
@@ -122,7 +122,10 @@ def test_a_fence_inside_code_does_not_end_it() -> None:
 
 def test_marks_side_by_side_stay_apart() -> None:
     reader = shown("**a**_b_ `c```` d ````")
-    assert [(one.style, one.text) for one in reader.styles][:2] == [("bold", "a"), ("italic", "b")]
+    assert [(style.style, style.text) for style in reader.styles][:2] == [
+        ("bold", "a"),
+        ("italic", "b"),
+    ]
 
 
 def test_the_first_part_replies_and_the_last_has_the_buttons() -> None:
@@ -173,8 +176,8 @@ def test_parts_are_within_discords_limits_and_lose_nothing(
 @given(MARKDOWN)
 def test_no_text_is_lost_between_the_parts(text: str) -> None:
     rich = from_markdown(text)
-    found = visible("".join(part.text for _content, part in pieces(rich)))
-    rest = iter(found)
+    remaining = visible("".join(part.text for _content, part in pieces(rich)))
+    rest = iter(remaining)
     # Targets of links may have been written out in between.
     lost = [char for char in visible(rich.text) if char not in rest]
     assert not [char for char in lost if unicodedata.category(char) != "Cf"]
@@ -190,14 +193,14 @@ def test_no_text_is_lost_between_the_parts(text: str) -> None:
 def test_plain_text_is_shown_as_it_is(text: str) -> None:
     reader = Reader(escaped(text))
     assert reader.text == text
-    assert not [one for one in reader.styles if one.style != "url"]
+    assert not [style for style in reader.styles if style.style != "url"]
 
 
 @given(st.text(alphabet="ab *_~`|[]()<>#-\\\n.:/@1", max_size=60))
 def test_accidental_marks_are_shown_as_they_are(text: str) -> None:
     reader = Reader(escaped(text))
     assert reader.text == text
-    assert not [one for one in reader.styles if one.style != "url"]
+    assert not [style for style in reader.styles if style.style != "url"]
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)
@@ -214,4 +217,4 @@ def test_what_is_written_is_what_is_shown(text: str) -> None:
 
 
 def test_writing_plain_spans_changes_nothing() -> None:
-    assert written(Rich("just words")) == "just words"
+    assert to_markdown(Rich("just words")) == "just words"

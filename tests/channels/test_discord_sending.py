@@ -52,8 +52,8 @@ async def discord() -> AsyncIterator[DiscordServer]:
 
 @pytest.fixture
 async def channel(discord: DiscordServer) -> AsyncIterator[DiscordChannel]:
-    async with opened(discord) as made:
-        yield made
+    async with opened(discord) as running:
+        yield running
 
 
 def outbound(text: str, address: Address = DM, **fields: Any) -> OutboundMessage:
@@ -63,8 +63,8 @@ def outbound(text: str, address: Address = DM, **fields: Any) -> OutboundMessage
 async def test_a_part_is_sent_formatted_as_a_reply_that_pings_nobody(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
-    asked = discord.written(CHANNEL, "hi")
-    message = outbound("**bold** @everyone 1 * 2", GENERAL, reply_to=asked["id"])
+    question = discord.add_message(CHANNEL, "hi")
+    message = outbound("**bold** @everyone 1 * 2", GENERAL, reply_to=question["id"])
     (part,) = channel.render(message)
     number = await channel.send(GENERAL, part)
     sent = await discord.reply_in(CHANNEL)
@@ -72,7 +72,7 @@ async def test_a_part_is_sent_formatted_as_a_reply_that_pings_nobody(
     assert sent["content"] == r"**bold** @everyone 1 \* 2"
     body = discord.calls_of(POST)[0].json
     assert body["allowed_mentions"] == {"parse": [], "replied_user": False}
-    assert body["message_reference"] == {"message_id": asked["id"], "fail_if_not_exists": False}
+    assert body["message_reference"] == {"message_id": question["id"], "fail_if_not_exists": False}
     assert body["flags"] == 4
     assert body["enforce_nonce"] is True
     await channel.send(GENERAL, msgspec.structs.replace(part, key="run:1"), plain=True)
@@ -84,9 +84,9 @@ async def test_with_one_person_alone_nothing_is_a_reply(
 ) -> None:
     intake = FakeIntake()
     async with receiving(channel, intake):
-        asked = await discord.say(CHAT, "hi")
+        question = await discord.say(CHAT, "hi")
         await intake.received(1)
-        (part,) = channel.render(outbound("hello", reply_to=asked["id"]))
+        (part,) = channel.render(outbound("hello", reply_to=question["id"]))
         await channel.send(DM, part)
     assert "message_reference" not in discord.calls_of(POST)[0].json
 
@@ -96,7 +96,7 @@ async def test_a_thread_is_written_to_where_it_is(
 ) -> None:
     await channel.send(IN_THREAD, PART)
     await channel.send(GENERAL, PART)
-    assert [len(discord.mine(one)) for one in (THREAD, CHANNEL)] == [1, 1]
+    assert [len(discord.mine(place)) for place in (THREAD, CHANNEL)] == [1, 1]
 
 
 async def test_a_part_that_is_sent_again_is_taken_once(
@@ -141,12 +141,12 @@ async def test_a_failed_send_tells_what_became_of_it(
     fault: dict[str, Any],
     expected: type[Exception],
 ) -> None:
-    made = discord.fail(POST, **fault)
+    failure = discord.fail(POST, **fault)
     with pytest.raises(DeliveryError) as raised:
         await channel.send(DM, PART)
     assert type(raised.value) is expected
     assert discord.token not in str(raised.value)
-    assert made.hits == 1
+    assert failure.hits == 1
     applied = ("body" in fault and "status" not in fault) or fault.get("drop") == "after"
     assert bool(discord.mine(CHAT)) == applied
     await channel.send(DM, PART)
@@ -232,8 +232,8 @@ FILE = OutboundPart(text="", key="run:2", file=Attachment(kind="document", name=
 async def test_the_history_tells_what_became_of_a_part(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
-    asked = discord.written(CHAT, "hi")
-    (answer,) = channel.render(outbound("Done.", reply_to=asked["id"]))
+    question = discord.add_message(CHAT, "hi")
+    (answer,) = channel.render(outbound("Done.", reply_to=question["id"]))
     began = discord.now
     for part in (answer, PART, FILE):
         assert await channel.find(DM, part, began) is None
@@ -243,8 +243,8 @@ async def test_the_history_tells_what_became_of_a_part(
         await channel.send_file(DM, FILE, b"%PDF"),
     ]
     async with opened(discord) as next_process:
-        found = [await next_process.find(DM, part, began) for part in (answer, PART, FILE)]
-    assert found == sent
+        ids = [await next_process.find(DM, part, began) for part in (answer, PART, FILE)]
+    assert ids == sent
 
 
 async def test_the_same_words_from_before_the_send_are_an_earlier_answer(
@@ -290,7 +290,7 @@ async def test_a_history_that_cannot_be_read_or_ends_too_soon_leaves_it_uncertai
     with pytest.raises(Uncertain):
         await channel.find(DM, PART, discord.now)
     for number in range(600):
-        discord.written(CHAT, str(number))
+        discord.add_message(CHAT, str(number))
     with pytest.raises(Uncertain):
         await channel.find(DM, PART, discord.now)
 
@@ -323,7 +323,7 @@ async def test_buttons_are_in_rows_and_the_rest_is_written_out(
     for part in channel.render(outbound("Which?", choices=(*choices, choices[0]))):
         await channel.send(DM, part)
     sent = await discord.reply_in(CHAT)
-    rows = [[one["label"] for one in row["components"]] for row in sent["components"]]
+    rows = [[button["label"] for button in row["components"]] for row in sent["components"]]
     assert [len(row) for row in rows] == [5] * 5
     assert rows[0] == [f"Choice {n}" for n in range(5)]
     assert "Choice 26: /pick 26" in sent["content"]
@@ -352,9 +352,9 @@ async def test_a_file_is_fetched_through_a_fresh_address(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
     intake = FakeIntake()
-    kept = discord.attach(b"data", filename="a.png", content_type="image/png")
+    upload = discord.attach(b"data", filename="a.png", content_type="image/png")
     async with receiving(channel, intake):
-        await discord.say(CHAT, "look", attachments=[kept])
+        await discord.say(CHAT, "look", attachments=[upload])
         message = (await intake.received(1))[0]
     (file,) = message.attachments
     assert (file.kind, file.name, file.mime, file.size) == ("image", "a.png", "image/png", 4)
@@ -376,14 +376,14 @@ async def test_a_file_is_fetched_through_a_fresh_address(
 async def test_one_reaction_takes_the_place_of_the_one_before(
     discord: DiscordServer, channel: DiscordChannel
 ) -> None:
-    asked = discord.written(CHAT, "hi")["id"]
-    await channel.react(DM, asked, Reaction.RECEIVED)
-    assert discord.reactions[asked] == ["👀"]
-    await channel.react(DM, asked, Reaction.DONE)
-    assert discord.reactions[asked] == ["✅"]
+    question = discord.add_message(CHAT, "hi")["id"]
+    await channel.react(DM, question, Reaction.RECEIVED)
+    assert discord.reactions[question] == ["👀"]
+    await channel.react(DM, question, Reaction.DONE)
+    assert discord.reactions[question] == ["✅"]
     async with opened(discord) as next_process:
-        await next_process.react(DM, asked, Reaction.FAILED)
-    assert discord.reactions[asked] == ["✅", "❌"]
+        await next_process.react(DM, question, Reaction.FAILED)
+    assert discord.reactions[question] == ["✅", "❌"]
 
 
 async def test_typing_is_shown_where_the_answer_will_be(
@@ -406,17 +406,17 @@ async def test_commands_become_a_menu_with_one_entry_for_each_first_word(
             MenuCommand("long", "y" * 300),
         ]
     )
-    assert [one["name"] for one in discord.commands] == ["status", "runs", "long"]
+    assert [entry["name"] for entry in discord.commands] == ["status", "runs", "long"]
     assert discord.commands[0]["options"] == []
-    assert [one["name"] for one in discord.commands[1]["options"]] == ["argument"]
+    assert [entry["name"] for entry in discord.commands[1]["options"]] == ["argument"]
     assert len(discord.commands[2]["description"]) == 100
 
 
 async def test_the_channel_is_everything_its_platform_can_do(channel: DiscordChannel) -> None:
-    made: Channel = channel
-    assert made.capabilities.reconciles
+    as_port: Channel = channel
+    assert as_port.capabilities.reconciles
     for port in (SelfChecking, Editing, Fetching, Filing, Reacting, Commanding):
-        assert isinstance(made, port)
+        assert isinstance(as_port, port)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ async def received(mail: MailServer, running: Running, raw: bytes) -> FakeIntake
     async with running(intake):
         mail.deliver(raw)
         mail.deliver(letter("the end"))
-        await intake.until(lambda: any(one.text == "the end" for one in intake.messages))
+        await intake.until(lambda: any(message.text == "the end" for message in intake.messages))
     return intake
 
 
@@ -113,7 +113,7 @@ async def test_forged_and_automatic_mail_is_not_read(
     mail: MailServer, running: Running, raw: bytes
 ) -> None:
     intake = await received(mail, running, raw)
-    assert [one.text for one in intake.messages] == ["the end"]
+    assert [message.text for message in intake.messages] == ["the end"]
     assert not mail.inbox.mails[0].flags
 
 
@@ -138,7 +138,7 @@ async def test_what_lay_there_at_the_first_start_is_not_read(
     async with running(intake):
         mail.deliver(letter("new"))
         await intake.received(1)
-    assert [one.text for one in intake.messages] == ["new"]
+    assert [message.text for message in intake.messages] == ["new"]
 
 
 @pytest.mark.parametrize("has_idle", [True, False])
@@ -158,7 +158,7 @@ async def test_what_came_meanwhile_is_found_and_nothing_twice(
         await intake.received(3)
         mail.deliver(letter("four"))
         await intake.received(4)
-    assert [one.text for one in intake.messages] == ["one", "two", "three", "four"]
+    assert [message.text for message in intake.messages] == ["one", "two", "three", "four"]
 
 
 async def test_news_told_between_two_commands_is_heard(mail: MailServer, running: Running) -> None:
@@ -173,7 +173,7 @@ async def test_news_told_between_two_commands_is_heard(mail: MailServer, running
     mail.before_news = arrive
     async with running(intake):
         await intake.received(1)
-        assert not any(one.startswith("IDLE") for one in mail.commands[:-2])
+        assert not any(command.startswith("IDLE") for command in mail.commands[:-2])
 
 
 async def test_a_mail_that_was_not_taken_comes_again(mail: MailServer, running: Running) -> None:
@@ -204,10 +204,10 @@ async def test_a_folder_that_was_numbered_anew_loses_and_doubles_nothing(
     mail.inbox.renumber(first=50)
     mail.deliver(letter("two"), now + 2)
     async with running(intake):
-        await intake.until(lambda: any(one.text == "two" for one in intake.messages))
-    texts = [one.text for one in intake.messages]
+        await intake.until(lambda: any(message.text == "two" for message in intake.messages))
+    texts = [message.text for message in intake.messages]
     assert set(texts) == {"one", "two"}
-    keys = [one.dedupe_key for one in intake.messages if one.text == "one"]
+    keys = [message.dedupe_key for message in intake.messages if message.text == "one"]
     assert len(set(keys)) == 1  # the journal knows it by this
     assert intake.stored is not None
     assert intake.stored.startswith("2:")
@@ -249,7 +249,7 @@ async def test_a_cut_or_refused_command_ends_the_run_and_loses_nothing(
             await asyncio.wait([task], timeout=10)
             assert isinstance(task.exception(), ChannelDown | BadCredentials)
     async with running(intake):
-        await intake.until(lambda: len({one.text for one in intake.messages}) == 3)
+        await intake.until(lambda: len({message.text for message in intake.messages}) == 3)
     assert len(intake.messages) == 3
 
 
@@ -279,10 +279,10 @@ async def test_check_names_the_address_and_an_untrusted_server(mail: MailServer)
     channel = channel_of(mail)
     assert await channel.check() == Checked("bot@example.org")
     mail.deliver(letter(server="mx.other.net"))
-    said = await channel.check()
-    assert said.who == "bot@example.org"
-    assert "mx.other.net" in said.lacking
-    assert "channels.email.trusted_authserv" in said.lacking
+    result = await channel.check()
+    assert result.who == "bot@example.org"
+    assert "mx.other.net" in result.lacking
+    assert "channels.email.trusted_authserv" in result.lacking
     assert not mail.inbox.mails[0].flags
 
 
@@ -355,10 +355,10 @@ def test_settings_that_cannot_work_are_refused(change: dict[str, object], why: s
 
 
 async def test_servers_that_are_trusted_may_be_one_text_with_commas(mail: MailServer) -> None:
-    given = mail.settings | {"trusted_authserv": "mx.example.org, mx2.example.org"}
-    assert settings_of("email", given).trusted_authserv == ["mx.example.org", "mx2.example.org"]
+    table = mail.settings | {"trusted_authserv": "mx.example.org, mx2.example.org"}
+    assert settings_of("email", table).trusted_authserv == ["mx.example.org", "mx2.example.org"]
     with pytest.raises(ConfigError, match="trusted_authserv is empty"):
-        settings_of("email", given | {"trusted_authserv": " , "})
+        settings_of("email", table | {"trusted_authserv": " , "})
 
 
 async def test_who_may_speak_is_no_setting_of_its_own(mail: MailServer) -> None:

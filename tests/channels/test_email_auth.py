@@ -14,10 +14,10 @@ TRUSTED = ("mx.example.org",)
 
 def doubt(*headers: str, sender: str = "Ann <ann@example.com>") -> str:
     """Why the sender is not believed."""
-    lines = [f"Authentication-Results: {one}" for one in headers]
-    found = headers_of("\r\n".join([*lines, f"From: {sender}", "", ""]).encode())
-    who = author(found)
-    return "no author" if who is None else authenticated(found, who, TRUSTED)
+    lines = [f"Authentication-Results: {header}" for header in headers]
+    parsed = headers_of("\r\n".join([*lines, f"From: {sender}", "", ""]).encode())
+    who = author(parsed)
+    return "no author" if who is None else authenticated(parsed, who, TRUSTED)
 
 
 @pytest.mark.parametrize(
@@ -134,5 +134,5 @@ def test_the_servers_are_named_for_who_sets_it_up() -> None:
 def test_no_header_stops_the_check(raw: str) -> None:
     server, findings = results(raw)
     assert isinstance(server, str)
-    assert all(one.method == one.method.lower() for one in findings)
+    assert all(finding.method == finding.method.lower() for finding in findings)
     doubt(raw.replace("\n", " "), sender=raw.replace("\n", " "))

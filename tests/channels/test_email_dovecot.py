@@ -61,19 +61,19 @@ async def test_mails_come_are_marked_and_answered(box: Dovecot, smtp: MailServer
     async with running(channel, intake):
         box.deliver(letter("hello", subject="Hi", message_id="<q@x>"))
         (message,) = await intake.received(1)
-        await smtp.until(lambda: box.seen() == 1)
+        await smtp.until(lambda: box.read_count() == 1)
     box.deliver(letter("while away"))
     async with running(channel, intake):
         await intake.received(2)
-    assert [one.text for one in intake.messages] == ["Subject: Hi\n\nhello", "while away"]
+    assert [message.text for message in intake.messages] == ["Subject: Hi\n\nhello", "while away"]
     smtp.smtp_faults["."] = "drop after"
     part = part_of("Yes.", reply_to=message.message_id)
     assert await channel_of(box, smtp, sent_folder="Sent").find(message.address, part, 0.0) is None
     with pytest.raises(OutcomeUnknown):
         await channel_of(box, smtp, sent_folder="Sent").send(message.address, part)
     assert smtp.sent[0]["Subject"] == "Re: Hi"
-    found = await channel_of(box, smtp, sent_folder="Sent").find(message.address, part, 0.0)
-    assert f"<{found}>" == smtp.sent[0]["Message-ID"]
+    message_id = await channel_of(box, smtp, sent_folder="Sent").find(message.address, part, 0.0)
+    assert f"<{message_id}>" == smtp.sent[0]["Message-ID"]
 
 
 async def test_a_large_file_is_fetched(box: Dovecot, smtp: MailServer) -> None:
@@ -102,8 +102,10 @@ async def test_a_folder_that_was_numbered_anew_goes_on(box: Dovecot, smtp: MailS
     box.renumber()
     box.deliver(letter("two", message_id="<two@x>"))
     async with running(channel, intake):
-        await intake.until(lambda: any(one.dedupe_key == "two@x" for one in intake.messages))
-    assert {one.dedupe_key for one in intake.messages} == {"one@x", "two@x"}
+        await intake.until(
+            lambda: any(message.dedupe_key == "two@x" for message in intake.messages)
+        )
+    assert {message.dedupe_key for message in intake.messages} == {"one@x", "two@x"}
     assert (first or "").split(":")[0] != (intake.stored or "").split(":")[0]
 
 

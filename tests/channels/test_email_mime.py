@@ -29,10 +29,10 @@ def scanned(raw: bytes, size: int = 10_000) -> Mail:
     return skim.mail()
 
 
-def said(raw: bytes) -> str:
-    found = READER.read(scanned(raw), "1:1", 1_000.0)
-    assert isinstance(found, ReadMail), found
-    return found.message.text
+def read_text(raw: bytes) -> str:
+    result = READER.read(scanned(raw), "1:1", 1_000.0)
+    assert isinstance(result, ReadMail), result
+    return result.message.text
 
 
 def content(raw: bytes, file: Attachment) -> bytes:
@@ -56,8 +56,8 @@ def test_text_and_files_are_found_whatever_the_pieces() -> None:
     whole = scanned(raw)
     for size in (1, 7, 1_000):
         assert scanned(raw, size).parts[0].body == whole.parts[0].body
-        assert [(one.start, one.end) for one in scanned(raw, size).parts] == [
-            (one.start, one.end) for one in whole.parts
+        assert [(part.start, part.end) for part in scanned(raw, size).parts] == [
+            (part.start, part.end) for part in whole.parts
         ]
     assert [part.text().strip() for part in texts(whole)] == ["The plain version, schön."]
     image, table = files(whole, "7:3")
@@ -127,15 +127,15 @@ def test_one_line_without_an_end_is_not_kept_either() -> None:
     ],
 )
 def test_what_is_malformed_is_read_all_the_same(body: bytes, text: str) -> None:
-    found = said(letter(body=body))
-    assert found.startswith(text) or text in found
+    result = read_text(letter(body=body))
+    assert result.startswith(text) or text in result
 
 
 def test_an_empty_plain_version_leaves_the_other_one() -> None:
     mail = EmailMessage(policy=SMTP)
     mail.set_content(" \n")
     mail.add_alternative('<a href="https://example.org/x">look</a>', subtype="html")
-    assert said(letter(body=mail.as_bytes())) == "look (https://example.org/x)"
+    assert read_text(letter(body=mail.as_bytes())) == "look (https://example.org/x)"
 
 
 def test_a_forwarded_mail_is_a_file_with_a_name() -> None:
@@ -160,7 +160,7 @@ def test_a_deep_nest_is_not_followed_to_its_end() -> None:
     nest = b"".join(
         b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(500)
     )
-    assert said(letter(body=nest + b"\r\nhello"))
+    assert read_text(letter(body=nest + b"\r\nhello"))
 
 
 @pytest.mark.parametrize(
@@ -231,12 +231,12 @@ def test_no_bytes_stop_the_reader_and_no_text_becomes_nothing(
 ) -> None:
     raw = letter(body=ending.join(lines))
     mail = scanned(raw, 33)
-    found = READER.read(mail, "1:1", 1_000.0)
+    result = READER.read(mail, "1:1", 1_000.0)
     for part in mail.parts:
         assert 0 <= part.start <= part.end <= len(raw)
         assert isinstance(part.text(), str)
-    if isinstance(found, ReadMail):
-        message = found.message
+    if isinstance(result, ReadMail):
+        message = result.message
         assert message.dedupe_key
         assert message.address.thread_id
         bodies = [part for part in texts(mail) if part.type == "text/plain" and part.text().strip()]

@@ -244,7 +244,7 @@ async def settled(mail: MailServer, channel: EmailChannel, raw: bytes) -> FakeIn
         mail.deliver(raw)
         mail.deliver(letter("the end", sender="bob@example.net"))
         await intake.received(1)
-    assert [one.text for one in intake.messages] == ["the end"]
+    assert [message.text for message in intake.messages] == ["the end"]
     return intake
 
 
@@ -309,8 +309,10 @@ def test_any_text_becomes_a_mail_that_says_it(text: str) -> None:
     for part in render(OutboundMessage(address=Address("email", OWNER), text=text, key="k")):
         raw = as_bytes(composed(part, envelope(subject=text)))
         assert max(map(len, raw.split(b"\r\n"))) <= 998
-        found = next(one for one in scanned(raw).parts if one.type == "text/plain")
-        assert " ".join(found.text().split()) == " ".join(part.text.split())
+        text_part = next(
+            candidate for candidate in scanned(raw).parts if candidate.type == "text/plain"
+        )
+        assert " ".join(text_part.text().split()) == " ".join(part.text.split())
 
 
 def envelope(subject: str = "x") -> Envelope:
@@ -331,9 +333,9 @@ def test_our_own_mails_are_never_answered() -> None:
     for part in (part_of("a"), part_of("a", reply_to="q@x")):
         raw = as_bytes(composed(part, envelope()))
         checked = f"Authentication-Results: {AUTHSERV}; dmarc=pass header.from=example.org\r\n"
-        found = theirs.read(scanned(checked.encode() + raw), "1:1", 1_000.0)
-        assert isinstance(found, Ignored)
-        assert "automatically" in found.why
+        result = theirs.read(scanned(checked.encode() + raw), "1:1", 1_000.0)
+        assert isinstance(result, Ignored)
+        assert "automatically" in result.why
 
 
 def test_a_subject_is_how_the_text_begins() -> None:

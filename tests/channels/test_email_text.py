@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot_channels._email_text import plain, said
+from nanobot_channels._email_text import mail_text, plain
 
 HISTORY = [
     "\n\nOn Mon, Jan 5, 2026 at 10:00 AM nanobot <bot@example.org> wrote:\n> earlier\n>\n> words\n",
@@ -31,19 +31,19 @@ FEET = [
 @pytest.mark.parametrize("history", HISTORY)
 @pytest.mark.parametrize("foot", FEET)
 def test_history_and_signature_are_left_out(history: str, foot: str) -> None:
-    found = said(f"Yes, do that.\n\nAnd the other thing: at 5.{foot}{history}")
-    assert found.text == "Yes, do that.\n\nAnd the other thing: at 5."
-    assert found.history
+    result = mail_text(f"Yes, do that.\n\nAnd the other thing: at 5.{foot}{history}")
+    assert result.text == "Yes, do that.\n\nAnd the other thing: at 5."
+    assert result.history
 
 
 def test_a_signature_below_the_history_goes_too() -> None:
-    assert said("Yes.\n\nOn 5 Jan, Ann wrote:\n> a\n> b\n\n-- \nAnn").text == "Yes."
+    assert mail_text("Yes.\n\nOn 5 Jan, Ann wrote:\n> a\n> b\n\n-- \nAnn").text == "Yes."
 
 
 def test_answers_between_quotes_keep_them() -> None:
     text = "> When?\n\nAt 5.\n\n> Where?\n\nHere."
-    assert said(text).text == text
-    assert said(f"{text}\n\n> Who?\n").text == text
+    assert mail_text(text).text == text
+    assert mail_text(f"{text}\n\n> Who?\n").text == text
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_answers_between_quotes_keep_them() -> None:
     ],
 )
 def test_what_would_leave_nothing_is_not_taken_away(text: str) -> None:
-    assert said(text).text
+    assert mail_text(text).text
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_what_would_leave_nothing_is_not_taken_away(text: str) -> None:
     ],
 )
 def test_what_only_looks_so_stays(text: str) -> None:
-    assert said(text).text == text
+    assert mail_text(text).text == text
 
 
 def test_a_forwarded_mail_is_what_is_meant() -> None:
     text = "FYI\n\n-----Original Message-----\nFrom: Bob\n\nPay 42 EUR"
-    assert said(text, forwarded=True).text == text
+    assert mail_text(text, forwarded=True).text == text
 
 
 @given(st.text(alphabet=">-: \nOnwrote1@aFrm", max_size=200))
 def test_no_text_becomes_nothing(text: str) -> None:
-    assert bool(said(text).text) is bool(text.strip())
+    assert bool(mail_text(text).text) is bool(text.strip())
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_history_in_markup_is_left_out() -> None:
         "&lt;<a href='mailto:bot@example.org'>bot@example.org</a>&gt; wrote:<br></div>"
         "<blockquote><p>earlier</p><p>words</p></blockquote></div>"
     )
-    assert said(plain(markup)).text == "Yes."
+    assert mail_text(plain(markup)).text == "Yes."
 
 
 def test_a_deep_tree_is_read() -> None:

@@ -37,7 +37,7 @@ async def test_what_was_said_meanwhile_comes_after_a_restart_and_once() -> None:
         async with receiving(channel(server), intake):
             server.say(server.dm, "three")
             messages = await intake.received(3)
-    assert [one.text for one in messages] == ["one", "two", "three"]
+    assert [message.text for message in messages] == ["one", "two", "three"]
 
 
 async def test_what_the_intake_refuses_is_said_again() -> None:
@@ -51,7 +51,7 @@ async def test_what_the_intake_refuses_is_said_again() -> None:
         error = await ended(channel(server), intake, fill_up)
         assert isinstance(error, StoreUnwritable)
         async with receiving(channel(server), intake):
-            assert [one.text for one in await intake.received(1)] == ["again"]
+            assert [message.text for message in await intake.received(1)] == ["again"]
 
 
 async def test_a_gap_is_looked_up_page_by_page() -> None:
@@ -63,7 +63,7 @@ async def test_a_gap_is_looked_up_page_by_page() -> None:
             server.say(server.dm, str(number))
         async with receiving(channel(server), intake):
             messages = await intake.received(350)
-        assert [one.text for one in messages] == [str(number) for number in range(350)]
+        assert [message.text for message in messages] == [str(number) for number in range(350)]
         assert len(server.called("/messages")) > 1
         assert len(intake.batches[-1][0]) == 350, "in one transaction with the cursor"
 
@@ -77,7 +77,7 @@ async def test_a_gap_is_looked_up_as_far_as_configured() -> None:
             server.say(server.dm, str(number))
         async with receiving(channel(server, backfill=120), intake):
             messages = await intake.received(220)
-    assert [one.text for one in messages] == [str(number) for number in range(130, 350)]
+    assert [message.text for message in messages] == [str(number) for number in range(130, 350)]
 
 
 async def test_a_forgotten_place_costs_no_message() -> None:
@@ -92,10 +92,10 @@ async def test_a_forgotten_place_costs_no_message() -> None:
         server.forgotten = server.rooms.position + 1
         server.say(server.dm, "two")
         async with receiving(channel(server), intake):
-            await intake.until(lambda: any(one.text == "two" for one in intake.messages))
+            await intake.until(lambda: any(message.text == "two" for message in intake.messages))
             server.say(server.dm, "three")
             await intake.until(lambda: intake.messages[-1].text == "three")
-    keys = [one.dedupe_key for one in intake.messages if one.text == "two"]
+    keys = [message.dedupe_key for message in intake.messages if message.text == "two"]
     assert len(keys) == 1
 
 
@@ -114,7 +114,7 @@ async def test_a_wrong_clock_of_the_machine_loses_nothing_when_the_place_is_forg
         server.say(server.dm, "two")
         async with receiving(channel(server, clock=clock), intake):
             await intake.until(lambda: intake.messages[-1].text == "two")
-    assert [one.text for one in intake.messages] == ["one", "two"]
+    assert [message.text for message in intake.messages] == ["one", "two"]
 
 
 async def test_another_accounts_cursor_is_not_used() -> None:
@@ -124,14 +124,14 @@ async def test_another_accounts_cursor_is_not_used() -> None:
         async with receiving(channel(server), intake):
             await intake.until(lambda: len(intake.batches) == 1)
             server.say(server.dm, "new")
-            assert [one.text for one in await intake.received(1)] == ["new"]
+            assert [message.text for message in await intake.received(1)] == ["new"]
 
 
 # Who is meant
 
 
 @pytest.mark.parametrize(
-    ("text", "more", "meant", "heard"),
+    ("text", "more", "meant", "arrives"),
     [
         ("hello all", {}, False, "hello all"),
         ("hello all", {"m.mentions": {"user_ids": [ME]}}, True, "hello all"),
@@ -150,7 +150,7 @@ async def test_another_accounts_cursor_is_not_used() -> None:
     ],
 )
 async def test_in_a_group_the_bot_is_meant_when_named(
-    text: str, more: dict[str, Any], meant: bool, heard: str
+    text: str, more: dict[str, Any], meant: bool, arrives: str
 ) -> None:
     async with MatrixServer() as server:
         group(server)
@@ -158,7 +158,7 @@ async def test_in_a_group_the_bot_is_meant_when_named(
             server.say(GROUP, text, **more)
             (message,) = await intake.received(1)
     assert message.group
-    assert (message.addressed, message.text) == (meant, heard)
+    assert (message.addressed, message.text) == (meant, arrives)
 
 
 async def test_a_room_that_the_account_calls_direct_is_direct() -> None:
@@ -178,8 +178,8 @@ async def test_a_room_becomes_a_group_when_a_third_comes() -> None:
         await intake.received(1)
         server.rooms.member(server.dm, BOB, "join")
         server.say(server.dm, "three of us")
-        one, two = await intake.received(2)
-    assert [one.group, two.group] == [False, True]
+        message, after = await intake.received(2)
+    assert [message.group, after.group] == [False, True]
 
 
 async def test_an_answer_brings_what_it_answers() -> None:
@@ -250,7 +250,7 @@ async def test_nobody_edits_what_another_said() -> None:
             server.edit(GROUP, first, "pay bob", sender=BOB)
             server.say(GROUP, "last")
             messages = await intake.received(2)
-    assert [one.text for one in messages] == ["pay ann", "last"]
+    assert [message.text for message in messages] == ["pay ann", "last"]
 
 
 async def test_bots_and_the_bot_itself_are_not_heard() -> None:
@@ -261,8 +261,8 @@ async def test_bots_and_the_bot_itself_are_not_heard() -> None:
         server.rooms.redact(taken["event_id"], ANN)
         server.say(server.dm, "human")
         await intake.until(lambda: bool(intake.messages) and intake.messages[-1].text == "human")
-    assert "I am a bot" not in [one.text for one in intake.messages]
-    assert "myself" not in [one.text for one in intake.messages]
+    assert "I am a bot" not in [message.text for message in intake.messages]
+    assert "myself" not in [message.text for message in intake.messages]
 
 
 async def test_what_is_no_text_is_said_as_text() -> None:
@@ -271,20 +271,24 @@ async def test_what_is_no_text_is_said_as_text() -> None:
         server.say(server.dm, "here", msgtype="m.location", geo_uri="geo:1,2")
         server.say(server.dm, "of tomorrow", msgtype="org.example.new")
         messages = await intake.received(3)
-    assert [one.text for one in messages] == ["*waves*", "[place: here geo:1,2]", "of tomorrow"]
+    assert [message.text for message in messages] == [
+        "*waves*",
+        "[place: here geo:1,2]",
+        "of tomorrow",
+    ]
 
 
 async def test_files_come_with_their_captions() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
-        async with receiving(made, FakeIntake()) as intake:
+        bot = channel(server)
+        async with receiving(bot, FakeIntake()) as intake:
             url = server.file(b"bytes", "image/png")
             info = {"mimetype": "image/png", "size": 5}
             server.say(server.dm, "look", msgtype="m.image", filename="a.png", url=url, info=info)
             server.say(server.dm, "b.ogg", msgtype="m.audio", url=url, info={"size": "big"})
             server.say(server.dm, "c.bin", msgtype="m.file", file={"url": url})
             image, audio, locked = await intake.received(3)
-            assert await made.fetch(image.attachments[0], 100) == b"bytes"
+            assert await bot.fetch(image.attachments[0], 100) == b"bytes"
     assert image.text == "look"
     assert (image.attachments[0].kind, image.attachments[0].name) == ("image", "a.png")
     assert (audio.text, audio.attachments[0].kind, audio.attachments[0].size) == ("", "audio", 0)

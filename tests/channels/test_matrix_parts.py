@@ -99,10 +99,12 @@ def test_whatever_is_written_fits_and_is_allowed(pieces: list[str], times: int) 
     parts = render(message(text))
     assert parts
     assert all(part.text.strip() for part in parts)
-    kept = sorted("".join("".join(part.text.split()) for part in parts))
-    said = sorted("".join(text.split()))
-    if said:  # code that goes on is fenced again
-        assert not [one for one in set(said) - set("`") if kept.count(one) < said.count(one)]
+    sent = sorted("".join("".join(part.text.split()) for part in parts))
+    source = sorted("".join(text.split()))
+    if source:  # code that goes on is fenced again
+        assert not [
+            char for char in set(source) - set("`") if sent.count(char) < source.count(char)
+        ]
     for part in parts:
         shown = msgspec.json.decode(part.payload, type=Payload).html
         assert len(msgspec.json.encode((part.text, shown))) <= LIMIT + 2_000
@@ -115,9 +117,9 @@ def test_whatever_is_written_fits_and_is_allowed(pieces: list[str], times: int) 
 
 
 def test_the_page_shows_what_is_sent() -> None:
-    told = PAGE.read_text("utf-8").split("## What it looks like")[1]
+    section = PAGE.read_text("utf-8").split("## What it looks like")[1]
     source, shown = (
         "\n".join(line[4:] for line in block.rstrip("\n").split("\n"))
-        for block in re.findall(r"(?:^    .*\n(?:\n(?=    ))?)+", told, re.MULTILINE)
+        for block in re.findall(r"(?:^    .*\n(?:\n(?=    ))?)+", section, re.MULTILINE)
     )
     assert html(source) == shown

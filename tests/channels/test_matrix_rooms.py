@@ -25,7 +25,7 @@ async def test_it_comes_when_an_owner_invites_and_answers_what_was_said_since() 
         server.rooms.member(ROOM, ME, "invite", by=ANN)
         server.say(ROOM, "are you there?")
         messages = await intake.received(1)
-    assert [one.text for one in messages] == ["are you there?"]
+    assert [message.text for message in messages] == ["are you there?"]
 
 
 async def test_who_was_invited_long_ago_hears_what_was_said_since() -> None:
@@ -41,7 +41,7 @@ async def test_who_was_invited_long_ago_hears_what_was_said_since() -> None:
             server.say(ROOM, str(number))
         async with receiving(channel(server), intake):
             messages = await intake.received(150)
-    assert [one.text for one in messages] == [str(number) for number in range(150)]
+    assert [message.text for message in messages] == [str(number) for number in range(150)]
 
 
 @pytest.mark.parametrize(
@@ -124,21 +124,21 @@ async def test_trouble_over_there_is_waited_out_and_costs_nothing(
             await intake.received(1)
         server.say(server.dm, "two")
         server.fail("/sync", **fault)
-        made = channel(server)
+        bot = channel(server)
         with pytest.raises(ChannelDown) as down:
-            await made.run(intake)
-        await made.close()
+            await bot.run(intake)
+        await bot.close()
         assert down.value.retry_after == (1.5 if fault.get("status") == 429 else None)
         async with receiving(channel(server), intake):
-            assert [one.text for one in await intake.received(2)] == ["one", "two"]
+            assert [message.text for message in await intake.received(2)] == ["one", "two"]
 
 
 async def test_no_server_is_an_outage_that_says_where_to_look() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
+        bot = channel(server)
     with pytest.raises(ChannelDown, match=r"\.well-known/matrix/client"):
-        await made.run(FakeIntake())
-    await made.close()
+        await bot.run(FakeIntake())
+    await bot.close()
 
 
 async def test_a_token_that_is_gone_ends_the_channel_and_says_what_to_do() -> None:
@@ -150,30 +150,30 @@ async def test_a_token_that_is_gone_ends_the_channel_and_says_what_to_do() -> No
 
 async def test_a_session_that_is_gone_is_made_anew_with_the_password() -> None:
     async with MatrixServer() as server:
-        made = MatrixChannel("matrix", account(server, password=server.password))
+        bot = MatrixChannel("matrix", account(server, password=server.password))
         intake = FakeIntake()
-        error = await ended(made, intake, lambda: server.sessions.clear())  # noqa: PLW0108 - it changes
+        error = await ended(bot, intake, lambda: server.sessions.clear())  # noqa: PLW0108 - it changes
         assert isinstance(error, ChannelDown)
-        made = MatrixChannel("matrix", account(server, password=server.password))
-        async with receiving(made, intake):
+        bot = MatrixChannel("matrix", account(server, password=server.password))
+        async with receiving(bot, intake):
             server.say(server.dm, "back?")
-            assert [one.text for one in await intake.received(1)] == ["back?"]
+            assert [message.text for message in await intake.received(1)] == ["back?"]
 
 
 async def test_a_wrong_password_says_what_to_check() -> None:
     async with MatrixServer() as server:
-        made = MatrixChannel("matrix", account(server, password="wrong"))
+        bot = MatrixChannel("matrix", account(server, password="wrong"))
         with pytest.raises(BadCredentials, match=r"channels\.matrix\.password"):
-            await made.run(FakeIntake())
-        await made.close()
+            await bot.run(FakeIntake())
+        await bot.close()
 
 
 async def test_a_password_signs_in_as_the_same_device_at_every_start() -> None:
     async with MatrixServer() as server:
         intake = FakeIntake()
         for _ in range(2):
-            made = MatrixChannel("matrix", account(server, password=server.password))
-            async with receiving(made, intake):
+            bot = MatrixChannel("matrix", account(server, password=server.password))
+            async with receiving(bot, intake):
                 pass
         assert sorted(server.sessions.values()) == ["NANOBOTX", "TOKEN"]
         assert server.password not in (intake.stored or "")
@@ -181,8 +181,8 @@ async def test_a_password_signs_in_as_the_same_device_at_every_start() -> None:
 
 async def test_the_account_is_tried_without_ending_a_session() -> None:
     async with MatrixServer() as server:
-        made = MatrixChannel("matrix", account(server, password=server.password))
-        async with receiving(made, FakeIntake()):
+        bot = MatrixChannel("matrix", account(server, password=server.password))
+        async with receiving(bot, FakeIntake()):
             before = dict(server.sessions)
-            assert await made.check() == f"{ME} on {server.root_url}"
+            assert await bot.check() == f"{ME} on {server.root_url}"
             assert server.sessions == before

@@ -34,10 +34,10 @@ def dm(server: MatrixServer, thread: str | None = None) -> Address:
 
 async def test_an_answer_has_text_and_html_and_mentions_nobody() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
-        (part,) = made.render(answer("**bold** @room", server.dm))
-        await made.send(dm(server), part)
-        await made.close()
+        bot = channel(server)
+        (part,) = bot.render(answer("**bold** @room", server.dm))
+        await bot.send(dm(server), part)
+        await bot.close()
         (content,) = server.mine(server.dm)
     assert content["body"] == "**bold** @room"
     assert content["formatted_body"] == "<p><strong>bold</strong> @room</p>"
@@ -47,10 +47,10 @@ async def test_an_answer_has_text_and_html_and_mentions_nobody() -> None:
 
 async def test_what_is_refused_as_html_can_go_out_plain() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
-        (part,) = made.render(answer("**bold**", server.dm))
-        await made.send(dm(server), part, plain=True)
-        await made.close()
+        bot = channel(server)
+        (part,) = bot.render(answer("**bold**", server.dm))
+        await bot.send(dm(server), part, plain=True)
+        await bot.close()
         assert "formatted_body" not in server.mine(server.dm)[0]
 
 
@@ -58,37 +58,37 @@ async def test_the_same_part_twice_is_one_message_even_after_a_restart() -> None
     async with MatrixServer() as server:
         sent = []
         for _ in range(2):
-            made = MatrixChannel("matrix", account(server, password=server.password))
-            sent.append(await made.send(dm(server), PART))
-            await made.close()
+            bot = MatrixChannel("matrix", account(server, password=server.password))
+            sent.append(await bot.send(dm(server), PART))
+            await bot.close()
         assert sent[0] == sent[1]
         assert server.texts(server.dm) == ["hello"]
 
 
 async def test_a_part_whose_answer_got_lost_is_found() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
-        assert await made.find(dm(server), PART, 0.0) is None
+        bot = channel(server)
+        assert await bot.find(dm(server), PART, 0.0) is None
         server.fail("/send/", times=2, drop="after")
         with pytest.raises(OutcomeUnknown):
-            await made.send(dm(server), PART)
+            await bot.send(dm(server), PART)
         for number in range(150):
             server.say(server.dm, str(number))
-        found = await made.find(dm(server), PART, 0.0)
-        await made.close()
-        assert found == next(
-            one.event["event_id"] for one in server.rooms.stream if one.event["sender"] == ME
-            and one.event["type"] == "m.room.message"
+        event_id = await bot.find(dm(server), PART, 0.0)
+        await bot.close()
+        assert event_id == next(
+            entry.event["event_id"] for entry in server.rooms.stream if entry.event["sender"] == ME
+            and entry.event["type"] == "m.room.message"
         )  # fmt: skip
 
 
 async def test_a_thread_is_answered_in_the_thread() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
-        (part,) = made.render(answer("here", server.dm, reply_to="$asked"))
-        await made.send(dm(server, "$root"), part)
-        await made.send(dm(server, "$root"), PART)
-        await made.close()
+        bot = channel(server)
+        (part,) = bot.render(answer("here", server.dm, reply_to="$asked"))
+        await bot.send(dm(server, "$root"), part)
+        await bot.send(dm(server, "$root"), PART)
+        await bot.close()
         reply, plain = (content["m.relates_to"] for content in server.mine(server.dm))
     assert reply == {
         "rel_type": "m.thread",
@@ -101,29 +101,29 @@ async def test_a_thread_is_answered_in_the_thread() -> None:
 
 async def test_an_answer_in_a_group_replies_and_one_to_a_person_alone_does_not() -> None:
     async with MatrixServer() as server:
-        made, intake = channel(server), FakeIntake()
+        bot, intake = channel(server), FakeIntake()
         chats = (group(server), server.dm)
-        async with receiving(made, intake):
+        async with receiving(bot, intake):
             for chat in chats:
                 server.say(chat, "nano: hi")
-            asked = {one.address: one.message_id for one in await intake.received(2)}
-            for address, question in asked.items():
-                (part,) = made.render(answer("hello", address.chat_id, reply_to=question))
-                await made.send(address, part)
+            questions = {entry.address: entry.message_id for entry in await intake.received(2)}
+            for address, question in questions.items():
+                (part,) = bot.render(answer("hello", address.chat_id, reply_to=question))
+                await bot.send(address, part)
         contents = [content for chat in chats for content in server.mine(chat)]
     in_group, alone = (content.get("m.relates_to") for content in contents)
-    assert in_group == {"m.in_reply_to": {"event_id": asked[Address("matrix", chats[0])]}}
+    assert in_group == {"m.in_reply_to": {"event_id": questions[Address("matrix", chats[0])]}}
     assert alone is None
 
 
 async def test_a_preview_becomes_the_answer() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
-        sent = await made.send(dm(server), PART)
+        bot = channel(server)
+        sent = await bot.send(dm(server), PART)
         for text in ("a **b**", "hello", "a **b**"):
-            (part,) = made.render(answer(text, server.dm))
-            await made.edit(dm(server), sent, part)
-        await made.close()
+            (part,) = bot.render(answer(text, server.dm))
+            await bot.edit(dm(server), sent, part)
+        await bot.close()
         (content,) = server.mine(server.dm)
     assert content["body"] == "a **b**"
     assert content["formatted_body"] == "<p>a <strong>b</strong></p>"
@@ -131,11 +131,11 @@ async def test_a_preview_becomes_the_answer() -> None:
 
 async def test_the_longest_edit_is_taken() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
-        sent = await made.send(dm(server), PART)
-        for part in made.render(answer('"<&**x**> \\' * 9_000, server.dm)):
-            await made.edit(dm(server), sent, part)
-        await made.close()
+        bot = channel(server)
+        sent = await bot.send(dm(server), PART)
+        for part in bot.render(answer('"<&**x**> \\' * 9_000, server.dm)):
+            await bot.edit(dm(server), sent, part)
+        await bot.close()
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ async def test_what_becomes_of_a_message_is_said_in_the_words_of_the_port(
     fault: dict[str, Any], error: type[DeliveryError], seconds: float | None
 ) -> None:
     async with MatrixServer() as server:
-        made = channel(server)
+        bot = channel(server)
         server.fail("/send/", **fault)
         with pytest.raises(error) as failed:
-            await made.send(dm(server), PART)
-        await made.close()
+            await bot.send(dm(server), PART)
+        await bot.close()
     assert type(failed.value) is error
     if isinstance(failed.value, NotSent):
         assert failed.value.retry_after == seconds
@@ -181,47 +181,47 @@ async def test_what_becomes_of_a_message_is_said_in_the_words_of_the_port(
 
 async def test_with_a_password_a_lost_session_is_made_anew_for_the_next_try() -> None:
     async with MatrixServer() as server:
-        made = MatrixChannel("matrix", account(server, password=server.password))
-        await made.typing(dm(server))
+        bot = MatrixChannel("matrix", account(server, password=server.password))
+        await bot.typing(dm(server))
         server.sessions.clear()
         with pytest.raises(NotSent):
-            await made.send(dm(server), PART)
-        await made.send(dm(server), PART)
-        await made.close()
+            await bot.send(dm(server), PART)
+        await bot.send(dm(server), PART)
+        await bot.close()
         assert server.texts(server.dm) == ["hello"]
         assert server.typing == [server.dm]
 
 
 async def test_what_cannot_sign_in_has_sent_nothing() -> None:
     async with MatrixServer() as server:
-        made = MatrixChannel("matrix", account(server, password="wrong"))
+        bot = MatrixChannel("matrix", account(server, password="wrong"))
         with pytest.raises(NotSent):
-            await made.send(dm(server), PART)
-        await made.close()
+            await bot.send(dm(server), PART)
+        await bot.close()
 
 
 async def test_a_reaction_takes_the_place_of_the_one_before() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
-        said = server.say(server.dm, "hello")["event_id"]
+        bot = channel(server)
+        event_id = server.say(server.dm, "hello")["event_id"]
         for mark in (Reaction.RECEIVED, Reaction.DONE):
-            await made.react(dm(server), said, mark)
-        await made.close()
+            await bot.react(dm(server), event_id, mark)
+        await bot.close()
         shown = [
-            one.event["content"]["m.relates_to"]["key"]
-            for one in server.rooms.of(server.dm)
-            if one.event["type"] == "m.reaction" and one.event["content"]
+            entry.event["content"]["m.relates_to"]["key"]
+            for entry in server.rooms.of(server.dm)
+            if entry.event["type"] == "m.reaction" and entry.event["content"]
         ]
     assert shown == ["\N{WHITE HEAVY CHECK MARK}"]
 
 
 async def test_a_file_goes_out_with_its_caption_once() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
+        bot = channel(server)
         part = msgspec.structs.replace(PART, file=PICTURE)
-        sent = [await made.send_file(dm(server), part, b"bytes") for _ in range(2)]
-        assert await made.find(dm(server), part, 0.0) == sent[0] == sent[1]
-        await made.close()
+        sent = [await bot.send_file(dm(server), part, b"bytes") for _ in range(2)]
+        assert await bot.find(dm(server), part, 0.0) == sent[0] == sent[1]
+        await bot.close()
         (content,) = server.mine(server.dm)
     assert (content["msgtype"], content["body"]) == ("m.image", "hello")
     assert content["filename"] == "a.png"
@@ -231,39 +231,39 @@ async def test_a_file_goes_out_with_its_caption_once() -> None:
 async def test_a_file_that_is_too_large_over_there_is_refused_in_words() -> None:
     async with MatrixServer() as server:
         server.upload_limit = 3
-        made = channel(server)
+        bot = channel(server)
         with pytest.raises(Refused, match=r"a\.png has 5 bytes"):
-            await made.send_file(dm(server), msgspec.structs.replace(PART, file=PICTURE), b"bytes")
+            await bot.send_file(dm(server), msgspec.structs.replace(PART, file=PICTURE), b"bytes")
         server.fail("/upload", drop="before", times=2)
         with pytest.raises(NotSent):
-            await made.send_file(dm(server), msgspec.structs.replace(PART, file=PICTURE), b"b")
-        await made.close()
+            await bot.send_file(dm(server), msgspec.structs.replace(PART, file=PICTURE), b"b")
+        await bot.close()
 
 
 async def test_files_are_fetched_up_to_a_size_from_old_servers_too() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
+        bot = channel(server)
         file = Attachment(kind="document", ref=server.file(b"x" * 500))
-        assert await made.fetch(file, 500) == b"x" * 500
+        assert await bot.fetch(file, 500) == b"x" * 500
         server.old_media = True
-        assert await made.fetch(file, 500) == b"x" * 500
+        assert await bot.fetch(file, 500) == b"x" * 500
         with pytest.raises(Refused, match="too large"):
-            await made.fetch(file, 499)
+            await bot.fetch(file, 499)
         with pytest.raises(Refused, match="send it again"):
-            await made.fetch(Attachment(kind="document", ref="mxc://loopback/gone"), 500)
+            await bot.fetch(Attachment(kind="document", ref="mxc://loopback/gone"), 500)
         with pytest.raises(Refused, match="where the file is"):
-            await made.fetch(Attachment(kind="document", ref="https://evil.example/x"), 500)
+            await bot.fetch(Attachment(kind="document", ref="https://evil.example/x"), 500)
         server.fail("/download/", status=504, answer={"errcode": "M_NOT_YET_UPLOADED"})
         with pytest.raises(ChannelDown):
-            await made.fetch(file, 500)
-        await made.close()
+            await bot.fetch(file, 500)
+        await bot.close()
 
 
 async def test_the_token_stands_in_no_address() -> None:
     async with MatrixServer() as server:
-        made = channel(server)
-        await made.send(dm(server), PART)
-        await made.close()
+        bot = channel(server)
+        await bot.send(dm(server), PART)
+        await bot.close()
         assert server.texts(server.dm) == ["hello"], "the double takes no token in an address"
 
 

@@ -32,8 +32,8 @@ Json = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def synapse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synapse]:
-    with Synapse(tmp_path_factory.mktemp("synapse")) as made:
-        yield made
+    with Synapse(tmp_path_factory.mktemp("synapse")) as server:
+        yield server
 
 
 class Person(Api):
@@ -50,8 +50,8 @@ class Person(Api):
         return await self.call(place, (method, place, *body))
 
     async def room(self, *invited: str, **how: Any) -> str:
-        made = await self.ask("POST", path("createRoom"), invite=invited, **how)
-        return str(made["room_id"])
+        answer = await self.ask("POST", path("createRoom"), invite=invited, **how)
+        return str(answer["room_id"])
 
     async def put(self, room: str, kind: str, content: Json) -> str:
         Person._count += 1
@@ -61,11 +61,11 @@ class Person(Api):
     async def say(self, room: str, text: str, **more: Any) -> str:
         return await self.put(room, "m.room.message", {"msgtype": "m.text", "body": text} | more)
 
-    async def seen(self, room: str) -> list[Json]:
+    async def messages(self, room: str) -> list[Json]:
         """What others said, the latest first."""
         answered = await self.call("messages", messages(room, "", sender=ME))
         chunk: list[Json] = answered["chunk"]
-        return [one for one in chunk if one["type"] == "m.room.message"]
+        return [event for event in chunk if event["type"] == "m.room.message"]
 
     async def joined(self, room: str) -> list[str]:
         place = path("rooms", room, "joined_members")
@@ -74,27 +74,27 @@ class Person(Api):
 
 @pytest.fixture
 async def ann(synapse: Synapse) -> AsyncIterator[Person]:
-    made = Person(synapse, ANN)
-    yield made
-    await made.close()
+    person = Person(synapse, ANN)
+    yield person
+    await person.close()
 
 
 @pytest.fixture
 async def bob(synapse: Synapse) -> AsyncIterator[Person]:
-    made = Person(synapse, BOB)
-    yield made
-    await made.close()
+    person = Person(synapse, BOB)
+    yield person
+    await person.close()
 
 
 @pytest.fixture
 def bot(synapse: Synapse) -> Callable[[], MatrixChannel]:
-    known = Invites(known=frozenset({ANN}), strangers=False)
+    invites = Invites(known=frozenset({ANN}), strangers=False)
     # Synapse keeps what it answered to a device's first poll for two minutes.
     device = f"NANOBOT{uuid.uuid4().hex}"
 
     def make() -> MatrixChannel:
         account = Account(synapse.root_url, ME, synapse.password, device=device)
-        return MatrixChannel("matrix", account, invites=known)
+        return MatrixChannel("matrix", account, invites=invites)
 
     return make
 
@@ -102,25 +102,27 @@ def bot(synapse: Synapse) -> Callable[[], MatrixChannel]:
 async def test_an_invited_bot_hears_and_answers(
     bot: Callable[[], MatrixChannel], ann: Person
 ) -> None:
-    made = bot()
-    async with receiving(made, FakeIntake()) as intake:
+    channel = bot()
+    async with receiving(channel, FakeIntake()) as intake:
         room = await ann.room(ME, is_direct=True)
         await ann.say(room, "hello")
-        (heard,) = await intake.received(1)
-        assert (heard.text, heard.sender.id, heard.group) == ("hello", ANN, False)
-        await made.typing(heard.address)
-        await made.react(heard.address, heard.message_id, Reaction.RECEIVED)
-        await made.react(heard.address, heard.message_id, Reaction.DONE)
-        (part,) = made.render(answer("**hi**", room, reply_to=heard.message_id))
-        sent = await made.send(heard.address, part)
-        await made.edit(heard.address, sent, msgspec.structs.replace(part, text="ho", payload=b""))
-    edit, first = await ann.seen(room)
+        (message,) = await intake.received(1)
+        assert (message.text, message.sender.id, message.group) == ("hello", ANN, False)
+        await channel.typing(message.address)
+        await channel.react(message.address, message.message_id, Reaction.RECEIVED)
+        await channel.react(message.address, message.message_id, Reaction.DONE)
+        (part,) = channel.render(answer("**hi**", room, reply_to=message.message_id))
+        sent = await channel.send(message.address, part)
+        await channel.edit(
+            message.address, sent, msgspec.structs.replace(part, text="ho", payload=b"")
+        )
+    edit, first = await ann.messages(room)
     assert first["event_id"] == sent
     assert first["content"]["formatted_body"] == "<p><strong>hi</strong></p>"
     assert edit["content"]["m.new_content"]["body"] == "ho"
-    place = path("rooms", room, "relations", heard.message_id, "m.annotation", version="v1")
+    place = path("rooms", room, "relations", message.message_id, "m.annotation", version="v1")
     reactions = (await ann.ask("GET", place))["chunk"]
-    keys = [one["content"]["m.relates_to"]["key"] for one in reactions]
+    keys = [reaction["content"]["m.relates_to"]["key"] for reaction in reactions]
     assert keys == ["\N{WHITE HEAVY CHECK MARK}"]
 
 
@@ -135,15 +137,16 @@ async def test_a_repeat_is_no_second_message_and_is_found(
         await intake.received(1)
     sent = []
     for _ in range(2):
-        made = bot()
-        sent.append(await made.send(Address("matrix", room), part))
-        assert await made.find(Address("matrix", room), part, 0.0) == sent[0]
+        channel = bot()
+        sent.append(await channel.send(Address("matrix", room), part))
+        assert await channel.find(Address("matrix", room), part, 0.0) == sent[0]
         assert (
-            await made.find(Address("matrix", room), OutboundPart(text="x", key="y"), 0.0) is None
+            await channel.find(Address("matrix", room), OutboundPart(text="x", key="y"), 0.0)
+            is None
         )
-        await made.close()
+        await channel.close()
     assert sent[0] == sent[1]
-    assert len(await ann.seen(room)) == 1
+    assert len(await ann.messages(room)) == 1
 
 
 async def test_a_gap_in_two_rooms_is_closed(bot: Callable[[], MatrixChannel], ann: Person) -> None:
@@ -153,16 +156,16 @@ async def test_a_gap_in_two_rooms_is_closed(bot: Callable[[], MatrixChannel], an
         for room in rooms:
             await ann.say(room, "first")
         await intake.received(2)
-    said = [str(number) for number in range(130)]
-    for text in said:
+    texts = [str(number) for number in range(130)]
+    for text in texts:
         for room in rooms:
             await ann.say(room, text)
     async with receiving(bot(), intake):
-        await intake.received(2 + 2 * len(said))
+        await intake.received(2 + 2 * len(texts))
     for room in rooms:
-        heard = [one.text for one in intake.messages if one.address.chat_id == room]
-        assert heard == ["first", *said]
-    assert len({one.dedupe_key for one in intake.messages}) == len(intake.messages)
+        arrived = [message.text for message in intake.messages if message.address.chat_id == room]
+        assert arrived == ["first", *texts]
+    assert len({message.dedupe_key for message in intake.messages}) == len(intake.messages)
 
 
 async def test_what_was_said_since_the_invitation_is_heard_though_much(
@@ -174,12 +177,12 @@ async def test_what_was_said_since_the_invitation_is_heard_though_much(
     room = await ann.room()
     await ann.say(room, "before")
     await ann.ask("POST", path("rooms", room, "invite"), user_id=ME)
-    said = [str(number) for number in range(120)]
-    for text in said:
+    texts = [str(number) for number in range(120)]
+    for text in texts:
         await ann.say(room, text)
     async with receiving(bot(), intake):
-        heard = await intake.received(len(said))
-    assert [one.text for one in heard] == said
+        messages = await intake.received(len(texts))
+    assert [message.text for message in messages] == texts
 
 
 async def test_in_a_group_edits_threads_and_answers_are_understood(
@@ -223,8 +226,8 @@ async def test_it_goes_along_with_an_upgrade(bot: Callable[[], MatrixChannel], a
         old = await ann.room(ME, preset="public_chat", room_version="10")
         await ann.say(old, "hello")
         await intake.received(1)
-        made = await ann.ask("POST", path("rooms", old, "upgrade"), new_version="11")
-        new = made["replacement_room"]
+        upgrade = await ann.ask("POST", path("rooms", old, "upgrade"), new_version="11")
+        new = upgrade["replacement_room"]
         while ME not in await ann.joined(new):
             pass
         await ann.say(new, "here")
@@ -232,24 +235,24 @@ async def test_it_goes_along_with_an_upgrade(bot: Callable[[], MatrixChannel], a
 
 
 async def test_files_go_both_ways(bot: Callable[[], MatrixChannel], ann: Person) -> None:
-    made = bot()
-    async with receiving(made, FakeIntake()) as intake:
+    channel = bot()
+    async with receiving(channel, FakeIntake()) as intake:
         room = await ann.room(ME)
         url = await ann.upload(("POST", "/_matrix/media/v3/upload"), b"content", "text/plain")
         file = {"msgtype": "m.file", "body": "a.txt", "url": url}
         await ann.put(room, "m.room.message", file)
-        (heard,) = await intake.received(1)
-        assert await made.fetch(heard.attachments[0], 100) == b"content"
+        (message,) = await intake.received(1)
+        assert await channel.fetch(message.attachments[0], 100) == b"content"
         with pytest.raises(Refused, match="too large"):
-            await made.fetch(heard.attachments[0], 6)
+            await channel.fetch(message.attachments[0], 6)
         with pytest.raises(Refused):
-            await made.fetch(Attachment(kind="document", ref="mxc://loopback/gone"), 6)
+            await channel.fetch(Attachment(kind="document", ref="mxc://loopback/gone"), 6)
         picture = Attachment(kind="document", name="b.bin", mime="application/zip")
         part = OutboundPart(text="see", key="file", file=picture)
-        await made.send_file(heard.address, part, b"zip")
+        await channel.send_file(message.address, part, b"zip")
         with pytest.raises(Refused, match="takes less"):
-            await made.send_file(heard.address, part, b"x" * 200_000)
-    (sent,) = await ann.seen(room)
+            await channel.send_file(message.address, part, b"x" * 200_000)
+    (sent,) = await ann.messages(room)
     back = ("GET", path("media", "download", *sent["content"]["url"][6:].split("/"), version="v1"))
     assert await ann.download(back, 100) == b"zip"
 
@@ -257,14 +260,14 @@ async def test_files_go_both_ways(bot: Callable[[], MatrixChannel], ann: Person)
 async def test_what_fails_is_named(
     bot: Callable[[], MatrixChannel], ann: Person, synapse: Synapse
 ) -> None:
-    made = bot()
+    channel = bot()
     part = OutboundPart(text="x", key="k")
     with pytest.raises(ChatGone):
-        await made.send(Address("matrix", "!nowhere:loopback"), part)
+        await channel.send(Address("matrix", "!nowhere:loopback"), part)
     room = await ann.room()
     with pytest.raises(ChatGone):
-        await made.send(Address("matrix", room), part)
-    await made.close()
+        await channel.send(Address("matrix", room), part)
+    await channel.close()
     for wrong in (
         Account(synapse.root_url, ME, "wrong", device="X"),
         Account(synapse.root_url, access_token="syt_wrong"),
@@ -276,39 +279,41 @@ async def test_what_fails_is_named(
 
 
 async def test_the_longest_parts_are_taken(bot: Callable[[], MatrixChannel], ann: Person) -> None:
-    made = bot()
-    async with receiving(made, FakeIntake()) as intake:
+    channel = bot()
+    async with receiving(channel, FakeIntake()) as intake:
         room = await ann.room(ME)
         await ann.say(room, "hello")
-        (heard,) = await intake.received(1)
-        parts = made.render(answer('"<&**x**> \\' * 6_000, room))
+        (message,) = await intake.received(1)
+        parts = channel.render(answer('"<&**x**> \\' * 6_000, room))
         assert len(parts) > 1
         for number, part in enumerate(parts):
             numbered = msgspec.structs.replace(part, key=f"long:{number}")
-            await made.edit(heard.address, await made.send(heard.address, numbered), numbered)
+            await channel.edit(
+                message.address, await channel.send(message.address, numbered), numbered
+            )
 
 
 async def test_a_lost_session_and_an_unknown_place_are_got_over(
     bot: Callable[[], MatrixChannel], ann: Person, synapse: Synapse
 ) -> None:
     intake = FakeIntake()
-    made = bot()
-    async with receiving(made, intake):
+    channel = bot()
+    async with receiving(channel, intake):
         room = await ann.room(ME)
         await ann.say(room, "one")
         await intake.received(1)
-    made = bot()
-    await made.typing(Address("matrix", room))
+    channel = bot()
+    await channel.typing(Address("matrix", room))
     other = Person(synapse, ME)
     await other.ask("POST", path("logout", "all"))
     await other.close()
     with pytest.raises(NotSent):
-        await made.send(Address("matrix", room), OutboundPart(text="x", key="lost"))
-    await made.send(Address("matrix", room), OutboundPart(text="x", key="lost"))
-    await made.close()
+        await channel.send(Address("matrix", room), OutboundPart(text="x", key="lost"))
+    await channel.send(Address("matrix", room), OutboundPart(text="x", key="lost"))
+    await channel.close()
     assert intake.stored
     cursor = msgspec.json.decode(intake.stored)
     intake.stored = msgspec.json.encode(cursor | {"since": "s_of_another_server"}).decode()
     await ann.say(room, "two")
     async with receiving(bot(), intake):
-        await intake.until(lambda: "two" in [one.text for one in intake.messages])
+        await intake.until(lambda: "two" in [message.text for message in intake.messages])

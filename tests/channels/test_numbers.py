@@ -108,7 +108,7 @@ def test_slack(bytes_: Any, number: Any) -> None:
     event |= {"text": "hi", "files": [{"id": "F1", "size": bytes_}]}
     for change in ({}, {"ts": number}, {"ts": "999999999999.999999"}, {"thread_ts": number}):
         try:
-            item = slack.written(event | change, slack.BotUser("UBOT"))
+            item = slack.user_message(event | change, slack.BotUser("UBOT"))
             if item is not None:
                 check(
                     slack.inbound(
@@ -132,7 +132,7 @@ def test_matrix(sent: Any, bytes_: Any) -> None:
         }
     )
     assert 0 < event.sent_at(NOW) <= LAST
-    it = matrix.said(event)
+    it = matrix.message_content(event)
     assert it is not None
     assert 0 <= it.attachments[0].size < 2**53
 

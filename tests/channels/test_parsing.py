@@ -75,9 +75,9 @@ class Counted(tuple[Span, ...]):
     @overload
     def __getitem__(self, at: slice) -> tuple[Span, ...]: ...
     def __getitem__(self, at: SupportsIndex | slice) -> Span | tuple[Span, ...]:
-        found = super().__getitem__(at)
-        Counted.looked += len(found) if isinstance(found, tuple) else 1
-        return found
+        result = super().__getitem__(at)
+        Counted.looked += len(result) if isinstance(result, tuple) else 1
+        return result
 
 
 def test_dividing_looks_at_a_span_a_few_times_however_many_parts_there_are() -> None:

@@ -22,16 +22,16 @@ async def test_a_message_is_acknowledged_after_its_commit() -> None:
         states: list[bool] = []
         b.intake.on_admit = lambda: states.append(bool(b.slack.pending))
         async with b.running():
-            said = b.slack.say("D1", "hi")
+            event = b.slack.say("D1", "hi")
             message = (await b.intake.received(1))[0]
             await b.slack.settled()
         assert states == [False, True]
         assert message.address == Address("slack", "D1")
         assert (message.text, message.sender.id, message.sender.name) == ("hi", "U1", "Ann")
-        assert (message.message_id, message.dedupe_key) == (said["ts"], f"D1:{said['ts']}")
+        assert (message.message_id, message.dedupe_key) == (event["ts"], f"D1:{event['ts']}")
         assert message.addressed
         assert not message.group
-        assert (b.intake.stored or "").split()[0] == said["ts"]
+        assert (b.intake.stored or "").split()[0] == event["ts"]
 
 
 async def test_what_could_not_be_kept_is_not_acknowledged_and_comes_again() -> None:
@@ -41,7 +41,7 @@ async def test_what_could_not_be_kept_is_not_acknowledged_and_comes_again() -> N
             b.slack.say("D1", "hi")
             with pytest.raises(StoreError, match="disk full"):
                 await run
-        assert [one.acknowledged for one in b.slack.envelopes.values()] == [False]
+        assert [envelope.acknowledged for envelope in b.slack.envelopes.values()] == [False]
         async with b.running():
             assert (await b.intake.received(1))[0].text == "hi"
             await b.slack.settled()
@@ -55,7 +55,7 @@ async def test_a_burst_keeps_its_order() -> None:
                 b.slack.say("C1", f"line {n}", user=f"U{n}")
             messages = await b.intake.received(59)
             await b.slack.settled()
-        assert [one.text for one in messages] == [f"line {n}" for n in range(1, 60)]
+        assert [message.text for message in messages] == [f"line {n}" for n in range(1, 60)]
 
 
 async def test_a_redelivered_message_has_the_same_key() -> None:
@@ -91,7 +91,7 @@ async def test_the_bots_own_words_and_other_bots_are_not_heard() -> None:
             b.slack.say("C1", "a person")
             messages = await b.intake.received(1)
             await b.slack.settled()
-        assert [one.text for one in messages] == ["a person"]
+        assert [message.text for message in messages] == ["a person"]
 
 
 # Bad input.
@@ -134,7 +134,7 @@ async def test_bad_envelopes_are_acknowledged_and_stop_nothing() -> None:
             b.slack.say("D1", "still here")
             messages = await b.intake.received(1)
             await b.slack.settled()
-        assert [one.text for one in messages] == ["still here"]
+        assert [message.text for message in messages] == ["still here"]
 
 
 # The connection.
@@ -146,13 +146,13 @@ async def test_a_refresh_loses_nothing_and_asks_nothing(reason: str) -> None:
         async with b.running():
             b.slack.say("D1", "before")
             await b.intake.received(1)
-            b.intake.known = [Address("slack", "D1")]
+            b.intake.addresses = [Address("slack", "D1")]
             await b.slack.disconnect(reason)
             b.slack.say("D1", "after")
             messages = await b.intake.received(2)
             await b.slack.settled()
             await b.slack.until(lambda: b.slack.connections == 1)
-        assert [one.text for one in messages] == ["before", "after"]
+        assert [message.text for message in messages] == ["before", "after"]
         assert b.slack.opened == 2
         assert not b.slack.calls_of("conversations.history")
 
@@ -174,13 +174,13 @@ async def test_after_a_broken_connection_what_was_missed_is_looked_up() -> None:
         async with b.running():
             b.slack.say("D1", "before")
             await b.intake.received(1)
-            b.intake.known = [Address("slack", "D1")]
+            b.intake.addresses = [Address("slack", "D1")]
             b.clock.advance(60.0)
             b.slack.say("D1", "in the gap", quiet=True)
             b.slack.cut()
             await b.slack.until(lambda: b.slack.opened == 2)
             await b.intake.until(lambda: b.intake.messages[-1].text == "in the gap")
-        texts = [one.text for one in b.intake.messages]
+        texts = [message.text for message in b.intake.messages]
         assert list(dict.fromkeys(texts)) == ["before", "in the gap"]
 
 
@@ -254,17 +254,17 @@ async def test_a_check_says_who_it_is_and_changes_nothing() -> None:
     async with bench() as b:
         assert await b.channel.check() == Checked("@nano in Loft")
         b.slack.scopes = ",".join(SCOPES - {"files:read", "users:read"})
-        told = await b.channel.check()
-        assert told.who == "@nano in Loft"
-        assert "lacks the scopes files:read, users:read" in told.lacking
+        result = await b.channel.check()
+        assert result.who == "@nano in Loft"
+        assert "lacks the scopes files:read, users:read" in result.lacking
         assert b.slack.opened == 0
 
 
 def test_the_documented_manifest_asks_for_every_scope_and_event() -> None:
     manual = (Path(__file__).parents[2] / "docs" / "channels" / "slack.md").read_text("utf-8")
-    asked = set(re.findall(r"^ +- ([\w.:]+)$", manual, re.MULTILINE))
+    requested = set(re.findall(r"^ +- ([\w.:]+)$", manual, re.MULTILINE))
     events = {"app_mention", *(f"message.{kind}" for kind in ("channels", "groups", "im", "mpim"))}
-    assert asked == SCOPES | events | {"commands"}
+    assert requested == SCOPES | events | {"commands"}
 
 
 # After a downtime.
@@ -275,7 +275,7 @@ async def test_what_was_said_meanwhile_comes_in_order_before_live_messages() -> 
         async with b.running():
             b.slack.say("C1", "first")
             await b.slack.settled()
-        b.intake.known = [Address("slack", "C1"), Address("slack", "D1")]
+        b.intake.addresses = [Address("slack", "C1"), Address("slack", "D1")]
         root = b.slack.say("C1", "missed 1", quiet=True)
         b.slack.say("C1", "missed reply", quiet=True, thread_ts=root["ts"])
         b.slack.say("C1", "missed 2", quiet=True)
@@ -283,13 +283,15 @@ async def test_what_was_said_meanwhile_comes_in_order_before_live_messages() -> 
         b.slack.say("D1", "missed direct", quiet=True)
         b.slack.say("C1", "live")  # waits for the next connection
         async with b.running():
-            await b.intake.until(lambda: len({one.dedupe_key for one in b.intake.messages}) == 6)
+            await b.intake.until(
+                lambda: len({message.dedupe_key for message in b.intake.messages}) == 6
+            )
             await b.slack.settled()
         places: dict[tuple[str, str | None], list[str]] = {}
-        for one in b.intake.messages:
-            texts = places.setdefault((one.address.chat_id, one.address.thread_id), [])
-            if one.text not in texts:
-                texts.append(one.text)
+        for message in b.intake.messages:
+            texts = places.setdefault((message.address.chat_id, message.address.thread_id), [])
+            if message.text not in texts:
+                texts.append(message.text)
         assert places == {
             ("C1", None): ["first", "missed 1", "missed 2", "live"],
             ("C1", root["ts"]): ["missed reply"],
@@ -302,7 +304,7 @@ async def test_the_cursor_waits_for_every_back_fill() -> None:
         async with b.running():
             old = b.slack.say("C1", "first")
             await b.slack.settled()
-        b.intake.known = [Address("slack", "C1"), Address("slack", "D1")]
+        b.intake.addresses = [Address("slack", "C1"), Address("slack", "D1")]
         b.slack.say("D1", "missed", quiet=True)
         latest = b.slack.say("G1", "live elsewhere")
         b.slack.fail("conversations.history", times=3, error="ratelimited", status=429)
@@ -312,14 +314,14 @@ async def test_the_cursor_waits_for_every_back_fill() -> None:
         cursors = [(cursor or "").split()[0] for _, cursor in b.intake.batches[1:]]
         assert cursors[-1] == latest["ts"]
         assert set(cursors[:-1]) == {old["ts"]}
-        assert {one.text for one in b.intake.messages} >= {"missed", "live elsewhere"}
+        assert {message.text for message in b.intake.messages} >= {"missed", "live elsewhere"}
 
 
 async def test_what_was_said_before_the_very_first_start_is_not_answered_later() -> None:
     async with bench() as b:
         b.slack.say("C1", "before", quiet=True)
         b.slack.now += 5
-        b.intake.known = [Address("slack", "C1")]
+        b.intake.addresses = [Address("slack", "C1")]
         async with b.running():
             b.slack.say("C1", "first")
             await b.intake.received(1)
@@ -328,7 +330,7 @@ async def test_what_was_said_before_the_very_first_start_is_not_answered_later()
         async with b.running():
             messages = await b.intake.received(3)
         # The overlap brings the first one again, which the journal knows.
-        assert [one.text for one in messages] == ["first", "first", "missed"]
+        assert [message.text for message in messages] == ["first", "first", "missed"]
 
 
 async def test_a_clock_of_the_machine_that_is_ahead_loses_nothing_of_a_downtime() -> None:
@@ -338,12 +340,12 @@ async def test_a_clock_of_the_machine_that_is_ahead_loses_nothing_of_a_downtime(
             b.slack.say("C1", "first")
             await b.intake.received(1)
             await b.slack.settled()
-        b.intake.known = [Address("slack", "C1")]
+        b.intake.addresses = [Address("slack", "C1")]
         b.slack.say("C1", "missed", quiet=True)
         async with b.running():
             messages = await b.intake.received(3)
         # The overlap brings the first one again, which the journal knows.
-        assert [one.text for one in messages] == ["first", "first", "missed"]
+        assert [message.text for message in messages] == ["first", "first", "missed"]
 
 
 async def test_a_rate_limit_on_the_history_is_waited_out_as_told() -> None:
@@ -351,7 +353,7 @@ async def test_a_rate_limit_on_the_history_is_waited_out_as_told() -> None:
         async with b.running():
             b.slack.say("C1", "first")
             await b.slack.settled()
-        b.intake.known = [Address("slack", "C1")]
+        b.intake.addresses = [Address("slack", "C1")]
         b.slack.say("C1", "missed", quiet=True)
         limit = {"error": "ratelimited", "status": 429, "retry_after": 60}
         b.slack.fail("conversations.history", times=7, **limit)
@@ -365,12 +367,16 @@ async def test_a_back_fill_is_bounded_and_keeps_the_latest() -> None:
         async with b.running():
             b.slack.say("C1", "first")
             await b.slack.settled()
-        b.intake.known = [Address("slack", "C1")]
+        b.intake.addresses = [Address("slack", "C1")]
         for n in range(250):
             b.slack.say("C1", f"missed {n}", quiet=True)
         async with b.running():
             messages = await b.intake.received(4)
-        assert [one.text for one in messages[1:]] == ["missed 247", "missed 248", "missed 249"]
+        assert [message.text for message in messages[1:]] == [
+            "missed 247",
+            "missed 248",
+            "missed 249",
+        ]
 
 
 async def test_a_known_thread_is_looked_up_too() -> None:
@@ -378,7 +384,7 @@ async def test_a_known_thread_is_looked_up_too() -> None:
         root = b.slack.say("C1", "<@UBOT> start")
         async with b.running():
             await b.slack.settled()
-        b.intake.known = [Address("slack", "C1", root["ts"])]
+        b.intake.addresses = [Address("slack", "C1", root["ts"])]
         b.slack.say("C1", "missed reply", quiet=True, thread_ts=root["ts"])
         async with b.running():
             await b.intake.until(lambda: b.intake.messages[-1].text == "missed reply")
@@ -391,13 +397,13 @@ async def test_a_chat_that_cannot_be_read_holds_nothing_up() -> None:
         async with b.running():
             b.slack.say("C1", "first")
             await b.slack.settled()
-        b.intake.known = [Address("slack", "CGONE"), Address("slack", "C1")]
+        b.intake.addresses = [Address("slack", "CGONE"), Address("slack", "C1")]
         b.slack.say("C1", "missed", quiet=True)
         b.slack.say("C1", "live")
         async with b.running():
             await b.intake.until(lambda: b.intake.messages[-1].text == "live")
             await b.slack.settled()
-        assert "missed" in [one.text for one in b.intake.messages]
+        assert "missed" in [message.text for message in b.intake.messages]
 
 
 async def test_a_back_fill_that_slack_never_answers_means_down() -> None:
@@ -405,7 +411,7 @@ async def test_a_back_fill_that_slack_never_answers_means_down() -> None:
         async with b.running():
             b.slack.say("C1", "first")
             await b.slack.settled()
-        b.intake.known = [Address("slack", "C1")]
+        b.intake.addresses = [Address("slack", "C1")]
         b.slack.fail("conversations.history", drop="before")
         async with b.running(ends=True) as run:
             with pytest.raises(ChannelDown, match="missed"):
@@ -418,13 +424,13 @@ async def test_a_live_message_that_the_history_has_too_keeps_its_place() -> None
         async with b.running():
             b.slack.say("C1", "first")
             await b.slack.settled()
-        b.intake.known = [Address("slack", "C1")]
+        b.intake.addresses = [Address("slack", "C1")]
         b.slack.say("C1", "second")  # delivered on the next connection
         b.slack.say("C1", "third", quiet=True)
         async with b.running():
-            await b.intake.until(lambda: "third" in [one.text for one in b.intake.messages])
+            await b.intake.until(lambda: "third" in [message.text for message in b.intake.messages])
             await b.slack.settled()
-        assert [one.text for one in b.intake.messages][-2:] == ["second", "third"]
+        assert [message.text for message in b.intake.messages][-2:] == ["second", "third"]
 
 
 async def test_a_connection_without_a_hello_means_down() -> None:
@@ -439,7 +445,7 @@ async def test_a_history_of_odd_messages_costs_the_odd_ones_only() -> None:
         async with b.running():
             b.slack.say("C1", "first")
             await b.slack.settled()
-        b.intake.known = [Address("slack", "C1")]
+        b.intake.addresses = [Address("slack", "C1")]
         odd: list[Any] = [
             5,
             None,
@@ -453,4 +459,4 @@ async def test_a_history_of_odd_messages_costs_the_odd_ones_only() -> None:
         b.slack.fail("conversations.history", times=1, body=body)
         async with b.running():
             messages = await b.intake.received(3)
-        assert [one.text for one in messages[1:]] == ["odd", "even"]
+        assert [message.text for message in messages[1:]] == ["odd", "even"]

@@ -15,17 +15,17 @@ from nanobot_channels._slack_events import (
     BotUser,
     ThreadContext,
     UserMessage,
-    commanded,
+    button_press,
+    command_message,
     inbound,
-    pressed,
-    written,
+    user_message,
 )
 from nanobot_channels._slack_parts import render
 from nanobot_channels._slack_text import escape, mentions, to_plain, unescape, without_mention
 from tests.doubles.slack_bench import Bench, bench
 
 
-async def heard(b: Bench, count: int = 1) -> list[InboundMessage]:
+async def received(b: Bench, count: int = 1) -> list[InboundMessage]:
     """The messages, once so many came and everything is acknowledged."""
     messages = await b.intake.received(count)
     await b.slack.settled()
@@ -53,8 +53,8 @@ async def test_an_answer_opens_a_thread_as_configured(
             mention = b.slack.say("C1", "<@UBOT> hi")
             chat = b.slack.say("C1", "no mention")
             direct = b.slack.say("D1", "hi")
-            messages = await heard(b, 4)
-        by_id = {one.message_id: one.address.thread_id for one in messages}
+            messages = await received(b, 4)
+        by_id = {message.message_id: message.address.thread_id for message in messages}
         assert by_id[mention["ts"]] == (mention["ts"] if in_channel else None)
         assert by_id[chat["ts"]] is None
         assert by_id[direct["ts"]] == (direct["ts"] if in_direct else None)
@@ -66,28 +66,28 @@ async def test_a_reply_is_in_its_thread_and_the_first_one_quotes_the_root() -> N
         async with b.running():
             b.slack.say("C1", "<@UBOT> what is this?", thread_ts=root["ts"])
             b.slack.say("C1", "and this?", thread_ts=root["ts"])
-            messages = await heard(b, 3)
-        assert {one.address for one in messages} == {Address("slack", "C1", root["ts"])}
-        assert {one.reply_to for one in messages} == {root["ts"]}
+            messages = await received(b, 3)
+        assert {message.address for message in messages} == {Address("slack", "C1", root["ts"])}
+        assert {message.reply_to for message in messages} == {root["ts"]}
         assert (messages[0].quote, messages[-1].quote) == ("the <question>", "")
-        assert [one.addressed for one in messages] == [True, True, False]
-        assert [one.tainted for one in messages] == [True, False, False]
+        assert [message.addressed for message in messages] == [True, True, False]
+        assert [message.tainted for message in messages] == [True, False, False]
 
 
 async def test_replies_are_for_the_bot_where_it_spoke_or_was_mentioned_at_the_root() -> None:
     async with bench() as b:
-        asked = b.slack.say("C1", "<@UBOT> hi", quiet=True)
+        question = b.slack.say("C1", "<@UBOT> hi", quiet=True)
         other = b.slack.say("C1", "lunch?", quiet=True)
         third = b.slack.say("C1", "coffee?", quiet=True)
         await b.channel.send(Address("slack", "C1", third["ts"]), part("tea"))
         async with b.running():
-            for root in (asked, other, third):
+            for root in (question, other, third):
                 b.slack.say("C1", "reply", thread_ts=root["ts"])
-            await heard(b, 3)
+            await received(b, 3)
             await b.channel.send(Address("slack", "C1", other["ts"]), part("me"))
             b.slack.say("C1", "again", thread_ts=other["ts"])
-            messages = await heard(b, 4)
-        assert [one.addressed for one in messages] == [True, False, True, True]
+            messages = await received(b, 4)
+        assert [message.addressed for message in messages] == [True, False, True, True]
         # A thread is asked for once.
         assert len(b.slack.calls_of("conversations.replies")) == 3
 
@@ -97,7 +97,7 @@ async def test_a_thread_that_slack_does_not_show_costs_no_message() -> None:
         b.slack.fail("conversations.replies", error="missing_scope")
         async with b.running():
             b.slack.say("C1", "reply", thread_ts="1700000000.000100")
-            (message,) = await heard(b)
+            (message,) = await received(b)
         assert (message.quote, message.addressed) == ("", False)
 
 
@@ -106,7 +106,7 @@ async def test_a_reply_that_is_shown_in_the_channel_stays_in_its_thread() -> Non
         root = b.slack.say("C1", "root", quiet=True)
         async with b.running():
             b.slack.say("C1", "both", thread_ts=root["ts"], subtype="thread_broadcast")
-            (message,) = await heard(b)
+            (message,) = await received(b)
         assert message.address.thread_id == root["ts"]
 
 
@@ -116,40 +116,40 @@ async def test_a_reply_that_is_shown_in_the_channel_stays_in_its_thread() -> Non
 async def test_an_edit_that_adds_the_mention_is_answered_as_the_mention_would_have_been() -> None:
     async with bench() as b:
         async with b.running():
-            said = b.slack.say("C1", "helo")
-            b.slack.edit("C1", said, "<@UBOT> hello")
-            first, edit = await heard(b, 2)
+            source = b.slack.say("C1", "helo")
+            b.slack.edit("C1", source, "<@UBOT> hello")
+            first, edit = await received(b, 2)
         assert (first.addressed, edit.addressed, edit.text) == (False, True, "hello")
-        assert edit.address == Address("slack", "C1", said["ts"])
+        assert edit.address == Address("slack", "C1", source["ts"])
 
 
 async def test_an_edit_is_a_new_version_of_the_message_where_it_was() -> None:
     async with bench() as b:
         async with b.running():
-            said = b.slack.say("C1", "<@UBOT> helo")
-            await heard(b, 2)
-            b.slack.edit("C1", said, "hello")
-            b.slack.edit("C1", said, "hello!")
-            messages = await heard(b, 4)
+            source = b.slack.say("C1", "<@UBOT> helo")
+            await received(b, 2)
+            b.slack.edit("C1", source, "hello")
+            b.slack.edit("C1", source, "hello!")
+            messages = await received(b, 4)
         original, edit, again = messages[1:]
         assert (edit.text, edit.edit_of) == ("hello", original.dedupe_key)
         assert edit.address == original.address
-        assert edit.message_id == said["ts"]
+        assert edit.message_id == source["ts"]
         assert len({original.dedupe_key, edit.dedupe_key, again.dedupe_key}) == 3
 
 
 async def test_unfurled_links_and_other_changes_are_no_edits() -> None:
     async with bench() as b:
         async with b.running():
-            said = b.slack.say("C1", "see https://x.org")
+            source = b.slack.say("C1", "see https://x.org")
             bot = {"bot_id": "B9", "user": "U9", "text": "a", "ts": "1700000000.000100"}
-            b.slack.changed("C1", said | {"attachments": [{"title": "x"}]}, said)
-            b.slack.changed("C1", said | {"subtype": "tombstone", "text": "gone"}, said)
+            b.slack.changed("C1", source | {"attachments": [{"title": "x"}]}, source)
+            b.slack.changed("C1", source | {"subtype": "tombstone", "text": "gone"}, source)
             edited = {"edited": {"user": "U9", "ts": "1700000000.000200"}}
             b.slack.changed("C1", bot | edited | {"text": "b"}, bot)
-            b.slack.changed("C1", said | edited, said)
-            messages = await heard(b)
-        assert [one.text for one in messages] == ["see https://x.org"]
+            b.slack.changed("C1", source | edited, source)
+            messages = await received(b)
+        assert [message.text for message in messages] == ["see https://x.org"]
 
 
 # Buttons and commands.
@@ -166,7 +166,7 @@ async def test_a_pressed_button_says_its_text_as_whoever_pressed_it() -> None:
             await b.slack.settled()
             b.slack.press("C1", top, "No", user="U2")
             b.slack.press("C1", threaded, "Yes")
-            no, yes = await heard(b, 2)
+            no, yes = await received(b, 2)
         assert (no.text, no.sender.name, no.pressed, no.group) == ("/no", "Bob", True, True)
         assert (no.address, no.message_id) == (Address("slack", "C1"), top["ts"])
         assert (yes.text, yes.address.thread_id) == ("/yes", root["ts"])
@@ -190,9 +190,9 @@ async def test_a_slash_command_says_what_stands_behind_it() -> None:
             for text in ("stop", "/model x y", "  "):
                 b.slack.command(text, "C1")
             b.slack.command("stop", name="/other")
-            messages = await heard(b, 3)
-        assert [one.text for one in messages] == ["/stop", "/model x y", "/help"]
-        assert len({one.dedupe_key for one in messages}) == 3
+            messages = await received(b, 3)
+        assert [message.text for message in messages] == ["/stop", "/model x y", "/help"]
+        assert len({message.dedupe_key for message in messages}) == 3
         assert messages[0].sender.name == "Ann"
         assert len({cursor for _, cursor in b.intake.batches}) == 1
 
@@ -206,7 +206,7 @@ async def test_files_come_as_attachments_that_can_be_fetched() -> None:
         outside = {"id": "F9", "mode": "hidden_by_limit", "name": None, "size": None}
         async with b.running():
             b.slack.say("D1", "", subtype="file_share", files=[shown, outside, None])
-            (message,) = await heard(b)
+            (message,) = await received(b)
         picture, hidden = message.attachments
         assert (picture.kind, picture.name, picture.mime) == ("image", "cat.png", "image/png")
         assert picture.size == 4
@@ -219,7 +219,7 @@ async def test_a_shared_message_comes_with_its_text() -> None:
         async with b.running():
             share = {"is_share": True, "author_name": "Bob", "text": "the <https://x.org|plan>"}
             b.slack.say("D1", "see:", attachments=[share])
-            (message,) = await heard(b)
+            (message,) = await received(b)
         assert message.text == "see:\n[shared message from Bob: the plan (https://x.org)]"
         assert message.tainted
 
@@ -229,8 +229,8 @@ async def test_names_are_asked_for_once_and_unknown_ones_cost_nothing() -> None:
         async with b.running():
             for _ in range(3):
                 b.slack.say("D1", "hi <@U2> and <@U404>")
-            messages = await heard(b, 3)
-        assert {one.text for one in messages} == {"hi @Bob and @U404"}
+            messages = await received(b, 3)
+        assert {message.text for message in messages} == {"hi @Bob and @U404"}
         assert len(b.slack.calls_of("users.info")) == 3
 
 
@@ -239,7 +239,7 @@ async def test_a_message_does_not_wait_for_names_that_do_not_come() -> None:
         b.slack.fail("users.info", drop="never")
         async with b.running():
             b.slack.say("D1", "hi <@U2>")
-            (message,) = await heard(b)
+            (message,) = await received(b)
         assert (message.text, message.sender.name) == ("hi @U2", "")
 
 
@@ -329,21 +329,21 @@ def test_whatever_comes_is_a_message_or_nothing_or_a_bad_event(value: object) ->
     body = value if isinstance(value, dict) else {"event": value}
     me = BotUser("UBOT", "BBOT", "nano")
     for convert in (
-        lambda: written(value, me, "C1"),
-        lambda: pressed(body, "slack"),
-        lambda: commanded(body, "slack", 1.0),
+        lambda: user_message(value, me, "C1"),
+        lambda: button_press(body, "slack"),
+        lambda: command_message(body, "slack", 1.0),
     ):
         try:
-            found = convert()
+            result = convert()
         except BadEvent:
             continue
-        if isinstance(found, UserMessage):
-            inbound(found, "slack", me, {}, ThreadContext(quote="q"), opens=True)
+        if isinstance(result, UserMessage):
+            inbound(result, "slack", me, {}, ThreadContext(quote="q"), opens=True)
 
 
 async def test_a_connection_is_closed_when_nobody_receives_any_more() -> None:
     async with bench() as b:
         async with b.running():
             b.slack.say("D1", "hi")
-            await heard(b)
+            await received(b)
         await b.slack.until(lambda: b.slack.connections == 0)

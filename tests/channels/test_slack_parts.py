@@ -35,8 +35,8 @@ def render(text: str, **fields: Any) -> list[OutboundPart]:
 
 
 def sections(part: OutboundPart) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = msgspec.json.decode(part.payload)["blocks"][0]["elements"]
-    return found
+    elements: list[dict[str, Any]] = msgspec.json.decode(part.payload)["blocks"][0]["elements"]
+    return elements
 
 
 def letters(text: str) -> str:
@@ -124,11 +124,11 @@ def test_addresses_become_links_where_slack_takes_them(
     text: str, links: list[dict[str, str]]
 ) -> None:
     (part,) = render(text)
-    found = [one for section in sections(part) for one in section["elements"]]
+    elements = [element for section in sections(part) for element in section["elements"]]
     assert [
-        {key: one[key] for key in ("url", "text") if key in one}
-        for one in found
-        if one["type"] == "link"
+        {key: element[key] for key in ("url", "text") if key in element}
+        for element in elements
+        if element["type"] == "link"
     ] == links
 
 
@@ -141,10 +141,10 @@ def test_a_long_code_block_goes_on_in_the_next_part() -> None:
     code = "\n".join(f"line {n} = {n}" for n in range(500))
     parts = render(f"before\n\n```\n{code}\n```\n\nafter")
     assert len(parts) == 3
-    boxes = [one for part in parts for one in sections(part)]
-    kinds = [one["type"].removeprefix("rich_text_") for one in boxes]
+    boxes = [section for part in parts for section in sections(part)]
+    kinds = [section["type"].removeprefix("rich_text_") for section in boxes]
     assert kinds == ["section", *["preformatted"] * 3, "section"]
-    text = "\n".join(one["elements"][0]["text"] for one in boxes[1:-1])
+    text = "\n".join(section["elements"][0]["text"] for section in boxes[1:-1])
     assert text == code
     assert all(len(part.text) <= TEXT_LIMIT for part in parts)
 
@@ -165,6 +165,6 @@ def test_buttons_are_on_the_last_part_and_stay_within_limits() -> None:
     assert len(msgspec.json.decode(first.payload)["blocks"]) == 1
     params = content(last, plain=False)
     check_message(params)
-    buttons = [one for block in params["blocks"][1:] for one in block["elements"]]
-    assert [one["value"] for one in buttons] == [*(f"/pick {n}" for n in range(30)), "/last"]
+    buttons = [button for block in params["blocks"][1:] for button in block["elements"]]
+    assert [button["value"] for button in buttons] == [*(f"/pick {n}" for n in range(30)), "/last"]
     assert buttons[-1]["text"]["text"] == "/last"

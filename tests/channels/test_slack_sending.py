@@ -192,26 +192,26 @@ async def test_a_message_that_was_applied_behind_a_proxys_error_is_found(status:
 
 async def test_an_edit_replaces_the_message_and_an_equal_one_is_no_error() -> None:
     async with bench() as b:
-        said = b.slack.say("C1", "theirs")
+        source = b.slack.say("C1", "theirs")
         ts = await b.channel.send(CHAT, PART)
         for _ in range(2):
             await b.channel.edit(CHAT, ts, OutboundPart(text="a & b"))
         assert (await b.slack.reply_in("C1"))["text"] == "a &amp; b"
-        for wrong in ("1.1", said["ts"]):
+        for wrong in ("1.1", source["ts"]):
             with pytest.raises(Refused):
                 await b.channel.edit(CHAT, wrong, PART)
 
 
 async def test_a_reaction_takes_the_place_of_the_one_before() -> None:
     async with bench() as b:
-        said = b.slack.say("C1", "hi")
-        key = ("C1", said["ts"])
+        source = b.slack.say("C1", "hi")
+        key = ("C1", source["ts"])
         for _ in range(2):
-            await b.channel.react(CHAT, said["ts"], Reaction.RECEIVED)
+            await b.channel.react(CHAT, source["ts"], Reaction.RECEIVED)
         assert b.slack.reactions[key] == {"eyes"}
-        await b.channel.react(CHAT, said["ts"], Reaction.FAILED)
+        await b.channel.react(CHAT, source["ts"], Reaction.FAILED)
         assert b.slack.reactions[key] == {"x"}
-        await b.channel.react(CHAT, said["ts"], Reaction.DONE)
+        await b.channel.react(CHAT, source["ts"], Reaction.DONE)
         assert b.slack.reactions[key] == {"white_check_mark"}
         before = len(b.slack.calls)
         await b.channel.react(CHAT, "1.2.abc", Reaction.DONE)  # of a slash command
@@ -226,7 +226,7 @@ async def test_a_status_is_shown_in_threads_and_given_up_where_it_may_not_be() -
         thread = Address("slack", "C1", root["ts"])
         await b.channel.typing(CHAT)
         await b.channel.typing(thread)
-        assert [one["thread_ts"] for one in b.slack.statuses] == [root["ts"]]
+        assert [status["thread_ts"] for status in b.slack.statuses] == [root["ts"]]
         b.slack.fail("assistant.threads.setStatus", times=1, status=500)
         await b.channel.typing(thread)
         b.slack.fail("assistant.threads.setStatus", times=1, error="missing_scope")
@@ -278,8 +278,10 @@ async def test_a_failed_file_tells_what_became_of_it(
         with pytest.raises(expected) as raised:
             await b.channel.send_file(CHAT, file_part(), b"content")
         assert type(raised.value) is expected
-        found = await b.channel.find(CHAT, file_part(), 0.0)
-        assert bool(found) == (method.startswith("files.complete") and "after" in fault.values())
+        message_id = await b.channel.find(CHAT, file_part(), 0.0)
+        assert bool(message_id) == (
+            method.startswith("files.complete") and "after" in fault.values()
+        )
 
 
 async def test_a_files_content_is_fetched_with_the_token() -> None:

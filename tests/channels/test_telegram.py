@@ -105,12 +105,12 @@ async def test_what_waited_is_admitted_in_order_and_in_one_batch(
 async def test_polling_survives(
     telegram: TelegramServer, running: Running, clock: ManualClock, fault: dict[str, Any]
 ) -> None:
-    made = telegram.fail("getUpdates", times=3, **fault)
+    failure = telegram.fail("getUpdates", times=3, **fault)
     telegram.say(1, "hi")
     intake = FakeIntake()
     async with running(intake):
         await intake.received(1)
-    assert made.hits == 3
+    assert failure.hits == 3
     assert len(clock.sleeps) == 3
     assert all(0 < delay <= 2 for delay in clock.sleeps)
 
@@ -267,9 +267,11 @@ async def test_what_is_skipped_is_counted_and_named(
     async with running(intake):
         await intake.received(1)
     logger.remove(sink)
-    found = [line for line in lines if "skipped" in line]
-    assert [str(number) in line for number, line in zip(skipped, found, strict=True)] == [True] * 2
-    assert "(2 so far)" in found[1]
+    reports = [line for line in lines if "skipped" in line]
+    assert [str(number) in line for number, line in zip(skipped, reports, strict=True)] == [
+        True
+    ] * 2
+    assert "(2 so far)" in reports[1]
 
 
 async def test_a_second_process_with_the_same_token_is_named_in_the_log(
@@ -306,9 +308,9 @@ async def test_the_press_of_a_button_is_a_message_and_is_answered_after_its_comm
     choices = (Choice("Yes, do it", "/approve 7"), Choice("No", "/deny 7"))
     message = OutboundMessage(address=CHAT, text="Which?", key="k", choices=choices)
     await channel.send(CHAT, channel.render(message)[0])
-    asked = await telegram.reply_in(1)
-    telegram.press(asked, "Yes, do it")
-    telegram.press(asked, "No")
+    question = await telegram.reply_in(1)
+    telegram.press(question, "Yes, do it")
+    telegram.press(question, "No")
     intake = FakeIntake()
     async with running(intake):
         await intake.received(3)

@@ -15,9 +15,9 @@ FILE: dict[str, Any] = {"file_id": "F", "file_unique_id": "U"}
 
 def sent(**fields: Any) -> InboundMessage:
     message = {"message_id": 5, "date": 1, "chat": {"id": 1, "type": "private"}, "from": {"id": 7}}
-    found = to_inbound({"message": message | fields}, "telegram", BotUser(id=42), 0.0)
-    assert found is not None
-    return found
+    inbound = to_inbound({"message": message | fields}, "telegram", BotUser(id=42), 0.0)
+    assert inbound is not None
+    return inbound
 
 
 def file(kind: str, name: str, mime: str, size: int = 0) -> Attachment:

@@ -49,14 +49,16 @@ async def test_a_file_is_fetched(telegram: TelegramServer, channel: TelegramChan
 
 
 @pytest.mark.parametrize(
-    ("said", "known"), [(3000, 3000), (3000, 0), (10, 0)], ids=["known", "told", "lied about"]
+    ("file_size", "size_in_message"),
+    [(3000, 3000), (3000, 0), (10, 0)],
+    ids=["known", "told", "lied about"],
 )
 async def test_a_file_beyond_the_limit_is_refused_with_both_sizes(
-    telegram: TelegramServer, channel: TelegramChannel, said: int, known: int
+    telegram: TelegramServer, channel: TelegramChannel, file_size: int, size_in_message: int
 ) -> None:
-    ref = telegram.extras.put_file(b"x" * 3000, size=said)
+    ref = telegram.extras.put_file(b"x" * 3000, size=file_size)
     with pytest.raises(Refused, match="2,000 bytes"):
-        await channel.fetch(attachment(ref, known), 2000)
+        await channel.fetch(attachment(ref, size_in_message), 2000)
 
 
 async def test_a_file_beyond_telegrams_own_limit_is_refused_with_that_limit(
@@ -263,11 +265,11 @@ async def test_a_mark_is_put_to_a_message_in_the_place_of_the_one_before(
     telegram: TelegramServer, channel: TelegramChannel
 ) -> None:
     telegram.say(1, "hi")
-    seen = []
+    emoji = []
     for mark in Reaction:
         await channel.react(CHAT, "101", mark)
-        seen += telegram.extras.reactions[1, 101]
-    assert seen == ["👀", "👍", "👎"]
+        emoji += telegram.extras.reactions[1, 101]
+    assert emoji == ["👀", "👍", "👎"]
     telegram.fail("setMessageReaction", status=400, description="Bad Request: REACTION_INVALID")
     with pytest.raises(Refused):
         await channel.react(CHAT, "101", Reaction.DONE)
@@ -288,13 +290,13 @@ async def test_the_menu_holds_what_telegram_takes(
         *(MenuCommand(f"c{n}", "One of many.") for n in range(120)),
     ]
     await channel.register(commands)
-    found = {one["command"]: one["description"] for one in telegram.extras.commands}
-    assert len(telegram.extras.commands) == len(found) == 100
-    assert list(found)[:5] == ["help", "sessions", "audit", "model", "c0"]
-    assert found["help"] == "What I understand."
-    assert found["sessions"] == "list, show"
-    assert found["audit"] == "verify: Check the log."
-    assert len(found["model"]) == 256
+    menu = {entry["command"]: entry["description"] for entry in telegram.extras.commands}
+    assert len(telegram.extras.commands) == len(menu) == 100
+    assert list(menu)[:5] == ["help", "sessions", "audit", "model", "c0"]
+    assert menu["help"] == "What I understand."
+    assert menu["sessions"] == "list, show"
+    assert menu["audit"] == "verify: Check the log."
+    assert len(menu["model"]) == 256
 
 
 async def test_a_menu_that_cannot_be_set_is_a_channels_error(

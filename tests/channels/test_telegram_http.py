@@ -43,14 +43,14 @@ class Wire:
     root: str = ""
     requests: list[str] = field(default_factory=list)
     connections: int = 0
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    requested: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         try:
             while head := (await reader.readuntil(b"\r\n\r\n")).decode().lower():
                 self.requests.append(head.splitlines()[0])
-                self.asked.set()
+                self.requested.set()
                 if "content-length: " in head:
                     length = head.partition("content-length: ")[2].split()[0]
                     await reader.readexactly(int(length))
@@ -68,11 +68,11 @@ class Wire:
 
 @asynccontextmanager
 async def wire(*script: bytes | None) -> AsyncIterator[Wire]:
-    made = Wire(list(script))
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.root = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    scripted = Wire(list(script))
+    server = await asyncio.start_server(scripted.serve, "127.0.0.1", 0)
+    scripted.root = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server:
-        yield made
+        yield scripted
 
 
 @asynccontextmanager
@@ -185,7 +185,7 @@ async def test_silence_after_the_request_is_no_answer() -> None:
 async def test_waiting_in_vain_for_a_connection_means_nothing_was_sent() -> None:
     async with wire(None) as server, bot_at(server.root) as bot:
         taking = asyncio.create_task(bot.do_api_request("get_Me", read_timeout=None))
-        await server.asked.wait()
+        await server.requested.wait()
         with pytest.raises(NothingSent) as raised:
             await bot.do_api_request("get_Me", connect_timeout=0.01, pool_timeout=0.01)
         taking.cancel()

@@ -185,13 +185,15 @@ async def test_an_edit_takes_buttons_away_and_brings_others(
     telegram: TelegramServer, channel: TelegramChannel
 ) -> None:
     telegram.say(1, "hi")
-    asked = OutboundMessage(address=CHAT, text="**Which?**", key="k", choices=(Choice("a", "/a"),))
-    message_id = await channel.send(CHAT, channel.render(asked)[0])
+    question = OutboundMessage(
+        address=CHAT, text="**Which?**", key="k", choices=(Choice("a", "/a"),)
+    )
+    message_id = await channel.send(CHAT, channel.render(question)[0])
     sent = await telegram.reply_in(1)
     assert "reply_markup" in sent.params
     await channel.edit(CHAT, message_id, OutboundPart(text="so far ..."), plain=True)
     assert (sent.text, "reply_markup" in sent.params) == ("so far ...", False)
-    await channel.edit(CHAT, message_id, channel.render(asked)[0])
+    await channel.edit(CHAT, message_id, channel.render(question)[0])
     assert (sent.text, "reply_markup" in sent.params) == ("Which?", True)
     assert [entity["type"] for entity in sent.entities] == ["bold"]
 
@@ -352,7 +354,7 @@ def test_two_short_choices_share_a_row_and_what_makes_no_button_is_written_out()
     )
     (part,) = render("Which?", choices=choices)
     rows = msgspec.json.decode(part.payload)["buttons"]
-    assert [[one["text"] for one in row] for row in rows] == [
+    assert [[button["text"] for button in row] for row in rows] == [
         ["yes"],
         ["Yes, and do not ask again"],
         ["no", "later"],

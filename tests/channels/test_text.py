@@ -85,8 +85,10 @@ def test_any_unicode_is_divided_between_the_characters_people_see(source: str, l
     parts = split(Rich(text), limit, measure=utf16_units)
     check_parts(parts, limit, 0)
     visible = [c for c in text if not c.isspace() and unicodedata.category(c) != "Cf"]
-    kept = [c for p in parts for c in p.text if not c.isspace() and unicodedata.category(c) != "Cf"]
-    assert kept == visible
+    remaining = [
+        c for p in parts for c in p.text if not c.isspace() and unicodedata.category(c) != "Cf"
+    ]
+    assert remaining == visible
 
 
 @given(st.text(st.characters()) | st.text(st.characters(categories=["Cs", "Cc", "Lu"])))

@@ -40,8 +40,8 @@ class Script:
     async def answer(self) -> dict[str, Any]:
         async with asyncio.timeout(10):
             data = await asyncio.get_running_loop().sock_recv(self._socket, 1 << 16)
-        found: dict[str, Any] = json.loads(data)
-        return found
+        packet: dict[str, Any] = json.loads(data)
+        return packet
 
     def close(self) -> None:
         self._socket.close()
@@ -66,10 +66,10 @@ async def test_a_request_is_a_message_of_udp_in_the_chat_of_its_session_or_its_p
     async with receiving(intake) as (_, script):
         script.ask("hello", "a/1")
         script.ask("again", "2", session="nightly")
-        one, two = await intake.received(2)
-    assert one.address == Address("udp", script.peer, f"{script.peer}/a/1")
-    assert two.address == Address("udp", "nightly", f"{script.peer}/2")
-    assert (one.text, one.dedupe_key, one.sender.id) == ("hello", "a/1", "udp")
+        first, second = await intake.received(2)
+    assert first.address == Address("udp", script.peer, f"{script.peer}/a/1")
+    assert second.address == Address("udp", "nightly", f"{script.peer}/2")
+    assert (first.text, first.dedupe_key, first.sender.id) == ("hello", "a/1", "udp")
 
 
 async def test_an_answer_goes_to_who_asked_with_its_id_after_a_restart_too() -> None:
@@ -96,8 +96,8 @@ async def test_a_long_answer_comes_in_numbered_parts() -> None:
         for part in channel.render(OutboundMessage(address=address, text=text, key="k")):
             await channel.send(address, part)
         answers = [await script.answer() for _ in range(3)]
-    assert "".join(one["text"] for one in answers) == text
-    assert [(one["part"], one["parts"]) for one in answers] == [(1, 3), (2, 3), (3, 3)]
+    assert "".join(piece["text"] for piece in answers) == text
+    assert [(piece["part"], piece["parts"]) for piece in answers] == [(1, 3), (2, 3), (3, 3)]
 
 
 async def test_choices_are_written_out() -> None:

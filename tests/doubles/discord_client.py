@@ -31,15 +31,15 @@ class Reader:
         before = "\n"
         while source:
             for pattern, handle, only_at_line_start in _RULES:
-                found = pattern.match(source)
-                if found and found[0] and (before == "\n" or not only_at_line_start):
-                    handle(self, found)
-                    before = found[0][-1]
-                    source = source[found.end() :]
+                match = pattern.match(source)
+                if match and match[0] and (before == "\n" or not only_at_line_start):
+                    handle(self, match)
+                    before = match[0][-1]
+                    source = source[match.end() :]
                     break
 
-    def show(self, found: re.Match[str]) -> None:
-        self.text += found[1]
+    def show(self, match: re.Match[str]) -> None:
+        self.text += match[1]
 
     def styled(self, style: str, source: str, value: str = "", *, raw: bool = False) -> None:
         start = len(self.text)
@@ -51,30 +51,30 @@ class Reader:
 
 
 def _marks(style: str) -> Callable[[Reader, re.Match[str]], None]:
-    return lambda reader, found: reader.styled(style, found[1])
+    return lambda reader, match: reader.styled(style, match[1])
 
 
-def _quote(reader: Reader, found: re.Match[str]) -> None:
-    lines = re.sub(r"^> ?", "", found[0], flags=re.MULTILINE)
+def _quote(reader: Reader, match: re.Match[str]) -> None:
+    lines = re.sub(r"^> ?", "", match[0], flags=re.MULTILINE)
     reader.styled("quote", lines.removesuffix("\n"))
     reader.text += "\n" if lines.endswith("\n") else ""
 
 
-def _code(reader: Reader, found: re.Match[str]) -> None:
-    stripped = re.sub(r"^ (?= *`)|(?<=`) $", "", found[2])
+def _code(reader: Reader, match: re.Match[str]) -> None:
+    stripped = re.sub(r"^ (?= *`)|(?<=`) $", "", match[2])
     reader.styled("code", stripped, raw=True)
 
 
-def _fence(reader: Reader, found: re.Match[str]) -> None:
-    reader.styled("pre", found[2], found[1] or "", raw=True)
+def _fence(reader: Reader, match: re.Match[str]) -> None:
+    reader.styled("pre", match[2], match[1] or "", raw=True)
 
 
-def _link(reader: Reader, found: re.Match[str]) -> None:
-    reader.styled("link", found[1], found[2])
+def _link(reader: Reader, match: re.Match[str]) -> None:
+    reader.styled("link", match[1], match[2])
 
 
-def _url(reader: Reader, found: re.Match[str]) -> None:
-    reader.styled("url", found[1], found[1], raw=True)
+def _url(reader: Reader, match: re.Match[str]) -> None:
+    reader.styled("url", match[1], match[1], raw=True)
 
 
 def _rule(

@@ -80,15 +80,17 @@ class GatewayServer(PlatformServer):
         socket = web.WebSocketResponse(max_msg_size=0, timeout=0.1)
         await socket.prepare(request)
         self.queries.append(dict(request.query))
-        made = Connection(socket, compressed=request.query.get("compress") == "zlib-stream")
+        connection = Connection(socket, compressed=request.query.get("compress") == "zlib-stream")
         if request.query.get("v") != "10" or request.query.get("encoding") != "json":
             await socket.close(code=4012)
             return socket
-        self.connections.append(made)
-        await made.send({"op": 10, "d": {"heartbeat_interval": self.heartbeat_interval}, "t": None})
+        self.connections.append(connection)
+        await connection.send(
+            {"op": 10, "d": {"heartbeat_interval": self.heartbeat_interval}, "t": None}
+        )
         async for frame in socket:
             if frame.type is WSMsgType.TEXT:
-                await self._answer(made, frame.json())
+                await self._answer(connection, frame.json())
         self.wake()
         return socket
 

@@ -37,7 +37,7 @@ def check_message(body: Any, files: int) -> None:
     ids = [button["custom_id"] for button in buttons]
     if len(rows) > 5 or any(not 1 <= len(row["components"]) <= 5 for row in rows):
         raise _invalid("components: at most 5 rows of at most 5 buttons")
-    if len(set(ids)) != len(ids) or any(not 1 <= len(one) <= 100 for one in ids):
+    if len(set(ids)) != len(ids) or any(not 1 <= len(custom_id) <= 100 for custom_id in ids):
         raise _invalid("custom_id: from 1 to 100 characters, each once")
     if any(not 1 <= len(button["label"]) <= 80 for button in buttons):
         raise _invalid("label: Must be 80 or fewer in length.")

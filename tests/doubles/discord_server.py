@@ -100,11 +100,11 @@ class DiscordServer(GatewayServer):
         self, channel: str, text: str = "", *, sender: str = PERSON, **fields: Any
     ) -> dict[str, Any]:
         """Somebody writes in a chat; returns the message."""
-        message = self.written(channel, text, sender=sender, **fields)
+        message = self.add_message(channel, text, sender=sender, **fields)
         await self.announce("MESSAGE_CREATE", message)
         return message
 
-    def written(
+    def add_message(
         self, channel: str, text: str = "", *, sender: str = PERSON, **fields: Any
     ) -> dict[str, Any]:
         """A message of somebody's that is only in the history."""
@@ -120,9 +120,9 @@ class DiscordServer(GatewayServer):
 
     async def press(self, message: dict[str, Any], label: str) -> str:
         """Somebody presses the button of that label; returns the interaction's id."""
-        buttons = [one for row in message["components"] for one in row["components"]]
-        pressed = next(one for one in buttons if one["label"] == label)
-        data = {"custom_id": pressed["custom_id"], "component_type": 2}
+        buttons = [button for row in message["components"] for button in row["components"]]
+        target = next(button for button in buttons if button["label"] == label)
+        data = {"custom_id": target["custom_id"], "component_type": 2}
         return await self._interact(message["channel_id"], 3, data, message=message)
 
     async def use(self, channel: str, name: str, argument: str | None = None) -> str:
@@ -167,9 +167,9 @@ class DiscordServer(GatewayServer):
 
     def fail(self, route: str, **fault: Any) -> Fault:
         """Let the next calls of a route ("POST /channels/{channel}/messages") fail."""
-        made = Fault(route, **fault)
-        self._faults.append(made)
-        return made
+        added = Fault(route, **fault)
+        self._faults.append(added)
+        return added
 
     def heal(self) -> None:
         """End every fault."""
@@ -198,8 +198,8 @@ class DiscordServer(GatewayServer):
             {"id": MY_ROLE, "name": "nano", "managed": True, "tags": {"bot_id": ME}},
             {"id": OTHER_ROLE, "name": "people"},
         ]
-        inside = [one for one in self.channels.values() if one.get("guild_id") == GUILD]
-        shown = [{k: v for k, v in one.items() if k != "guild_id"} for one in inside]
+        inside = [channel for channel in self.channels.values() if channel.get("guild_id") == GUILD]
+        shown = [{k: v for k, v in channel.items() if k != "guild_id"} for channel in inside]
         ready = {
             "v": 10,
             "user": self.me,
@@ -213,8 +213,8 @@ class DiscordServer(GatewayServer):
             "id": GUILD,
             "name": "Test",
             "roles": roles,
-            "channels": [one for one in shown if one["type"] == 0],
-            "threads": [one for one in shown if one["type"] == 11],
+            "channels": [channel for channel in shown if channel["type"] == 0],
+            "threads": [channel for channel in shown if channel["type"] == 11],
         }
         return [("READY", ready), ("GUILD_CREATE", guild)]
 
@@ -234,7 +234,7 @@ class DiscordServer(GatewayServer):
         shown = {k: v for k, v in message.items() if k != "nonce" or self.history_has_nonces}
         link = f"{self.root_url}/cdn/{next(self._links)}"
         shown["attachments"] = [
-            one | {"url": f"{link}/{one['id']}"} for one in message["attachments"]
+            file | {"url": f"{link}/{file['id']}"} for file in message["attachments"]
         ]
         return shown
 
@@ -297,14 +297,14 @@ class DiscordServer(GatewayServer):
         limit = int(call.parts.get("limit", "50"))
         if not 1 <= limit <= 100:
             raise Refusal(400, 50035, "Invalid Form Body")
-        kept = self.history.get(call.parts["channel"], [])
+        history = self.history.get(call.parts["channel"], [])
         if "after" in call.parts:
-            found = [m for m in kept if int(m["id"]) > int(call.parts["after"])][:limit]
+            page = [m for m in history if int(m["id"]) > int(call.parts["after"])][:limit]
         elif "before" in call.parts:
-            found = [m for m in kept if int(m["id"]) < int(call.parts["before"])][-limit:]
+            page = [m for m in history if int(m["id"]) < int(call.parts["before"])][-limit:]
         else:
-            found = kept[-limit:]
-        return [self._shown(message) for message in reversed(found)]
+            page = history[-limit:]
+        return [self._shown(message) for message in reversed(page)]
 
     def _message(self, call: Call) -> dict[str, Any]:
         self._channel(call)
@@ -324,17 +324,19 @@ class DiscordServer(GatewayServer):
         same = [m for m in mine if nonce and m.get("nonce") == nonce]
         if same and call.json.get("enforce_nonce"):
             return same[0] | {"nonce": nonce}
-        made = {
+        fields = {
             key: call.json[key] for key in ("content", "components", "nonce") if key in call.json
         }
-        made["content"] = made.get("content") or ""
-        made["author"] = self.me
-        made["attachments"] = [self.attach(content, filename=name) for name, content in call.files]
+        fields["content"] = fields.get("content") or ""
+        fields["author"] = self.me
+        fields["attachments"] = [
+            self.attach(content, filename=name) for name, content in call.files
+        ]
         if "message_reference" in call.json:
-            made |= {"message_reference": call.json["message_reference"], "type": 19}
-        kept = self._keep(call.parts["channel"], made)
-        await self.announce("MESSAGE_CREATE", kept)
-        return kept
+            fields |= {"message_reference": call.json["message_reference"], "type": 19}
+        message = self._keep(call.parts["channel"], fields)
+        await self.announce("MESSAGE_CREATE", message)
+        return message
 
     def _patch_message(self, call: Call) -> Any:
         message = self._message(call)
@@ -351,10 +353,10 @@ class DiscordServer(GatewayServer):
         self.reactions.setdefault(self._message(call)["id"], []).append(call.parts["emoji"])
 
     def _delete_reaction(self, call: Call) -> Any:
-        given = self.reactions.get(self._message(call)["id"], [])
-        if call.parts["emoji"] not in given:
+        reactions = self.reactions.get(self._message(call)["id"], [])
+        if call.parts["emoji"] not in reactions:
             raise Refusal(404, 10014, "Unknown Emoji")
-        given.remove(call.parts["emoji"])
+        reactions.remove(call.parts["emoji"])
 
     def _put_commands(self, call: Call) -> Any:
         if call.parts["application"] != APPLICATION:

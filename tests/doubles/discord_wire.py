@@ -65,12 +65,12 @@ def as_json(status: int, data: Any, **headers: str) -> web.Response:
 def failure(fault: Fault) -> web.Response:
     if fault.body is not None:
         return web.Response(status=fault.status, body=fault.body)
-    told: dict[str, Any] = {"message": fault.message, "code": fault.code}
+    details: dict[str, Any] = {"message": fault.message, "code": fault.code}
     if fault.retry_after is None:
-        return as_json(fault.status, told)
-    told |= {"retry_after": fault.retry_after, "global": fault.scope == "global"}
+        return as_json(fault.status, details)
+    details |= {"retry_after": fault.retry_after, "global": fault.scope == "global"}
     headers = {"Retry-After": str(int(fault.retry_after)), "Via": "1.1 google"}
     headers |= {"X-RateLimit-Scope": fault.scope}
     if fault.scope == "global":
         headers["X-RateLimit-Global"] = "true"
-    return as_json(fault.status, told, **headers)
+    return as_json(fault.status, details, **headers)

@@ -23,8 +23,8 @@ def _found() -> str | None:
     path = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if path is None:
         return None
-    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    return path if said.stdout.startswith("2.3.") else None
+    result = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return path if result.stdout.startswith("2.3.") else None
 
 
 DOVECOT = _found()
@@ -100,8 +100,8 @@ class Dovecot:
         place = self.root / "mail" / folder
         for sub in ("tmp", "new", "cur"):
             (place / sub).mkdir(parents=True, exist_ok=True)
-            for one in (self.root / "mail", place, place / sub):
-                self._give(one)
+            for folder_path in (self.root / "mail", place, place / sub):
+                self._give(folder_path)
         (place / "tmp" / name).write_bytes(raw)
         self._give(place / "tmp" / name)
         return (place / "tmp" / name).rename(place / "new" / name)
@@ -110,9 +110,9 @@ class Dovecot:
         """As a provider does with what is sent."""
         self.deliver(raw, ".Sent")
 
-    def seen(self) -> int:
+    def read_count(self) -> int:
         """How many mails are marked as read."""
-        return sum("S" in one.name.partition(":2,")[2] for one in self.mails())
+        return sum("S" in mail.name.partition(":2,")[2] for mail in self.mails())
 
     def mails(self) -> list[Path]:
         return list((self.root / "mail" / "cur").glob("*"))
@@ -137,9 +137,9 @@ class Dovecot:
 
 def _free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
+    ports = [listener.getsockname()[1] for listener in sockets]
+    for listener in sockets:
+        listener.close()
     return ports
 
 
@@ -176,9 +176,9 @@ def dovecot() -> Iterator[Dovecot]:
     )
     (root / "dovecot.conf").write_text(configuration)
     (root / "people").write_text(f"{USER}:{PASSWORD}::::::\n")
-    with (root / "said").open("wb") as said:
+    with (root / "said").open("wb") as output:
         process = subprocess.Popen(
-            [str(DOVECOT), "-F", "-c", str(root / "dovecot.conf")], stdout=said, stderr=said
+            [str(DOVECOT), "-F", "-c", str(root / "dovecot.conf")], stdout=output, stderr=output
         )
     try:
         _wait_for(port, process, root)
@@ -196,8 +196,8 @@ def dovecot() -> Iterator[Dovecot]:
 def _wait_for(port: int, process: subprocess.Popen[bytes], root: Path) -> None:
     for _ in range(500):
         if process.poll() is not None:
-            said = [(root / name) for name in ("said", "log")]
-            raise AssertionError("".join(one.read_text() for one in said if one.exists()))
+            logs = [(root / name) for name in ("said", "log")]
+            raise AssertionError("".join(log.read_text() for log in logs if log.exists()))
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except ConnectionRefusedError:

@@ -13,7 +13,7 @@ class FakeIntake:
 
     def __init__(self, cursor: str | None = None) -> None:
         self.stored = cursor
-        self.known: list[Address] = []
+        self.addresses: list[Address] = []
         self.messages: list[InboundMessage] = []
         self.batches: list[tuple[list[InboundMessage], str | None]] = []
         self.failures: list[Exception] = []
@@ -42,7 +42,7 @@ class FakeIntake:
         self._wake()
 
     async def chats(self) -> list[Address]:
-        return self.known
+        return self.addresses
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
         self.moves.append((old_chat_id, new_chat_id))

@@ -32,7 +32,7 @@ class FilesChannel(FakeChannel):
         self._change()
         if ref in self.held:
             await self.held[ref].wait()
-        found = self.files[ref][0] if len(self.files[ref]) == 1 else self.files[ref].popleft()
-        if isinstance(found, Exception):
-            raise found
-        return found
+        content = self.files[ref][0] if len(self.files[ref]) == 1 else self.files[ref].popleft()
+        if isinstance(content, Exception):
+            raise content
+        return content

@@ -34,8 +34,8 @@ class GeminiServer(OpenAIServer):
         for content in body["contents"]:
             texts = []
             for part in content["parts"]:
-                if found := part.get("functionResponse") or part.get("function_response"):
-                    result = found["response"].get("content", found["response"])
+                if response := part.get("functionResponse") or part.get("function_response"):
+                    result = response["response"].get("content", response["response"])
                     messages.append({"role": "tool", "content": result})
                 elif part.get("text"):
                     texts.append({"type": "text", "text": part["text"]})
@@ -53,13 +53,13 @@ class GeminiServer(OpenAIServer):
             call = {"name": name, "args": json.loads(arguments)}
             parts.append({"functionCall": call, "thoughtSignature": SIGNATURE})
         finish = _FINISH.get(answer.finish_reason or "", "STOP")
-        asked = len(raw) // 4
+        prompt_tokens = len(raw) // 4
         counts = [
-            {"promptTokenCount": asked, "totalTokenCount": asked},
+            {"promptTokenCount": prompt_tokens, "totalTokenCount": prompt_tokens},
             {
-                "promptTokenCount": asked,
+                "promptTokenCount": prompt_tokens,
                 "candidatesTokenCount": 7,
-                "totalTokenCount": asked + 7,
+                "totalTokenCount": prompt_tokens + 7,
                 "cachedContentTokenCount": 5,
             },
         ]

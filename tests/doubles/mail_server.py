@@ -114,7 +114,7 @@ class _Session:
         self.reader = reader
         self.writer = writer
         self.folder: Folder | None = None
-        self.told = 0
+        self.announced = 0
         self.idle = ""
 
     def say(self, text: str | bytes) -> None:
@@ -123,9 +123,9 @@ class _Session:
 
     def tell_news(self) -> None:
         """What a server says unasked."""
-        if self.folder is not None and self.told != len(self.folder.mails):
-            self.told = len(self.folder.mails)
-            self.say(f"* {self.told} EXISTS")
+        if self.folder is not None and self.announced != len(self.folder.mails):
+            self.announced = len(self.folder.mails)
+            self.say(f"* {self.announced} EXISTS")
 
     async def serve(self) -> None:
         if self.server.greeting:
@@ -159,16 +159,16 @@ class _Session:
         if run is None:
             self.say(f"{tag} BAD unknown command")
             return True
-        said = run(arguments)
+        status = run(arguments)
         if name in {"SEARCH", "FETCH", "NOOP"}:
             self.server.before_news()
             self.tell_news()
-        if name == "IDLE" and said is None:
+        if name == "IDLE" and status is None:
             self.idle = tag
             self.say("+ idling")
             self.tell_news()
             return True
-        self.say(f"{tag} {said or 'OK done'}")
+        self.say(f"{tag} {status or 'OK done'}")
         return name != "LOGOUT"
 
     def _do_capability(self, _: str) -> None:
@@ -190,8 +190,8 @@ class _Session:
         folder = self.server.folders.get(arguments.strip('"'))
         if folder is None:
             return "NO [NONEXISTENT] no such folder"
-        self.folder, self.told = folder, len(folder.mails)
-        self.say(f"* {self.told} EXISTS")
+        self.folder, self.announced = folder, len(folder.mails)
+        self.say(f"* {self.announced} EXISTS")
         self.say(f"* OK [UIDVALIDITY {folder.validity}] UIDs valid")
         if self.server.says_next:
             self.say(f"* OK [UIDNEXT {folder.next_uid}] Predicted next UID")
@@ -204,25 +204,25 @@ class _Session:
         return self.folder.mails
 
     def _do_search(self, arguments: str) -> None:
-        found = [one for one in self._mails() if self._matches(one, arguments)]
-        self.say(" ".join(["* SEARCH", *(str(one.uid) for one in found)]))
+        matching = [stored for stored in self._mails() if self._matches(stored, arguments)]
+        self.say(" ".join(["* SEARCH", *(str(stored.uid) for stored in matching)]))
 
     def _matches(self, stored: Stored, criteria: str) -> bool:
         if match := re.fullmatch(r"UID (\d+):\*", criteria):
-            last = max((one.uid for one in self._mails()), default=0)
+            last = max((mail.uid for mail in self._mails()), default=0)
             return stored.uid >= int(match[1]) or stored.uid == last
         if match := re.fullmatch(r'HEADER (Message-ID|References) "(.*)"', criteria):
             return match[2].lower() in str(stored.headers[match[1]] or "").lower()
         if match := re.fullmatch(r"SINCE (\d+)-(\w{3})-(\d{4})", criteria):
             day = time.gmtime(stored.at)
-            wanted = (int(match[3]), _MONTHS.index(match[2]) + 1, int(match[1]))
-            return (day.tm_year, day.tm_mon, day.tm_mday) >= wanted
+            earliest = (int(match[3]), _MONTHS.index(match[2]) + 1, int(match[1]))
+            return (day.tm_year, day.tm_mon, day.tm_mday) >= earliest
         raise AssertionError(f"no search like {criteria}")
 
     def _do_fetch(self, arguments: str) -> None:
-        wanted, _, items = arguments.partition(" ")
+        uid, _, items = arguments.partition(" ")
         for number, stored in enumerate(self._mails(), 1):
-            if stored.uid == int(wanted):
+            if stored.uid == int(uid):
                 self._fetched(number, stored, items)
 
     def _fetched(self, number: int, stored: Stored, items: str) -> None:
@@ -244,9 +244,9 @@ class _Session:
                 self.say(f'* {number} FETCH (UID {stored.uid} {what} "")')
 
     def _do_store(self, arguments: str) -> None:
-        wanted, _, flags = arguments.partition(" ")
+        uid, _, flags = arguments.partition(" ")
         for stored in self._mails():
-            if stored.uid == int(wanted):
+            if stored.uid == int(uid):
                 stored.flags |= set(re.findall(r"\\\w+", flags))
         self.server.change()
 
@@ -320,22 +320,23 @@ class MailServer:
         self._imap.close()
         self._smtp.close()
         self.cut()
-        for one in self._smtps:
-            if one.transport is not None:
-                one.transport.abort()
-            if one._handler_coroutine is not None:
-                one._handler_coroutine.cancel()
+        for session in self._smtps:
+            if session.transport is not None:
+                session.transport.abort()
+            if session._handler_coroutine is not None:
+                session._handler_coroutine.cancel()
                 with suppress(asyncio.CancelledError):
-                    await one._handler_coroutine
+                    await session._handler_coroutine
         while self._sessions:  # noqa: ASYNC110 - they end as soon as they notice
             await asyncio.sleep(0.001)
 
     def _smtp_protocol(self) -> SMTP:
-        made = _Smtp(
+        session = _Smtp(
             self,
             hostname="loopback",
-            authenticator=lambda _server, _session, _envelope, _mechanism, given: AuthResult(
-                success=(given.login, given.password) == (USER.encode(), self.password.encode()),
+            authenticator=lambda _server, _session, _envelope, _mechanism, credentials: AuthResult(
+                success=(credentials.login, credentials.password)
+                == (USER.encode(), self.password.encode()),
                 handled=False,
             ),
             auth_require_tls=False,
@@ -344,9 +345,9 @@ class MailServer:
             data_size_limit=50_000_000,
             loop=asyncio.get_running_loop(),
         )
-        made.server = self
-        self._smtps.append(made)
-        return made
+        session.server = self
+        self._smtps.append(session)
+        return session
 
     async def handle_DATA(  # noqa: N802 - aiosmtpd's name
         self, smtp: Any, session: Any, envelope: Any

@@ -68,33 +68,35 @@ class Rooms:
         return self.stream[-1].at if self.stream else 0
 
     def of(self, room: str) -> list[Entry]:
-        return [one for one in self.stream if one.room == room]
+        return [entry for entry in self.stream if entry.room == room]
 
     def ids(self) -> list[str]:
-        return list(dict.fromkeys(one.room for one in self.stream))
+        return list(dict.fromkeys(entry.room for entry in self.stream))
 
     def state(self, room: str, kind: str, key: str, at: int | None = None) -> Json | None:
         """The state event in force."""
-        for one in reversed(self.of(room)):
-            event = one.event
-            if at is not None and one.at > at:
+        for entry in reversed(self.of(room)):
+            event = entry.event
+            if at is not None and entry.at > at:
                 continue
             if event["type"] == kind and event.get("state_key") == key:
                 return event
         return None
 
     def membership(self, room: str, user: str, at: int | None = None) -> str:
-        found = self.state(room, "m.room.member", user, at)
-        return str(found["content"]["membership"]) if found else "leave"
+        member = self.state(room, "m.room.member", user, at)
+        return str(member["content"]["membership"]) if member else "leave"
 
     def joined(self, room: str) -> list[str]:
         people = {
-            one.event["state_key"] for one in self.of(room) if one.event["type"] == "m.room.member"
+            entry.event["state_key"]
+            for entry in self.of(room)
+            if entry.event["type"] == "m.room.member"
         }
         return sorted(user for user in people if self.membership(room, user) == "join")
 
     def event(self, event_id: str) -> Entry | None:
-        return next((one for one in self.stream if one.event["event_id"] == event_id), None)
+        return next((entry for entry in self.stream if entry.event["event_id"] == event_id), None)
 
     def member(self, room: str, user: str, membership: str, by: str = "", **more: Any) -> Json:
         """Somebody's membership changes."""
@@ -103,10 +105,10 @@ class Rooms:
 
     def redact(self, event_id: str, by: str) -> None:
         """What it said is gone."""
-        found = self.event(event_id)
-        if found is not None:
-            found.event["content"] = {}
-            self.add(found.room, "m.room.redaction", {"redacts": event_id}, sender=by)
+        entry = self.event(event_id)
+        if entry is not None:
+            entry.event["content"] = {}
+            self.add(entry.room, "m.room.redaction", {"redacts": event_id}, sender=by)
 
 
 def oversized(event: Json) -> bool:

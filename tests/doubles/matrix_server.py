@@ -94,8 +94,8 @@ class MatrixServer(PlatformServer):
 
     def say(self, room: str, text: str, *, sender: str = ANN, **content: Any) -> Json:
         """Somebody writes; returns the event."""
-        made = {"msgtype": "m.text", "body": text, **content}
-        return self.rooms.add(room, "m.room.message", made, sender=sender)
+        body = {"msgtype": "m.text", "body": text, **content}
+        return self.rooms.add(room, "m.room.message", body, sender=sender)
 
     def edit(self, room: str, event_id: str, text: str, *, sender: str = ANN) -> Json:
         """Somebody replaces a message."""
@@ -122,8 +122,8 @@ class MatrixServer(PlatformServer):
     def mine(self, room: str) -> list[Json]:
         """The contents of the bot's messages as clients show them, edits applied."""
         shown: dict[str, Json] = {}
-        for one in self.rooms.of(room):
-            event, content = one.event, one.event["content"]
+        for entry in self.rooms.of(room):
+            event, content = entry.event, entry.event["content"]
             if event["type"] != "m.room.message" or event["sender"] != ME or not content:
                 continue
             relates = content.get("m.relates_to", {})
@@ -140,20 +140,20 @@ class MatrixServer(PlatformServer):
     def acknowledged(self) -> int:
         """How many messages of people the bot said to have."""
         return sum(
-            one.event["type"] == "m.room.message" and one.event["sender"] != ME
-            for one in self.rooms.stream
-            if one.at <= self.since
+            entry.event["type"] == "m.room.message" and entry.event["sender"] != ME
+            for entry in self.rooms.stream
+            if entry.at <= self.since
         )
 
     def called(self, what: str) -> list[tuple[str, str, Json]]:
         """Method, path and body of the calls in whose path this stands."""
-        return [one for one in self.calls if what in one[1]]
+        return [call for call in self.calls if what in call[1]]
 
     def fail(self, what: str, *, times: int = 1, **how: Any) -> Fault:
         """The next calls in whose path this stands go wrong."""
-        made = Fault(what, times, **how)
-        self._faults.append(made)
-        return made
+        added = Fault(what, times, **how)
+        self._faults.append(added)
+        return added
 
     def heal(self) -> None:
         """Nothing goes wrong any more."""
@@ -168,7 +168,10 @@ class MatrixServer(PlatformServer):
         if request.content_type == "application/json" and data:
             body = json.loads(data)
         self.calls.append((request.method, path, body))
-        fault = next((one for one in self._faults if one.times and one.what in path), None)
+        fault = next(
+            (fault for fault in self._faults if fault.times and fault.what in path),
+            None,
+        )
         if fault is not None:
             fault.times -= 1
             fault.hits += 1
@@ -242,48 +245,48 @@ class MatrixServer(PlatformServer):
         return self.sessions[token]
 
     async def _sync(self, request: web.Request) -> Json:
-        given = request.query.get("since", "")
-        if given and (not given.startswith("s") or int(given[1:]) < self.forgotten):
+        position = request.query.get("since", "")
+        if position and (not position.startswith("s") or int(position[1:]) < self.forgotten):
             raise Refused(400, "M_UNKNOWN", "Invalid stream token")
-        since = int(given[1:]) if given else 0
+        since = int(position[1:]) if position else 0
         self.since = max(self.since, since)
         self.rooms.wake()
         only = json.loads(request.query.get("filter", "{}")).get("room", {}).get("timeline", {})
         with suppress(TimeoutError):
             async with asyncio.timeout(int(request.query.get("timeout", "0")) / 1000):
-                while given and not self._news(since, only):
+                while position and not self._news(since, only):
                     await self.rooms.changed.wait()
         # What is told and how far it goes are of the same moment.
         return {"next_batch": f"s{self.rooms.position}", "rooms": self._news(since, only)}
 
     def _news(self, since: int, only: Json) -> Json:
-        found: Json = {}
+        rooms: Json = {}
         for room in self.rooms.ids():
-            new = [one for one in self.rooms.of(room) if one.at > since]
+            new = [entry for entry in self.rooms.of(room) if entry.at > since]
             if not new:
                 continue
             membership = self.rooms.membership(room, ME)
             if membership == "join":
                 joined = self._joined(room, since, new, only)
                 if joined:
-                    found.setdefault("join", {})[room] = joined
+                    rooms.setdefault("join", {})[room] = joined
             elif membership == "invite":
                 invite = self.rooms.state(room, "m.room.member", ME)
-                found.setdefault("invite", {})[room] = {"invite_state": {"events": [invite]}}
+                rooms.setdefault("invite", {})[room] = {"invite_state": {"events": [invite]}}
             elif self.rooms.membership(room, ME, since) == "join":
-                found.setdefault("leave", {})[room] = {"timeline": {"events": []}}
-        return found
+                rooms.setdefault("leave", {})[room] = {"timeline": {"events": []}}
+        return rooms
 
     def _joined(self, room: str, since: int, new: list[Entry], only: Json) -> Json:
         if since and self.rooms.membership(room, ME, since) != "join":
             new = self.rooms.of(room)  # one that is new to the bot
-        passing = [one for one in new if chosen(only)(one)]
+        passing = [entry for entry in new if chosen(only)(entry)]
         limit = only.get("limit", 10)
         latest = passing[-limit:]
         if not latest:
             return {}
         timeline = {
-            "events": [one.event for one in latest],
+            "events": [entry.event for entry in latest],
             "limited": len(passing) > limit,
             "prev_batch": f"s{latest[0].at - 1}",
         }
@@ -303,12 +306,12 @@ class MatrixServer(PlatformServer):
         if what == "joined_members":
             names = self.rooms.names
             people = self.rooms.joined(room)
-            return {"joined": {one: {"display_name": names.get(one)} for one in people}}
+            return {"joined": {user: {"display_name": names.get(user)} for user in people}}
         if what == "event":
-            found = self.rooms.event(rest[1])
-            if found is None or found.room != room:
+            entry = self.rooms.event(rest[1])
+            if entry is None or entry.room != room:
                 raise Refused(404, "M_NOT_FOUND")
-            return found.event
+            return entry.event
         if what == "send":
             return self._send(device, room, rest[1], rest[2], body)
         return self._little(room, rest, body)
@@ -326,10 +329,10 @@ class MatrixServer(PlatformServer):
             return {"event_id": "$redaction"}
         if rest[0] == "relations":
             chunk = [
-                one.event
-                for one in self.rooms.of(room)
-                if one.event["type"] == rest[3]
-                and one.event["content"].get("m.relates_to", {}).get("event_id") == rest[1]
+                entry.event
+                for entry in self.rooms.of(room)
+                if entry.event["type"] == rest[3]
+                and entry.event["content"].get("m.relates_to", {}).get("event_id") == rest[1]
             ]
             return {"chunk": chunk}
         raise Refused(404, "M_UNRECOGNIZED")
@@ -339,17 +342,19 @@ class MatrixServer(PlatformServer):
         start = int(query["from"][1:]) if "from" in query else self.rooms.position
         stop = int(query["to"][1:]) if "to" in query else 0
         passes = chosen(json.loads(query.get("filter", "{}")))
-        all_ = [one for one in self.rooms.of(room) if stop < one.at <= start and passes(one)]
+        all_ = [
+            entry for entry in self.rooms.of(room) if stop < entry.at <= start and passes(entry)
+        ]
         page = all_[::-1][: int(query.get("limit", "10"))]
-        answer: Json = {"start": f"s{start}", "chunk": [one.event for one in page]}
+        answer: Json = {"start": f"s{start}", "chunk": [entry.event for entry in page]}
         if len(page) < len(all_):
             answer["end"] = f"s{page[-1].at - 1}"
         return answer
 
     def _send(self, device: str, room: str, kind: str, txn: str, body: Json) -> Json:
-        known = self._sent.get((device, f"{room} {kind} {txn}"))
-        if known:
-            return {"event_id": known}
+        existing = self._sent.get((device, f"{room} {kind} {txn}"))
+        if existing:
+            return {"event_id": existing}
         if oversized({"content": body, "room_id": room, "sender": ME}):
             raise Refused(413, "M_TOO_LARGE", "event too large")
         event = self.rooms.add(room, kind, body, sender=ME)
@@ -371,7 +376,7 @@ class MatrixServer(PlatformServer):
     def _download(self, path: str) -> web.Response:
         if self.old_media is path.startswith(_MEDIA):
             raise Refused(404, "M_UNRECOGNIZED")
-        found = self.media.get("mxc://" + path.partition("/download/")[2])
-        if found is None:
+        file = self.media.get("mxc://" + path.partition("/download/")[2])
+        if file is None:
             raise Refused(404, "M_NOT_FOUND")
-        return web.Response(body=found[1], content_type=found[0])
+        return web.Response(body=file[1], content_type=file[0])

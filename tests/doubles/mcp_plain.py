@@ -56,7 +56,7 @@ def die() -> str:
 
 
 SAYS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "add": lambda given: str(given["a"] + (given.get("b") or 1)),
+    "add": lambda arguments: str(arguments["a"] + (arguments.get("b") or 1)),
     "pid": lambda _: str(os.getpid()),
     "huge": lambda _: "x" * 5_000_000,
     "die": lambda _: die(),
@@ -66,18 +66,18 @@ SAYS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def called(name: str, given: dict[str, Any]) -> str | None:
+def tool_text(name: str, arguments: dict[str, Any]) -> str | None:
     """What a tool says; None: nothing, ever."""
     if name == "hang":
         return None
-    return SAYS[name](given) if name in SAYS else name
+    return SAYS[name](arguments) if name in SAYS else name
 
 
-def answered(asked: dict[str, Any]) -> None:
-    number, given = asked["id"], asked.get("params", {})
-    match asked["method"]:
+def answer(request: dict[str, Any]) -> None:
+    number, params = request["id"], request.get("params", {})
+    match request["method"]:
         case "initialize":
-            version = given["protocolVersion"]
+            version = params["protocolVersion"]
             who = {"name": "plain", "version": "1"}
             can = {"tools": {"listChanged": True}}
             result = {"protocolVersion": version, "capabilities": can, "serverInfo": who}
@@ -85,7 +85,7 @@ def answered(asked: dict[str, Any]) -> None:
         case "tools/list":
             say(id=number, result={"tools": TOOLS})
         case "tools/call":
-            text = called(given["name"], given.get("arguments") or {})
+            text = tool_text(params["name"], params.get("arguments") or {})
             if text is not None:
                 say(id=number, result={"content": [{"type": "text", "text": text}]})
         case other:
@@ -95,9 +95,9 @@ def answered(asked: dict[str, Any]) -> None:
 def main() -> None:
     (Path(sys.argv[1]) / "pid").write_text(str(os.getpid()))
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" in asked and "method" in asked:
-            answered(asked)
+        request = json.loads(line)
+        if "id" in request and "method" in request:
+            answer(request)
 
 
 if __name__ == "__main__":

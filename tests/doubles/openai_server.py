@@ -224,8 +224,8 @@ class OpenAIServer:
         file, model = form["file"], form["model"]
         assert isinstance(file, web.FileField)
         assert isinstance(model, str)
-        heard = file.file.read().decode()
-        return web.json_response({"text": f"{file.filename} by {model}: {heard}"})
+        speech = file.file.read().decode()
+        return web.json_response({"text": f"{file.filename} by {model}: {speech}"})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
@@ -292,19 +292,19 @@ class OpenAIServer:
 
 def follow(messages: list[dict[str, Any]]) -> Answer:
     """The answer that the directives in the last user message ask for, else an echo."""
-    asked = next((i for i in reversed(range(len(messages))) if messages[i]["role"] == "user"), None)
-    if asked is None:
+    last = next((i for i in reversed(range(len(messages))) if messages[i]["role"] == "user"), None)
+    if last is None:
         return Answer(text="(no user message)")
-    text = _text_of(messages[asked].get("content"))
-    results = [_text_of(m.get("content")) for m in messages[asked + 1 :] if m["role"] == "tool"]
-    said: list[str] = []
+    text = _text_of(messages[last].get("content"))
+    results = [_text_of(m.get("content")) for m in messages[last + 1 :] if m["role"] == "tool"]
+    lines: list[str] = []
     thought: list[str] = []
     calls: list[tuple[str, str]] = []
     wait = pace = 0.0
     for line in text.splitlines():
         word, _, rest = line.strip().partition(":")
         if word == "say":
-            said.append(rest.strip())
+            lines.append(rest.strip())
         elif word == "think":
             thought.append(rest.strip())
         elif word == "wait":
@@ -316,7 +316,7 @@ def follow(messages: list[dict[str, Any]]) -> Answer:
             calls.append((name.strip(), arguments.strip() or "{}"))
     if calls and not results:
         return Answer(tool_calls=calls, reasoning="\n".join(thought), wait=wait, pace=pace)
-    final = "\n".join(said) or "\n".join(results) or ("" if thought else text)
+    final = "\n".join(lines) or "\n".join(results) or ("" if thought else text)
     return Answer(text=final, reasoning="\n".join(thought), wait=wait, pace=pace)
 
 
@@ -350,11 +350,11 @@ def _document(answer: Answer, usage: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage_of(raw: bytes, answer: Answer) -> dict[str, Any]:
-    asked, said = len(raw) // 4, len(answer.text.split()) + len(answer.tool_calls) * 10
+    prompt, completion = len(raw) // 4, len(answer.text.split()) + len(answer.tool_calls) * 10
     return {
-        "prompt_tokens": asked,
-        "completion_tokens": said,
-        "total_tokens": asked + said,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
         "prompt_tokens_details": {"cached_tokens": 0},
     }
 

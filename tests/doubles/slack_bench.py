@@ -60,8 +60,8 @@ class Bench:
 async def bench(**policy: Any) -> AsyncIterator[Bench]:
     """A server and a channel, not receiving yet."""
     async with SlackServer() as slack:
-        made = Bench(slack, Policy(**policy))
+        workbench = Bench(slack, Policy(**policy))
         try:
-            yield made
+            yield workbench
         finally:
-            await made.channel.close()
+            await workbench.channel.close()

@@ -48,7 +48,10 @@ class SlackMethods:
         room = self.rooms[chat]
         message = {"type": "message", "ts": self.timestamp()} | fields
         room.messages.append(message)
-        root = next((one for one in room.messages if one["ts"] == message.get("thread_ts")), None)
+        root = next(
+            (earlier for earlier in room.messages if earlier["ts"] == message.get("thread_ts")),
+            None,
+        )
         if root is not None and root is not message:
             root |= {"thread_ts": root["ts"], "latest_reply": message["ts"]}
             root["reply_count"] = root.get("reply_count", 0) + 1
@@ -60,7 +63,7 @@ class SlackMethods:
 
     def sent(self, chat: str) -> list[Params]:
         """The bot's messages in a room."""
-        return [one for one in self.rooms[chat].messages if one.get("bot_id")]
+        return [message for message in self.rooms[chat].messages if message.get("bot_id")]
 
     def keep_file(self, name: str, content: bytes, mime: str) -> Params:
         """Somebody's file, as it stands in a message."""
@@ -72,10 +75,10 @@ class SlackMethods:
 
     def perform(self, method: str, params: Params) -> Params:
         """One call; raises Refusal."""
-        known = _METHODS.get(method)
-        if known is None:
+        handler = _METHODS.get(method)
+        if handler is None:
             raise Refusal("unknown_method")
-        return known(self, params)
+        return handler(self, params)
 
     def _room(self, params: Params, key: str = "channel") -> Room:
         room = self.rooms.get(str(params.get(key)))
@@ -100,31 +103,33 @@ class SlackMethods:
     def post_message(self, params: Params) -> Params:
         room = self._writable(params)
         check_message(params)
-        kept: Params = {key: params[key] for key in ("text", "blocks", "metadata") if key in params}
+        fields: Params = {
+            key: params[key] for key in ("text", "blocks", "metadata") if key in params
+        }
         if params.get("thread_ts"):
-            if not any(one["ts"] == params["thread_ts"] for one in room.messages):
+            if not any(message["ts"] == params["thread_ts"] for message in room.messages):
                 raise Refusal("thread_not_found")
-            kept["thread_ts"] = params["thread_ts"]
+            fields["thread_ts"] = params["thread_ts"]
         who = {"user": self.me["user_id"], "bot_id": self.me["bot_id"]}
-        message = self.store(params["channel"], who | kept)
+        message = self.store(params["channel"], who | fields)
         self.stored(params["channel"], message)
         return {"channel": params["channel"], "ts": message["ts"], "message": message}
 
     def update(self, params: Params) -> Params:
         room = self._writable(params)
         check_message(params)
-        found = [one for one in room.messages if one["ts"] == params.get("ts")]
-        if not found:
+        matching = [message for message in room.messages if message["ts"] == params.get("ts")]
+        if not matching:
             raise Refusal("message_not_found")
-        if not found[0].get("bot_id"):
+        if not matching[0].get("bot_id"):
             raise Refusal("cant_update_message")
-        kept = {key: params[key] for key in ("text", "blocks", "metadata") if key in params}
-        found[0] |= kept | {"edited": {"user": self.me["user_id"], "ts": self.timestamp()}}
+        fields = {key: params[key] for key in ("text", "blocks", "metadata") if key in params}
+        matching[0] |= fields | {"edited": {"user": self.me["user_id"], "ts": self.timestamp()}}
         return {"channel": params["channel"], "ts": params["ts"], "text": params["text"]}
 
     def delete(self, params: Params) -> Params:
         room = self._writable(params)
-        room.messages[:] = [one for one in room.messages if one["ts"] != params["ts"]]
+        room.messages[:] = [message for message in room.messages if message["ts"] != params["ts"]]
         return {"channel": params["channel"], "ts": params["ts"]}
 
     def info(self, params: Params) -> Params:
@@ -137,27 +142,34 @@ class SlackMethods:
 
     def history(self, params: Params) -> Params:
         room = self._room(params)
-        found = [
-            one
-            for one in reversed(room.messages)
-            if one.get("thread_ts") in {None, one["ts"]} or one.get("subtype") == "thread_broadcast"
+        messages = [
+            message
+            for message in reversed(room.messages)
+            if message.get("thread_ts") in {None, message["ts"]}
+            or message.get("subtype") == "thread_broadcast"
         ]
-        found = [one for one in found if float(one["ts"]) > float(params.get("oldest") or 0)]
-        return _page(found, params)
+        messages = [
+            message
+            for message in messages
+            if float(message["ts"]) > float(params.get("oldest") or 0)
+        ]
+        return _page(messages, params)
 
     def replies(self, params: Params) -> Params:
         room = self._room(params)
-        root = next((one for one in room.messages if one["ts"] == params.get("ts")), None)
+        root = next(
+            (message for message in room.messages if message["ts"] == params.get("ts")), None
+        )
         if root is None:
             raise Refusal("thread_not_found")
-        found = [
-            one
-            for one in room.messages
-            if one.get("thread_ts") == root["ts"]
-            and one is not root
-            and float(one["ts"]) > float(params.get("oldest") or 0)
+        messages = [
+            message
+            for message in room.messages
+            if message.get("thread_ts") == root["ts"]
+            and message is not root
+            and float(message["ts"]) > float(params.get("oldest") or 0)
         ]
-        return _page([root, *found], params)
+        return _page([root, *messages], params)
 
     def user(self, params: Params) -> Params:
         name = self.people.get(str(params.get("user")))
@@ -184,7 +196,7 @@ class SlackMethods:
         return {}
 
     def _message(self, params: Params) -> None:
-        if not any(one["ts"] == params["timestamp"] for one in self._room(params).messages):
+        if not any(message["ts"] == params["timestamp"] for message in self._room(params).messages):
             raise Refusal("message_not_found")
 
     def upload_url(self, params: Params) -> Params:
@@ -198,17 +210,17 @@ class SlackMethods:
         self._writable(params, "channel_id")
         check_blocks(params.get("blocks") or [])
         shown = []
-        for given in params["files"]:
-            file = self.files.get(given["id"])
+        for entry in params["files"]:
+            file = self.files.get(entry["id"])
             if file is None or not file.content or file.complete:
                 raise Refusal("file_not_found")
             file.complete = True
-            shown.append({"id": file.id, "name": file.name, "title": given["title"]})
+            shown.append({"id": file.id, "name": file.name, "title": entry["title"]})
         who: Params = {"user": self.me["user_id"], "bot_id": self.me["bot_id"]}
         if params.get("thread_ts"):
             who["thread_ts"] = params["thread_ts"]
-        kept = {"text": "", "files": shown, "blocks": params.get("blocks") or []}
-        message = self.store(params["channel_id"], who | kept | {"subtype": "file_share"})
+        fields = {"text": "", "files": shown, "blocks": params.get("blocks") or []}
+        message = self.store(params["channel_id"], who | fields | {"subtype": "file_share"})
         self.stored(params["channel_id"], message)
         return {"files": shown}
 
@@ -225,13 +237,13 @@ class SlackMethods:
         return {}
 
 
-def _page(found: list[Params], params: Params) -> Params:
+def _page(messages: list[Params], params: Params) -> Params:
     first, limit = int(params.get("cursor") or 0), int(params.get("limit") or 100)
-    page = [dict(one) for one in found[first : first + limit]]
+    page = [dict(message) for message in messages[first : first + limit]]
     if str(params.get("include_all_metadata")).lower() not in {"true", "1"}:
-        for one in page:
-            one.pop("metadata", None)
-    more = len(found) > first + limit
+        for message in page:
+            message.pop("metadata", None)
+    more = len(messages) > first + limit
     following = {"next_cursor": str(first + limit) if more else ""}
     return {"messages": page, "has_more": more, "response_metadata": following}
 

@@ -172,6 +172,8 @@ def shown_text(blocks: list[Params]) -> str:
     for block in blocks:
         if block["type"] == "rich_text":
             for section in block["elements"]:
-                pieces = [one.get("text") or one.get("url", "") for one in section["elements"]]
+                pieces = [
+                    element.get("text") or element.get("url", "") for element in section["elements"]
+                ]
                 lines.append("".join(pieces))
     return "\n".join(lines)

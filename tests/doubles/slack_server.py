@@ -240,7 +240,10 @@ class SlackServer(SlackMethods, PlatformServer):
         method = request.match_info["method"]
         call = Call(method, await read_params(request, method))
         self.calls.append(call)
-        fault = next((one for one in self._faults if one.method == method and one.times), None)
+        fault = next(
+            (fault for fault in self._faults if fault.method == method and fault.times),
+            None,
+        )
         if fault:
             fault.times -= 1
             if fault.drop == "before":
@@ -281,11 +284,11 @@ class SlackServer(SlackMethods, PlatformServer):
         return web.Response(body=file.content, content_type=file.mime)
 
 
-def _check_token(given: str, token: str) -> None:
-    if not given:
+def _check_token(presented: str, token: str) -> None:
+    if not presented:
         raise Refusal("not_authed")
-    if given != token:
-        wrong_kind = given[:5] != token[:5]
+    if presented != token:
+        wrong_kind = presented[:5] != token[:5]
         raise Refusal("not_allowed_token_type" if wrong_kind else "invalid_auth")
 
 

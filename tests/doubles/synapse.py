@@ -25,8 +25,8 @@ def installed() -> str:
     named = os.environ.get("NANOBOT_TEST_SYNAPSE", "")
     if named:
         return named
-    found = shutil.which("synapse_homeserver")
-    return str(Path(found).with_name("python")) if found else ""
+    program = shutil.which("synapse_homeserver")
+    return str(Path(program).with_name("python")) if program else ""
 
 
 class Synapse:
@@ -79,8 +79,8 @@ class Synapse:
             self._process.wait()
 
     def _register(self, user: str) -> None:
-        given = ("-u", user, "-p", self.password, "--no-admin", "-k", "loopback", self.root_url)
-        self._run("synapse._scripts.register_new_matrix_user", *given)
+        arguments = ("-u", user, "-p", self.password, "--no-admin", "-k", "loopback", self.root_url)
+        self._run("synapse._scripts.register_new_matrix_user", *arguments)
 
     def _run(self, module: str, *arguments: str) -> None:
         command = [self._python, "-m", module, *arguments]

@@ -45,8 +45,12 @@ class Extras:
         number = next(self._numbers)
         path = path or f"documents/file {number}.bin"
         self.paths[path] = content
-        said = len(content) if size is None else size
-        self._files[f"F{number}"] = {"file_id": f"F{number}", "file_path": path, "file_size": said}
+        stated = len(content) if size is None else size
+        self._files[f"F{number}"] = {
+            "file_id": f"F{number}",
+            "file_path": path,
+            "file_size": stated,
+        }
         return f"F{number}"
 
     def check_topic(self, chat: int, params: Params) -> None:
@@ -58,12 +62,12 @@ class Extras:
             raise Refusal(400, "Bad Request: TOPIC_CLOSED")
 
     def _get_file(self, params: Params) -> dict[str, Any]:
-        found = self._files.get(params.get("file_id", ""))
-        if found is None:
+        file = self._files.get(params.get("file_id", ""))
+        if file is None:
             raise Refusal(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
-        if found["file_size"] > _DOWNLOAD_LIMIT:
+        if file["file_size"] > _DOWNLOAD_LIMIT:
             raise Refusal(400, "Bad Request: file is too big")
-        return found | {"file_unique_id": found["file_id"]}
+        return file | {"file_unique_id": file["file_id"]}
 
     def _sender(self, kind: str) -> Callable[[Params], dict[str, Any]]:
         def send(params: Params) -> dict[str, Any]:
@@ -85,7 +89,7 @@ class Extras:
         return send
 
     def _react(self, params: Params) -> bool:
-        emoji = [one["emoji"] for one in params.get("reaction") or []]
+        emoji = [reaction["emoji"] for reaction in params.get("reaction") or []]
         if len(emoji) > 1 or not _REACTIONS.issuperset(emoji):
             raise Refusal(400, "Bad Request: REACTION_INVALID")
         self.reactions[int(params["chat_id"]), int(params["message_id"])] = emoji
@@ -95,10 +99,10 @@ class Extras:
         commands = params["commands"]
         if len(commands) > 100:
             raise Refusal(400, "Bad Request: BOT_COMMANDS_TOO_MUCH")
-        for one in commands:
-            if not re.fullmatch(r"[a-z0-9_]{1,32}", one["command"]):
+        for command in commands:
+            if not re.fullmatch(r"[a-z0-9_]{1,32}", command["command"]):
                 raise Refusal(400, "Bad Request: BOT_COMMAND_INVALID")
-            if not 1 <= len(one["description"]) <= 256:
+            if not 1 <= len(command["description"]) <= 256:
                 raise Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
         self.commands = commands
         return True

@@ -63,8 +63,8 @@ class Message:
     @property
     def entities(self) -> list[dict[str, Any]]:
         """Entities that took effect (observed: the server ignores those after the 100th)."""
-        found: list[dict[str, Any]] = self.params.get("entities") or []
-        return found[:_ENTITY_LIMIT]
+        entities: list[dict[str, Any]] = self.params.get("entities") or []
+        return entities[:_ENTITY_LIMIT]
 
 
 @dataclass
@@ -105,8 +105,8 @@ class Fault:
                 "retry_after": self.retry_after,
                 "migrate_to_chat_id": self.migrate_to_chat_id,
             }
-            known = {name: value for name, value in extra.items() if value is not None}
-            raise Refusal(self.status, self.description or f"Fault {self.status}", **known)
+            parameters = {name: value for name, value in extra.items() if value is not None}
+            raise Refusal(self.status, self.description or f"Fault {self.status}", **parameters)
 
 
 def user(number: int) -> dict[str, Any]:
@@ -116,26 +116,26 @@ def user(number: int) -> dict[str, Any]:
 
 def entities_of(text: str) -> list[dict[str, Any]]:
     """What Telegram's clients mark in a text that somebody types: a command, mentions."""
-    found = []
+    entities = []
     if text.startswith("/"):
-        found.append({"type": "bot_command", "offset": 0, "length": len(text.split()[0])})
+        entities.append({"type": "bot_command", "offset": 0, "length": len(text.split()[0])})
     for match in _MENTION.finditer(text):
         start = len(text[: match.start()].encode("utf-16-le")) // 2
-        found.append({"type": "mention", "offset": start, "length": len(match.group())})
-    return found
+        entities.append({"type": "mention", "offset": start, "length": len(match.group())})
+    return entities
 
 
 async def read_params(request: web.Request) -> Params:
     """The parameters, however they were sent: query, JSON, form or multipart."""
-    found: Params = dict(request.query)
+    params: Params = dict(request.query)
     if request.content_type == "application/json":
-        found |= await request.json()
+        params |= await request.json()
     else:
-        found |= dict(await request.post())
-    for name in _JSON_PARAMS & found.keys():
-        if isinstance(found[name], str):
-            found[name] = json.loads(found[name])
-    return found
+        params |= dict(await request.post())
+    for name in _JSON_PARAMS & params.keys():
+        if isinstance(params[name], str):
+            params[name] = json.loads(params[name])
+    return params
 
 
 def check_text(params: Params) -> None:

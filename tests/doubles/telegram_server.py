@@ -158,9 +158,9 @@ class TelegramServer(PlatformServer):
     ) -> Fault:
         """Let calls fail: of one method or all, see Fault; returns it, with `hits`."""
         until = None if seconds is None else time.monotonic() + seconds
-        made = Fault(method=method, until=until, **fault)
-        self._faults.append(made)
-        return made
+        added = Fault(method=method, until=until, **fault)
+        self._faults.append(added)
+        return added
 
     def heal(self) -> None:
         """End every fault."""
@@ -174,10 +174,10 @@ class TelegramServer(PlatformServer):
 
     async def reply_in(self, chat: int, timeout: float = 10.0) -> Message:
         """The next message of the bot in a chat that was not returned before."""
-        seen = self._read.get(chat, 0)
-        await self.until(lambda: len(self.messages(chat)) > seen, timeout)
-        self._read[chat] = seen + 1
-        return self.messages(chat)[seen]
+        count = self._read.get(chat, 0)
+        await self.until(lambda: len(self.messages(chat)) > count, timeout)
+        self._read[chat] = count + 1
+        return self.messages(chat)[count]
 
     async def called(self, method: str, times: int = 1, timeout: float = 10.0) -> list[Call]:
         """The calls of a method, once there are so many."""
@@ -340,8 +340,8 @@ class TelegramServer(PlatformServer):
         self._check_chat(params)
         message = self._own_message(params, "message to edit not found")
         check_text(params)
-        kept = ("text", "entities", "reply_markup")
-        if all(message.params.get(key) == params.get(key) for key in kept):
+        keys = ("text", "entities", "reply_markup")
+        if all(message.params.get(key) == params.get(key) for key in keys):
             raise Refusal(
                 400,
                 "Bad Request: message is not modified: specified new message content and reply "
