@@ -1,4 +1,4 @@
-"""What the bot knows of its surroundings: itself, its roles, and which channels are threads."""
+"""The bot's user and roles, and the place of each channel: its guild, or a thread's parent."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Ready(msgspec.Struct):
 
 
 class ChannelDirectory:
-    """Learned from the gateway, asked for where that said nothing."""
+    """Filled from gateway events; a channel they did not mention is asked for over HTTP."""
 
     def __init__(self, http: DiscordHttp) -> None:
         self.me: BotUser | None = None
@@ -64,8 +64,8 @@ class ChannelDirectory:
         self._roles: set[str] = set()
 
     def ready(self, data: object) -> tuple[set[str], list[str]]:
-        """Who we are. Returns the guilds still to be told of, and the direct chats by id. Raises
-        msgspec.ValidationError."""
+        """The READY event: sets `me`. Returns the ids of the guilds to come, and of the direct
+        chats. Raises msgspec.ValidationError."""
         ready = msgspec.convert(data, _Ready, strict=False)
         self.me = BotUser(ready.user.id, frozenset(self._roles))
         for channel in ready.private_channels:
@@ -84,7 +84,8 @@ class ChannelDirectory:
         return guild.id
 
     def other(self, event: str, data: Any) -> None:
-        """A channel, a role, or some threads. Raises msgspec.ValidationError."""
+        """Any other event: takes what it says of channels, roles or threads. Raises
+        msgspec.ValidationError."""
         if event.startswith("GUILD_ROLE"):
             self._own([msgspec.convert(data, _Named, strict=False).role])
         elif event == "THREAD_LIST_SYNC":
@@ -95,7 +96,7 @@ class ChannelDirectory:
             self._learn(msgspec.convert(data, _Channel, strict=False), "")
 
     def direct(self, channel_id: str) -> ChannelPlace:
-        """A chat of the bot and one person."""
+        """The place of a chat with one person; remembers it."""
         return self._places.setdefault(channel_id, ChannelPlace())
 
     def is_direct(self, address: Address) -> bool:
@@ -104,8 +105,8 @@ class ChannelDirectory:
         return address.thread_id is None and place is not None and not place.group
 
     async def of(self, channel_id: str, guild: str = "") -> ChannelPlace:
-        """Where a channel is. Raises what the HTTP API's failures raise, but an answer that it may
-        not be seen: then it is taken for an ordinary channel."""
+        """The place of a channel. Raises as DiscordHttp.request, except for a channel that the bot
+        may not see: that counts as an ordinary one."""
         place = self._places.get(channel_id)
         if place is not None:
             return place

@@ -67,7 +67,7 @@ OnEvent = Callable[[str, Any], None]
 
 
 class Session(msgspec.Struct, frozen=True):
-    """What it takes to resume: everything after `sequence` is sent again."""
+    """The state to resume with: Discord sends again what came after `sequence`."""
 
     id: str
     sequence: int
@@ -102,7 +102,7 @@ class _Client(discord.Client):
         return super()._get_state(**options)
 
     def hear(self, on_event: OnEvent) -> None:
-        """Hand events on as they are."""
+        """Pass every event to `on_event`, undecoded."""
 
         def handler(event: str) -> Callable[[Any], None]:
             return lambda data: on_event(event, data)

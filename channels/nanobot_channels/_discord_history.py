@@ -1,4 +1,4 @@
-"""What was said in a chat while nobody was here, from its history."""
+"""Messages that arrived in a chat while the bot was offline, from its history."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class History:
             return []
 
     async def _latest(self, channel_id: str, after: int) -> list[Message]:
-        """More was said than one page holds: from the end back."""
+        """For more messages than one page holds: page by page, backwards from the latest."""
         messages: list[Message] = []
         before: int | None = None
         while len(messages) < self._most:

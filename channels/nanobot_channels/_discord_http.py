@@ -138,14 +138,14 @@ class DiscordHttp(HTTPClient):
             raise OutcomeUnknown(f"Discord's answer is not JSON: {error}") from error
 
     async def now(self) -> float:
-        """Discord's time in Unix seconds, asked for if no answer has told it yet. Raises as
-        `request`."""
+        """Discord's time in Unix seconds; sends a request if no answer had a Date header yet.
+        Raises as `request`."""
         if not self._time.is_set:
             await self.who_am_i()
         return self._time.now()
 
     async def at(self, moment: float) -> float:
-        """A moment by the machine's clock, by Discord's. Raises as `request`."""
+        """The machine's Unix time `moment` converted to Discord's clock. Raises as `request`."""
         await self.now()
         return self._time.at(moment)
 
@@ -278,7 +278,7 @@ def receiving_error(name: str, error: Refusal | DeliveryError) -> ChannelError:
 
 
 def refused_token(name: str) -> BadCredentials:
-    """What a refused token means and what to do."""
+    """The error for a refused token."""
     return BadCredentials(
         f"Discord refuses the token of channels.{name}. On discord.com/developers/applications "
         f"choose your application, Bot, Reset Token, and put the new one into "

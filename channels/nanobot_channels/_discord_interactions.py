@@ -52,7 +52,7 @@ class _MessageId(msgspec.Struct):
 
 
 class Interaction(msgspec.Struct, kw_only=True):
-    """Somebody pressed a button or used a command."""
+    """The press of a button, or a slash command."""
 
     id: str
     token: str
@@ -67,7 +67,7 @@ class Interaction(msgspec.Struct, kw_only=True):
 
     @property
     def place(self) -> ChannelPlace:
-        """Where it happened; threads are channels of types 10 to 12."""
+        """Where it was sent from; threads are channels of types 10 to 12."""
         shown = self.channel or _Channel()
         parent = shown.parent_id if shown.type in {10, 11, 12} else None
         return ChannelPlace(self.guild_id or "", parent or "", several=shown.type == 3)

@@ -68,7 +68,7 @@ def plain_text(rich: Rich) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text so that Discord shows it as it is."""
+    """The text with Markdown's characters escaped."""
     return _Writer(text).escaped(0, len(text), styled=False)
 
 
@@ -80,7 +80,7 @@ def to_markdown(rich: Rich) -> str:
 
 
 class _Addresses:
-    """Where in a text a client sees an address, found in one pass."""
+    """The ranges of a text that clients turn into links, found in one pass."""
 
     def __init__(self, text: str) -> None:
         matches = list(_ADDRESS.finditer(text))
@@ -111,7 +111,7 @@ def _possible(rich: Rich, addresses: _Addresses) -> list[Span]:
 
 
 class _Writer:
-    """Writes stretches of one text; what it has to know of all of it is found out once."""
+    """Writes ranges of one text; its addresses are looked up once for all of them."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -119,7 +119,7 @@ class _Writer:
         self._has_targets = "](" in text
 
     def markdown(self, start: int, end: int, spans: Sequence[Span], *, styled: bool) -> str:
-        """A stretch with its spans."""
+        """`text[start:end]` with its spans."""
         out: list[str] = []
         last = ""
         at = start
@@ -159,7 +159,7 @@ class _Writer:
         return f"{mark}{inner}{mark}"
 
     def escaped(self, start: int, end: int, *, styled: bool) -> str:
-        """A stretch without a meaning for Discord; addresses stay as they are."""
+        """`text[start:end]` with Markdown's characters escaped; addresses stay as they are."""
         text = self._text
         out = []
         at = start

@@ -164,12 +164,12 @@ def is_snowflake(text: str) -> bool:
 
 
 def sent_at(snowflake: int) -> float:
-    """When something with this id was made, in Unix seconds."""
+    """The creation time of an id, in Unix seconds."""
     return (snowflake >> 22) / 1000 + EPOCH
 
 
 def snowflake_at(seconds: float) -> int:
-    """The lowest id of that moment."""
+    """The lowest id of that time, in Unix seconds."""
     return max(int((seconds - EPOCH) * 1000), 0) << 22
 
 
@@ -218,8 +218,8 @@ def to_inbound(
 
 
 def _others_speak(message: Message, me: BotUser) -> bool:
-    """Whether words are in it of somebody who is neither its sender nor the bot. A forwarded
-    message does not say whose it was."""
+    """Whether it holds text of third parties, neither the sender's nor the bot's. A forwarded
+    message does not name its author."""
     if message.message_snapshots:
         return True
     replied = message.referenced_message
@@ -231,7 +231,7 @@ def _others_speak(message: Message, me: BotUser) -> bool:
 
 
 def person(user: User, member: Member | None) -> Sender:
-    """Who it is, by the name that the chat shows."""
+    """The sender, with the name that the chat shows."""
     nick = member.nick if member else None
     return Sender(user.id, clean(nick or user.global_name or user.username).replace("\n", " "))
 

@@ -89,7 +89,7 @@ def body(part: OutboundPart, *, plain: bool = False) -> dict[str, Any]:
 
 
 def reference(part: OutboundPart) -> dict[str, Any] | None:
-    """What the part answers; that it was deleted meanwhile does not matter."""
+    """The message that the part replies to; that it may be deleted by now is no error."""
     reply_to = payload_of(part).reply_to
     if not reply_to or not reply_to.isdecimal():
         return None

@@ -45,7 +45,7 @@ _MARGIN_SECONDS = 60.0
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How far back to look in a chat. `content`: Discord was asked for the content of messages."""
+    """How far back to look in a chat. `content`: the message content intent is requested."""
 
     messages: int = 100
     hours: float = 24.0
@@ -53,8 +53,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """The id of the latest message, and the first id after the bot's very first start: what was
-    said before that was not said to nanobot."""
+    """The id of the latest message, and the first id after the bot's very first start: earlier
+    messages are never looked up."""
 
     latest: int
     first: int = 0
@@ -64,7 +64,7 @@ class Cursor(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str | None) -> Cursor | None:
-        """What was stored; None if it is no cursor."""
+        """The stored cursor; None if the text is none."""
         latest, _, first = (text or "").partition(":")
         if not is_snowflake(latest) or not is_snowflake(first or "0"):
             return None
@@ -163,7 +163,7 @@ class Receiver:
                 self._places.other(event, data)
 
     async def _begin(self, ready: object) -> None:
-        """A new session: whatever happened since the cursor has to be looked up."""
+        """A new session: the history since the cursor has to be looked up."""
         try:
             self._guilds, private = self._places.ready(ready)
         except msgspec.ValidationError as error:
@@ -295,7 +295,8 @@ class Receiver:
         self._tasks.create_task(self._acknowledge(interaction))
 
     async def _acknowledge(self, interaction: Interaction) -> None:
-        """Tell the client that it arrived; only cosmetic by now, so a failure is only noted."""
+        """Tell the client that it arrived. The message is committed already, so a failure is only
+        logged."""
         try:
             await self._http.answer_interaction(
                 interaction.id, interaction.token, acknowledgement(interaction)

@@ -1,4 +1,4 @@
-"""Which messages of ours arrived, as far as Discord tells."""
+"""Which of the bot's own messages arrived, by the gateway and the history."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CLOCK_MARGIN = 60.0
 
 
 class SentMessages:
-    """The gateway shows every message of ours with the nonce that it was sent with."""
+    """The bot's own messages by their nonce, as the gateway reports them."""
 
     def __init__(self) -> None:
         self._by_nonce: dict[str, str] = {}
 
     def record(self, message: Message) -> None:
-        """A message of ours, from the gateway."""
+        """Remember a message of the bot's own from the gateway."""
         if message.nonce:
             self._by_nonce[str(message.nonce)] = message.id
         while len(self._by_nonce) > _MOST:
@@ -75,5 +75,5 @@ def _reads_like(message: Message, part: OutboundPart) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Without what Discord may change: white space."""
+    """The text without differences in white space, which Discord may change."""
     return " ".join(text.split())

@@ -34,12 +34,12 @@ class Author(msgspec.Struct, frozen=True):
 
     @property
     def domain(self) -> str:
-        """Of the address."""
+        """The domain of the address."""
         return self.address.rpartition("@")[2]
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """What a server found: of dmarc, dkim, spf ..., with its properties ("header.d")."""
+    """One check's result: its method (dmarc, dkim, spf ...) and properties ("header.d")."""
 
     method: str
     result: str
@@ -79,7 +79,7 @@ def authenticated(headers: Message, sender: Author, trusted: Collection[str]) ->
 
 
 def servers(headers: Message) -> list[str]:
-    """Who says to have checked the mail, from the top; for people who set this up."""
+    """The servers that claim to have checked the mail, topmost first; for diagnosis only."""
     names = [results(raw)[0] for raw in raw_headers(headers, "Authentication-Results")]
     return [name for name in names if name]
 
@@ -99,7 +99,7 @@ def _verdict(sender: Author, findings: Sequence[CheckResult]) -> str:
 
 
 def _signers(finding: CheckResult) -> list[str]:
-    """The domains that a passed check stands for."""
+    """The domains that a passed check vouches for."""
     if finding.method == "dkim":
         named = finding.properties.get("header.d") or finding.properties.get("header.i", "")
     elif finding.method == "spf":
@@ -140,7 +140,7 @@ def results(raw: str) -> tuple[str, list[CheckResult]]:
 
 
 def _properties(text: str) -> dict[str, str]:
-    """From the left, so that nothing within a quoted value is taken for a property."""
+    """A result's properties, read from the left: nothing in a quoted value is one."""
     properties: dict[str, str] = {}
     at = 0
     while match := _PROPERTY.match(text, at):
@@ -154,7 +154,7 @@ def _properties(text: str) -> dict[str, str]:
 
 
 def _fields(raw: str) -> list[str]:
-    """What stands between semicolons, without comments; nothing if a quote or a comment does not
+    """The fields between semicolons, without comments; none if a quote or a comment does not
     end."""
     fields, field = [], []
     depth, quoted, at = 0, False, 0

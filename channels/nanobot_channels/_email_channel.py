@@ -27,7 +27,7 @@ _SAFE_ID = re.compile(r"[\x21-\x3b\x3d\x3f-\x7e]{1,900}")
 
 
 class EmailChannel:
-    """One mailbox."""
+    """One mailbox as a channel."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class EmailChannel:
         ).run()
 
     async def check(self) -> Checked:
-        """The address, once both servers have let us in, and whether the newest mails carry the
-        word of a server that is trusted. Raises BadCredentials or ChannelDown."""
+        """The address, after logging in to both servers, and whether the newest mails were checked
+        by a trusted server. Raises BadCredentials or ChannelDown."""
         async with Mailbox.opened(self._server) as box:
             folder = await box.open(self._settings.folder, to_read=True)
             lacking = await self._vouching(box, folder.next_uid)
@@ -221,12 +221,12 @@ class EmailChannel:
         return bytes(content)
 
     async def typing(self, address: Address) -> None:
-        """There is no sign for it."""
+        """Nothing: e-mail has no typing sign."""
 
     async def close(self) -> None:
-        """Nothing is kept open outside of `run`."""
+        """Nothing to do: no connection outlives the call that opened it."""
 
 
 def _real(message_id: str) -> bool:
-    """Whether a mail can have this id; those that we made up stand for mails without one."""
+    """Whether it is a mail's own id, not one made up here for a mail without."""
     return bool(_SAFE_ID.fullmatch(message_id)) and not message_id.startswith("sha256-")

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Headers(Message):
-    """Headers that know whether a tree hangs below them."""
+    """Headers that know whether their part is a multipart."""
 
     @property
     def is_multipart_type(self) -> bool:
@@ -45,7 +45,7 @@ def headers_of(raw: bytes) -> Headers:
 
 
 def odd(otherwise: T, make: Callable[[], T]) -> T:
-    """What was made; `otherwise` if the email package stumbles."""
+    """The result of `make`; `otherwise` if the email package fails in one of its known ways."""
     try:
         return make()
     except ODD:
@@ -63,12 +63,12 @@ def all_headers(headers: Message, name: str) -> list[str]:
 
 
 def raw_headers(headers: Message, name: str) -> list[str]:
-    """As `all_headers`, with encoded words left as they are: for what is no prose."""
+    """As `all_headers`, with encoded words left as they are: for structured headers."""
     return [_unfolded(value) for value in _all(headers, name)]
 
 
 def _all(headers: Message, name: str) -> list[str]:
-    """As they came: the package's own values have lost what is not ASCII."""
+    """The undecoded values: the package's own have lost what is not ASCII."""
     return [str(value) for key, value in headers.raw_items() if key.lower() == name.lower()]
 
 

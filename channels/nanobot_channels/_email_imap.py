@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a mailbox is, and whose. `tls`: the certificates that count; None: in the clear."""
+    """A mailbox's server and login. `tls`: the TLS settings; None: no encryption."""
 
     name: str
     host: str
@@ -49,7 +49,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Folder(msgspec.Struct, frozen=True):
-    """A folder as it was opened. `validity`: UIDs mean something as long as it stays the same."""
+    """A folder when it was opened. `validity`: UIDs hold as long as this number stays the same."""
 
     validity: int
     next_uid: int
@@ -63,7 +63,8 @@ class _Protocol(IMAP4ClientProtocol):  # type: ignore[misc]
     greeting = b""
 
     async def welcome(self, command: bytes) -> None:
-        """What is raised in here nobody hears."""
+        """An exception raised here would be lost, so an unwelcome greeting breaks the
+        connection."""
         self.greeting = command
         if b"OK" in command or b"PREAUTH" in command:
             await super().welcome(command)
@@ -260,7 +261,7 @@ class Mailbox:
             raise ChannelDown(f"{self._server.host} refuses {command}: {_status_text(answer)}")
 
     def _on_lost(self, _error: Exception | None) -> None:
-        """The client waits on for an answer that cannot come any more."""
+        """Ends the current wait: the library would wait on for an answer that cannot come."""
         self._lost = True
         if self._scope is not None:
             self._scope.reschedule(asyncio.get_running_loop().time())

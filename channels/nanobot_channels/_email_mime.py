@@ -49,7 +49,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What its sender calls it."""
+        """Its file name, "" if it has none."""
         return odd("", lambda: file_name_of(self.headers))
 
     @property
@@ -62,7 +62,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cut(self) -> bool:
-        """Whether `body` is not all of it."""
+        """Whether the part is longer than `body`."""
         return len(self.body) < self.end - self.start
 
     def decoded(self) -> bytes:
@@ -88,7 +88,7 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Container:
-    """A multipart that is being read."""
+    """A multipart whose end has not been read yet."""
 
     def __init__(self, headers: Message, boundary: bytes, alternative: int | None) -> None:
         self.headers = headers
@@ -116,7 +116,7 @@ class MailScanner:
         self._alternatives = 0
 
     def feed(self, data: bytes) -> None:
-        """The next bytes."""
+        """Read the next bytes of the mail."""
         self._sha256.update(data)
         lines = (self._line + data).split(b"\n")
         self._line = lines.pop()
@@ -129,7 +129,7 @@ class MailScanner:
             self._line, self._broken = b"", True
 
     def mail(self) -> Mail:
-        """What was fed."""
+        """The mail, after its last byte."""
         if self._line:
             self._take(self._line)
             self._line = b""
@@ -189,7 +189,7 @@ class MailScanner:
         return len(self.parts) < MAX_PARTS
 
     def _begin(self) -> None:
-        """The headers are over."""
+        """After a part's headers: start its body."""
         raw = bytes(self._raw)
         headers = headers_of(raw)
         if self._headers is None:
@@ -213,7 +213,8 @@ class MailScanner:
         self._open.append(_Container(headers, mark, alternative))
 
     def _finish(self, end: int) -> None:
-        """What was being read is over. What stands around the parts of a multipart is no part."""
+        """End the part that is being read. What stands around the parts of a multipart is no
+        part."""
         reading, self._reading = self._reading, None
         if reading is None:
             return
@@ -237,7 +238,7 @@ class MailScanner:
             )
 
     def _close(self) -> None:
-        """A multipart is over. One that never had a part was just text."""
+        """End the innermost multipart. One that never had a part was just text."""
         closed = self._open.pop()
         if not closed.children and self._raw.strip():
             self._add(Message(), self._at, None)

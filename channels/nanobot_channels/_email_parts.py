@@ -46,7 +46,7 @@ class Payload(msgspec.Struct, omit_defaults=True):
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands around a text: from whom to whom, and in which conversation."""
+    """A mail's sender, recipient and conversation."""
 
     sender: str
     recipient: str
@@ -61,7 +61,7 @@ class _Renderer(RendererHTML):
     """HTML that loads nothing: a picture on somebody's server would tell when it is read."""
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """A link in the picture's place."""
+        """A link instead of the picture."""
         token = tokens[idx]
         shown = token.content or "picture"
         target = str(token.attrs.get("src", ""))
@@ -74,7 +74,7 @@ class _Renderer(RendererHTML):
     def renderToken(  # noqa: N802 - markdown-it's name
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        """As it is, with a look: mail programs have no style sheets."""
+        """The tag with inline styles: mail programs have no style sheets."""
         token = tokens[idx]
         look = _LOOKS.get(token.tag)
         if look and token.nesting == 1 and "style" not in token.attrs:
@@ -123,18 +123,18 @@ def _choice_list(choices: Sequence[Choice]) -> str:
 
 
 def payload_of(part: OutboundPart) -> Payload:
-    """What `render` put there."""
+    """The payload of a stored part."""
     return msgspec.json.decode(part.payload, type=Payload) if part.payload else Payload()
 
 
 def subject_of(text: str) -> str:
-    """A subject for what nobody asked: how it begins."""
+    """The subject of a mail that answers none: the beginning of its text."""
     first = next((line for line in _MARKS.sub(" ", text).split("\n") if line.strip()), "")
     return clipped(" ".join(first.split()), 70) or "A message"
 
 
 def composed(part: OutboundPart, envelope: Envelope, *, plain: bool = False) -> EmailMessage:
-    """The mail, without its files."""
+    """The mail without its attachments."""
     mail = EmailMessage(policy=SMTP)
     mail["From"] = f"nanobot <{envelope.sender}>"
     mail["To"] = envelope.recipient

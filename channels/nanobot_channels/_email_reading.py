@@ -1,4 +1,4 @@
-"""From a mail to what the assistant is told of it, or to the reason why it is told nothing."""
+"""Mails as inbound messages, or the reason why a mail is ignored."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class MailThread(msgspec.Struct, frozen=True):
 
 
 class Ignored(msgspec.Struct, frozen=True):
-    """A mail that nobody is told of. `warn`: its owner may want to know."""
+    """A mail that becomes no message. `warn`: the owner may want to know."""
 
     why: str
     warn: bool = False
@@ -97,7 +97,8 @@ class Reader:
         self._stamp = stamp
 
     def read(self, mail: Mail, place: str, arrived: float) -> ReadMail | Bounce | Ignored:
-        """What becomes of a mail; `place` is where its files are to be had."""
+        """The result for a mail; `place` (UIDVALIDITY and UID) is where its files are fetched
+        from."""
         headers = mail.headers
         bounce = self._bounce(mail)
         if bounce is not None:
@@ -129,7 +130,7 @@ class Reader:
         return ReadMail(message, thread)
 
     def _text(self, mail: Mail, sender: str) -> tuple[str, str]:
-        """What the mail says, and what it answers if that is nothing of ours."""
+        """The mail's text, and the quoted history unless the bot wrote it."""
         headers = mail.headers
         subject = header(headers, "Subject")
         parts = list(texts(mail))
@@ -184,8 +185,8 @@ def _recipients(about: Message) -> list[str]:
 
 
 def _automatic(headers: Message, sender: str, own: str) -> str:
-    """Why a mail is nobody's own words, so that an answer might have no end (RFC 3834); "" if it
-    is a person's."""
+    """Why a mail was sent automatically, so that answering could loop (RFC 3834); "" if a person
+    sent it."""
     if sender == own:
         return "that is this account itself"
     if header(headers, "Auto-Submitted").partition(";")[0].strip().lower() not in {"", "no"}:
@@ -213,7 +214,7 @@ def thread_of(headers: Message) -> MailThread:
 
 
 def _thread_id(thread: MailThread, message_id: str) -> str:
-    """The first mail of the conversation."""
+    """The id of the conversation's first mail."""
     root = thread.references[0] if thread.references else message_id
     return root if _THREAD.fullmatch(root) else f"sha256-{_digest(root)}"
 
@@ -229,7 +230,7 @@ def _digest(text: str) -> str:
 
 
 def _sent_at(headers: Message, arrived: float) -> float:
-    """By the sender's clock, unless that is far off."""
+    """The Date header in Unix seconds; the time of arrival if that is far off."""
     try:
         when = parsedate_to_datetime(header(headers, "Date")).timestamp()
     except (*ODD, OverflowError, OSError):
@@ -241,7 +242,7 @@ def _sent_at(headers: Message, arrived: float) -> float:
 
 
 def files(mail: Mail, place: str) -> tuple[Attachment, ...]:
-    """What came along, to be fetched later."""
+    """The attachments, to be fetched later."""
     return tuple(
         _file(part, place)
         for part in mail.parts

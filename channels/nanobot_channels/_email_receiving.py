@@ -1,4 +1,4 @@
-"""A folder's new mails on their way to one intake, in the order of their UIDs."""
+"""Admits a folder's new mails to one intake, in the order of their UIDs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FolderPosition(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, cursor: str | None) -> FolderPosition | None:
-        """What a cursor says; None if it is none."""
+        """The stored position; None if the text is no cursor."""
         match = _CURSOR.fullmatch(cursor or "")
         return cls(*map(int, match.groups())) if match else None
 
@@ -58,7 +58,7 @@ class MailThreads:
         self.failing: dict[str, str] = {}
 
     def keep(self, message_id: str, thread: MailThread) -> None:
-        """A mail came, or was looked up."""
+        """Remember a mail's thread."""
         self._threads[message_id] = thread
         self._threads.move_to_end(message_id)
         if len(self._threads) > _REMEMBERED:
@@ -69,7 +69,7 @@ class MailThreads:
         return self._threads.get(message_id)
 
     def failed(self, bounce: Bounce) -> None:
-        """A mail to that person came back."""
+        """Remember that mails to the address fail, if the bounce is final."""
         if bounce.final:
             if len(self.failing) >= _REMEMBERED:
                 self.failing.clear()
@@ -199,7 +199,7 @@ class Receiver:
     async def _take(
         self, box: Mailbox, place: FolderPosition, uid: int
     ) -> tuple[FolderPosition, bool]:
-        """One mail; whether it was admitted."""
+        """Admit one mail; whether it became a message."""
         arrived = await box.arrived(uid)
         mail = await scanned(box, uid) if arrived is not None else None
         if mail is None or arrived is None:

@@ -1,4 +1,4 @@
-"""What a configuration says of a mailbox."""
+"""The settings of a mailbox."""
 
 from __future__ import annotations
 

@@ -265,10 +265,10 @@ class _Plain:
 
 
 def _is_hidden(element: html.HtmlElement) -> bool:
-    """What the sender's reader would not see, such as a preview text, is not said."""
+    """Whether mail programs would not show it, such as a preview text."""
     return bool(_HIDDEN.search((element.get("style") or "").lower()))
 
 
 def paragraphs(texts: Iterator[str]) -> str:
-    """Several texts as one."""
+    """The texts that are not blank, with an empty line between them."""
     return "\n\n".join(text.strip() for text in texts if text.strip())

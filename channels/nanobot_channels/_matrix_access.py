@@ -1,4 +1,4 @@
-"""Coming into rooms, and what others see of the bot's reading there."""
+"""Invitations and joins, read receipts, and notices about encrypted rooms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Invites(msgspec.Struct, frozen=True):
 
 
 class RoomAccess:
-    """One account's doors. What fails here is logged, and stops nothing."""
+    """Joins, declines and receipts of one account. A failure is logged and stops nothing."""
 
     def __init__(self, name: str, api: Api, user_id: str, invites: Invites) -> None:
         self.user_id = user_id
@@ -57,7 +57,7 @@ class RoomAccess:
         return False
 
     async def join(self, room_id: str, via: str = "") -> bool:
-        """Whether this is settled: the bot is in, or never will be."""
+        """Join a room. Returns whether that is settled: joined, or refused for good."""
         query = f"?{urlencode({'via': via, 'server_name': via})}" if via else ""
         error = await self._post(f"{path('join', room_id)}{query}", "join")
         if error is None:
@@ -75,7 +75,7 @@ class RoomAccess:
         return False
 
     async def decline(self) -> None:
-        """Decline what is to be declined."""
+        """Decline the invitations in `declined`."""
         while self.declined:
             room_id = self.declined.pop()
             error = await self._post(path("rooms", room_id, "leave"), "leave")
@@ -83,20 +83,20 @@ class RoomAccess:
                 logger.debug("{}: {} is not declined: {}", self._name, room_id, error)
 
     async def follow(self, event: Event) -> None:
-        """A room was upgraded: go where it goes on."""
+        """Join the room that replaces an upgraded one."""
         room_id = event.content.get("replacement_room")
         if isinstance(room_id, str) and room_id:
             await self.join(room_id, event.sender.partition(":")[2])
 
     async def read(self, room_id: str, thread: str, event_id: str) -> None:
-        """Show that everything up to there was read."""
+        """Send a read receipt up to this event."""
         place = path("rooms", room_id, "receipt", "m.read", event_id)
         error = await self._post(place, "receipt", {"thread_id": thread or "main"})
         if error is not None:
             logger.debug("{}: no receipt: {}", self._name, error)
 
     async def cannot_read(self, room_id: str) -> bool:
-        """Say that the room is encrypted. Whether that is settled."""
+        """Tell the room that it is encrypted. Returns whether that is settled."""
         content = {"msgtype": "m.notice", "body": _NOTICE, "m.mentions": {}}
         place = path("rooms", room_id, "send", "m.room.message", "nanobot-encrypted")
         logger.warning("{}: {} is encrypted and cannot be read", self._name, room_id)
@@ -111,7 +111,7 @@ class RoomAccess:
         )
 
     async def _request(self, request: Request, what: str) -> ApiRefusal | NoAnswer | None:
-        """What went wrong, if anything."""
+        """The error, None if the request succeeded."""
         try:
             await self._api.call(what, request)
         except FAILED as error:

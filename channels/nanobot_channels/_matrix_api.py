@@ -75,7 +75,7 @@ FAILED = (ApiRefusal, NoAnswer)
 
 
 class Account(msgspec.Struct, frozen=True):
-    """Who signs in where: with an access token, or else with a password as `device`."""
+    """The homeserver and its user, with an access token, or with a password for `device`."""
 
     homeserver: str
     user: str = ""
@@ -165,7 +165,7 @@ class Api:
             raise NoAnswer(what, error, sent=True) from error
 
     async def upload(self, request: Request, content: bytes, mime: str) -> str:
-        """The mxc:// address of new content."""
+        """Upload content; returns its mxc:// address."""
         await self.sign_in()
         what, token = "upload", self._token
         try:
@@ -248,7 +248,7 @@ class Api:
 
 
 def path(*parts: str, version: str = "v3") -> str:
-    """The path of an endpoint."""
+    """The path of an endpoint, its parts percent-encoded."""
     return f"/_matrix/client/{version}/" + "/".join(quote(part, safe="") for part in parts)
 
 
@@ -307,7 +307,7 @@ def _may_have_arrived(error: Exception) -> bool:
 
 
 def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
-    """What became of a message, as the port names it."""
+    """The port's error for a failed send."""
     if isinstance(error, NoAnswer):
         return OutcomeUnknown(str(error)) if error.sent else NotSent(str(error))
     if error.status == 429 or error.code == "M_LIMIT_EXCEEDED":

@@ -1,4 +1,4 @@
-"""A room's events as what somebody said in them. Nothing here asks the homeserver."""
+"""The contents of a room's events. Nothing here asks the homeserver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 class BadEvent(Exception):
-    """It is not of the shape that the specification gives it."""
+    """The event is not of the shape that the specification gives it."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -38,13 +38,12 @@ class Event(msgspec.Struct, frozen=True):
     unsigned: Json = {}
 
     def sent_at(self, otherwise: float) -> float:
-        """When it was sent by the clock of its server, which may claim anything, in Unix seconds;
-        `otherwise` for what is no time."""
+        """When its server claims it was sent, in Unix seconds; `otherwise` for what is no time."""
         return moment(self.origin_server_ts, otherwise, per_second=1000)
 
 
 class MessageContent(msgspec.Struct, frozen=True, kw_only=True):
-    """What an event of a person's says. `edit_of` is the event that it replaces, `html` its
+    """The content of a person's message. `edit_of` is the event that it replaces, `html` its
     formatted text, `quote` what it quotes itself of the event that it answers."""
 
     text: str
@@ -65,7 +64,7 @@ class BotUser(msgspec.Struct, frozen=True):
 
 
 def convert(value: object) -> Event:
-    """An event as it came. Raises BadEvent."""
+    """Decode an event. Raises BadEvent."""
     try:
         return msgspec.convert(value, Event)
     except msgspec.ValidationError as error:
@@ -73,7 +72,7 @@ def convert(value: object) -> Event:
 
 
 def message_content(event: Event) -> MessageContent | None:
-    """What a message says; None for what is none, for notices, and for what was taken back.
+    """A message's content; None for other events, notices, and redacted messages.
 
     Raises BadEvent.
     """
@@ -160,7 +159,7 @@ def _attachments(kind: str, content: Json) -> tuple[Attachment, ...]:
 
 
 def media(uri: str) -> tuple[str, str] | None:
-    """Server and id of an mxc:// address."""
+    """Server and id of an mxc:// address; None if it is none."""
     match = _MXC.fullmatch(uri)
     return (match[1], match[2]) if match else None
 

@@ -58,7 +58,7 @@ async def fetch(api: Api, attachment: Attachment, limit: int) -> bytes:
 
 
 async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -> dict[str, object]:
-    """The event that shows a file, which is on the homeserver then. Raises NotSent, Refused."""
+    """Upload a file; returns the content of the event that shows it. Raises NotSent, Refused."""
     file = part.file or Attachment(kind="document")
     name = file_name(file.name) or "file"
     mime = file.mime or "application/octet-stream"

@@ -43,7 +43,7 @@ class Payload(msgspec.Struct, omit_defaults=True):
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Some Markdown, what it looks like, and whether that is any different."""
+    """A Markdown block, its HTML, and whether the HTML adds anything to the text."""
 
     source: str
     html: str
@@ -51,7 +51,7 @@ class Block(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in an event of its own."""
+        """Its size in bytes as an event's whole content."""
         return self.words + (0 if self.plain else self.looks)
 
     @property
@@ -98,7 +98,7 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
 
 
 def content(address: Address, part: OutboundPart, *, plain: bool, direct: bool = False) -> Json:
-    """A part as the content of m.room.message. In a `direct` chat nobody asks what it answers."""
+    """A part as the content of m.room.message. In a `direct` chat it is no reply."""
     payload = _payload(part)
     fields = _words(part, payload, plain=plain)
     if part.key:
@@ -120,7 +120,7 @@ def replacement(message_id: str, part: OutboundPart, *, plain: bool) -> Json:
 
 
 def relation(address: Address, reply_to: str = "") -> Json:
-    """What a message is about: its thread, and what it answers."""
+    """A message's m.relates_to: its thread and what it replies to."""
     reply = {"m.in_reply_to": {"event_id": reply_to or address.thread_id}}
     if address.thread_id:
         thread = {"rel_type": "m.thread", "event_id": address.thread_id}
@@ -154,7 +154,7 @@ def _label(text: str) -> str:
 
 
 def _packed(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Blocks together, as many as fit."""
+    """The blocks, joined as long as they fit into one event."""
     held: list[Block] = []
     words = looks = 0
     plain = True
@@ -189,7 +189,7 @@ def _blocks(text: str) -> list[Block]:
 
 
 def _closing(tokens: Sequence[Token], at: int) -> int:
-    """Behind the block that begins here."""
+    """The index after the block that begins at this token."""
     if tokens[at].nesting == 0:
         return at + 1
     return next(i for i in range(at + 1, len(tokens)) if tokens[i].level == tokens[at].level) + 1
@@ -258,7 +258,7 @@ def _parser() -> MarkdownIt:
 
 
 def _image(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
-    """A link: clients show pictures of their own homeserver only."""
+    """A link instead of the image: clients show only pictures of their own homeserver."""
     token = tokens[at]
     target = str(token.attrs.get("src") or "")
     words = escape(token.content or target)

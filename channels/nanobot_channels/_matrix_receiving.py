@@ -1,4 +1,4 @@
-"""One account's rooms on their way to one intake: what /sync brings, and what it left out."""
+"""Admits the messages of one account's rooms to one intake: those of /sync, and its gaps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Json = dict[str, Any]
 
 
 class Receiver:
-    """Polls, and takes one answer after the other. The cursor is committed with what it brought."""
+    """Polls /sync. The cursor is committed together with the messages it brought."""
 
     def __init__(
         self, name: str, api: Api, intake: Intake, doors: RoomAccess, clock: Clock, backfill: int
@@ -144,7 +144,7 @@ class Receiver:
         await self._afterwards(messages, locked)
 
     async def _afterwards(self, messages: Sequence[InboundMessage], locked: Sequence[str]) -> None:
-        """What others see of it, once it is committed."""
+        """After the commit: read receipts, joins, and notices in encrypted rooms."""
         last = {message.address: message.dedupe_key for message in messages if message.addressed}
         for place, event_id in last.items():
             await self._doors.read(place.chat_id, place.thread_id or "", event_id)
@@ -184,7 +184,7 @@ class Receiver:
     # One room.
 
     async def _room(self, room_id: str, value: object) -> list[Event]:
-        """What happened in a room that the cursor has not seen, oldest first."""
+        """A room's events since the cursor, oldest first."""
         try:
             room = msgspec.convert(value, Joined)
         except msgspec.ValidationError as error:
@@ -204,7 +204,7 @@ class Receiver:
         return self._since_invited(events) if arrived else events
 
     async def _before(self, room_id: str, start: str, end: str) -> list[Event]:
-        """What was said before, back to the cursor or to the invitation; oldest first."""
+        """The events before those of /sync, back to the cursor or the invitation; oldest first."""
         events: list[Event] = []
         while start and len(events) < self._backfill:
             answer = await self._api.call("messages", messages(room_id, start, end))
@@ -227,8 +227,7 @@ class Receiver:
         return events[: self._backfill][::-1]
 
     def _since_invited(self, events: list[Event]) -> list[Event]:
-        """Of a room that the bot came into, what was said since it was asked in: people write on
-        without waiting."""
+        """The events since the invitation: people write on before the bot has joined."""
         for marks in (self._invites, self._arrives):
             for at in range(len(events) - 1, -1, -1):
                 if marks(events[at]):

@@ -1,4 +1,4 @@
-"""What the bot knows of its rooms: who is in them, and what was said there lately."""
+"""The bot's rooms: their members, and their latest messages."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class KnownEvent(msgspec.Struct, frozen=True):
 
 
 class Room(msgspec.Struct):
-    """Who has joined a room, with their names there."""
+    """A room's joined members, with their display names there."""
 
     members: dict[str, str]
 
     def apply(self, event: Event) -> None:
-        """Somebody came, went or changed their name."""
+        """Apply an m.room.member event."""
         who = event.state_key or ""
         if event.content.get("membership") == "join":
             self.members[who] = _name(event.content.get("displayname"))
@@ -51,7 +51,7 @@ class Room(msgspec.Struct):
 
 
 class Rooms:
-    """Asks the homeserver once, and follows what it tells afterwards."""
+    """Rooms are asked for once, and follow the events of /sync afterwards."""
 
     def __init__(self, api: Api, user_id: str) -> None:
         self._api = api
@@ -61,7 +61,7 @@ class Rooms:
         self._events: OrderedDict[tuple[str, str], KnownEvent] = OrderedDict()
 
     async def load(self) -> None:
-        """Learn which rooms the account calls direct. Raises ApiRefusal or NoAnswer."""
+        """Load the account's list of direct rooms. Raises ApiRefusal or NoAnswer."""
         kind = path("user", self._user_id, "account_data", "m.direct")
         try:
             self.direct(await self._api.call("m.direct", ("GET", kind)))
@@ -70,7 +70,7 @@ class Rooms:
                 raise
 
     def direct(self, content: Json) -> None:
-        """These rooms are direct: the content of m.direct."""
+        """Replace the list of direct rooms by the content of m.direct."""
         lists = [rooms for rooms in content.values() if isinstance(rooms, list)]
         self._direct = frozenset(room for rooms in lists for room in rooms if isinstance(room, str))
 
@@ -79,12 +79,12 @@ class Rooms:
         return len(room.members) <= 2 or room_id in self._direct
 
     def is_known_direct(self, room_id: str) -> bool:
-        """As `is_direct`, of a room that was asked about before."""
+        """As `is_direct`, for a room already loaded; False for another."""
         room = self._rooms.get(room_id)
         return room is not None and self.is_direct(room_id, room)
 
     async def room(self, room_id: str) -> Room:
-        """Who is in a room. One that is out of reach counts as full of strangers.
+        """A room's members. A room that cannot be read counts as a group.
 
         Raises ApiRefusal for what passes, and NoAnswer.
         """
@@ -105,13 +105,13 @@ class Rooms:
         return room
 
     def moved(self, room_id: str, event: Event) -> None:
-        """A change of membership was seen."""
+        """Apply a change of membership to a room already loaded."""
         room = self._rooms.get(room_id)
         if room is not None:
             room.apply(event)
 
     def forget(self, room_id: str) -> None:
-        """The bot is in it no longer, or what is known may be old."""
+        """Drop a room that the bot left, or whose members may have changed unseen."""
         self._rooms.pop(room_id, None)
 
     def me(self, room: Room) -> BotUser:

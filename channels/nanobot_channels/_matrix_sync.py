@@ -1,4 +1,4 @@
-"""What /sync brings, as this channel asks for it; and the cursor."""
+"""Requests to /sync and /messages, their answers, and the cursor."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _FILTER = {
 
 class Cursor(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far this account's rooms were read. `at` is when the last event was sent, in
-    milliseconds. `invited` are rooms to join yet, `told` those that know that they cannot be
-    read."""
+    milliseconds. `invited`: rooms still to join. `told`: encrypted rooms that have had the
+    notice."""
 
     user: str
     since: str
@@ -78,7 +78,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def decode(cursor: str | None) -> Cursor | None:
-    """The cursor as it was kept, None if it is none of ours."""
+    """The stored cursor, None if the text is none."""
     try:
         return msgspec.json.decode(cursor or "", type=Cursor)
     except msgspec.DecodeError:
@@ -86,12 +86,12 @@ def decode(cursor: str | None) -> Cursor | None:
 
 
 def encode(cursor: Cursor) -> str:
-    """The cursor as it is kept."""
+    """The cursor as text, for `decode`."""
     return msgspec.json.encode(cursor).decode()
 
 
 async def sync(api: Api, since: str, held: int) -> Answer:
-    """What happened since then; from no time at all what is the case now.
+    """The events after `since`; without it the rooms' present state.
 
     Raises ApiRefusal, NoAnswer, or ValueError if the answer is none.
     """
@@ -104,8 +104,8 @@ async def sync(api: Api, since: str, held: int) -> Answer:
 
 
 def messages(room_id: str, start: str, end: str = "", *, sender: str = "") -> Request:
-    """A request for what was said before `start` (the latest, if empty), newest first, back to
-    `end` at most; by `sender` only."""
+    """A request for the messages before `start` (the latest, if empty), newest first, back to `end`
+    at most; by `sender` only."""
     only: Json = {"types": _TYPES} | ({"senders": [sender]} if sender else {})
     query = {"dir": "b", "limit": str(_PAGE), "filter": msgspec.json.encode(only).decode()}
     query |= ({"from": start} if start else {}) | ({"to": end} if end else {})

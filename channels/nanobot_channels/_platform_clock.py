@@ -1,4 +1,5 @@
-"""A platform's own time, by the Date of its HTTP answers: the machine's clock may be wrong."""
+"""A platform's own time, by the Date header of its HTTP answers: the machine's clock may be
+wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class PlatformClock:
 
     @property
     def is_set(self) -> bool:
-        """Whether the platform has said what time it is."""
+        """Whether an answer had a Date header."""
         return self._ahead is not None
 
     def read_date(self, date: str | None) -> None:
@@ -34,10 +35,10 @@ class PlatformClock:
             self._ahead = seconds - self._clock.monotonic()
 
     def at(self, moment: float) -> float:
-        """A moment by the machine's clock, by the platform's."""
+        """The machine's Unix time `moment` converted to the platform's clock."""
         ahead = self.now() - self._clock.now()
         return moment + ahead if abs(ahead) > _PRECISION else moment
 
     def now(self) -> float:
-        """Unix seconds."""
+        """The platform's time in Unix seconds."""
         return self._clock.now() if self._ahead is None else self._clock.monotonic() + self._ahead

@@ -89,7 +89,7 @@ FAILED = (ApiRefusal, NoAnswer)
 
 
 class _Forward(logging.Handler):
-    """The libraries' log among ours, for debugging only: what matters is raised as an error."""
+    """Forwards the libraries' log as debug messages: what matters is raised as an error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logger.debug("{}", record.getMessage())
@@ -172,7 +172,7 @@ class WebApi:
             raise NoAnswer(method, error, sent=may_have_arrived(error)) from error
 
     def bearer(self) -> dict[str, str]:
-        """The header that opens files."""
+        """The Authorization header for downloads."""
         return {"Authorization": f"Bearer {self._token}"}
 
     async def close(self) -> None:
@@ -218,7 +218,7 @@ def _text(data: Mapping[str, Any], key: str) -> str:
 
 
 def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
-    """What became of a message, as the port names it."""
+    """The port's error for a failed send."""
     if isinstance(error, NoAnswer):
         return OutcomeUnknown(str(error)) if error.sent else NotSent(str(error))
     if error.code in _GONE:

@@ -1,4 +1,4 @@
-"""What was said while nobody was here: where it has to be looked for, and what is found there."""
+"""Back-fill: which places to look up for messages that arrived while the bot was offline."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """The latest timestamp that was taken, and that of the bot's very first start: what was said
-    before that was not said to nanobot."""
+    """The latest timestamp that was taken, and that of the bot's very first start: earlier messages
+    are never looked up."""
 
     latest: str
     first: str = "0.0"
@@ -40,7 +40,7 @@ class Cursor(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str | None) -> Cursor | None:
-        """What was stored; None if it is no cursor."""
+        """The stored cursor; None if the text is none."""
         latest, _, first = (text or "").partition(" ")
         return cls(latest, first or "0.0") if is_ts(latest) and is_ts(first or "0.0") else None
 
@@ -53,8 +53,8 @@ class HistoryResult(msgspec.Struct, frozen=True):
 
 
 def places(addresses: Iterable[Address]) -> list[Place]:
-    """Where to look, by the addresses that were written from (the latest first): every chat, and
-    the twenty threads of each that were used last."""
+    """The places to look up, from the intake's addresses (the latest first): every chat, and the
+    twenty threads of each that were used last."""
     places: dict[Place, None] = {}
     threads: dict[str, int] = {}
     for address in addresses:

@@ -24,7 +24,7 @@ class BadEvent(ValueError):
 
 
 class BotUser(msgspec.Struct, frozen=True):
-    """The bot itself, as auth.test tells."""
+    """The bot itself, from auth.test."""
 
     user_id: str
     bot_id: str = ""
@@ -87,7 +87,7 @@ class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_direct(self) -> bool:
-        """Whether they are alone with the bot."""
+        """Whether it is a chat of the sender and the bot alone."""
         return is_direct(self.chat)
 
     @property
@@ -97,13 +97,13 @@ class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
         return root if root and root != self.message.ts else None
 
     def people(self) -> set[str]:
-        """Whose names it takes to read it."""
+        """The users whose names are needed to render it."""
         return {self.message.user} | people_in(self.message.text or "")
 
 
 class ThreadContext(msgspec.Struct, frozen=True):
-    """What is known of the thread around a message: whether the bot takes part in it, and its root
-    for the first message that it sees there."""
+    """The thread of a message: whether the bot takes part in it, and the root's text, for the first
+    message of it only."""
 
     joined: bool = False
     quote: str = ""
@@ -121,7 +121,7 @@ def is_ts(value: str) -> bool:
 
 
 def order(ts: str) -> tuple[int, int]:
-    """Timestamps in the order of time."""
+    """A sort key for timestamps."""
     whole, _, part = ts.partition(".")
     return (int(whole or 0), int(part or 0))
 

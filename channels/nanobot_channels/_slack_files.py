@@ -113,7 +113,7 @@ async def _url(api: WebApi, ref: str) -> str:
 
 
 def _trusted(api: WebApi, url: str) -> bool:
-    """Whether the address may see the token: files from elsewhere have addresses elsewhere."""
+    """Whether the token may be sent to this address: external files have foreign addresses."""
     parts, root = urlsplit(url), urlsplit(api.root)
     if (parts.scheme, parts.netloc) == (root.scheme, root.netloc):
         return True

@@ -1,4 +1,4 @@
-"""What an event does not say and takes a call to know: names, and what a thread is about."""
+"""What an event leaves out and a call has to look up: display names and threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class People:
         self._names: OrderedDict[str, str] = OrderedDict()
 
     async def names(self, ids: Iterable[str]) -> dict[str, str]:
-        """The names as far as they can be known now."""
+        """Names by user id, without those that cannot be looked up in time."""
         people = sorted(set(ids) - {""})
         try:
             async with asyncio.timeout(_SECONDS):
@@ -77,13 +77,13 @@ class Threads:
         self._joined: OrderedDict[tuple[str, str], bool | None] = OrderedDict()
 
     def remember(self, addresses: Iterable[Address]) -> None:
-        """Threads from which messages were taken before: their roots are known already."""
+        """Remember threads with earlier messages: their roots are not quoted again."""
         for address in addresses:
             if address.thread_id:
                 self._joined.setdefault((address.chat_id, address.thread_id), None)
 
     def join(self, chat: str, root: str) -> None:
-        """The bot wrote in this thread."""
+        """Remember that the bot wrote in this thread."""
         self._keep((chat, root), joined=True)
 
     async def around(self, item: UserMessage, me: BotUser) -> ThreadContext:

@@ -1,4 +1,4 @@
-"""One bot's messages on their way to one intake: live ones and what was missed, in order, once."""
+"""Admits one bot's messages to one intake: live ones and missed ones, in order, once each."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class _HeldMessage(msgspec.Struct):
-    """A live message whose commit somebody waits for."""
+    """A live message that waits for a back-fill; `done` when it is committed."""
 
     message: InboundMessage
     done: asyncio.Future[None]

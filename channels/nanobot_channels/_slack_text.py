@@ -14,7 +14,7 @@ _SPECIAL = {"here": "@here", "channel": "@channel", "everyone": "@everyone"}
 
 
 def escape(text: str) -> str:
-    """Text that Slack shows as it is: no mention, no link, no @channel comes of it."""
+    """The text with `&`, `<` and `>` escaped, so that nothing in it becomes a mention or a link."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -1,4 +1,4 @@
-"""What a message brings besides text: files to fetch, and things that can be said in words."""
+"""A message's content besides text: attachments, and things described in words."""
 
 from __future__ import annotations
 
@@ -119,5 +119,5 @@ def forwarded(origin: Origin) -> str:
 
 
 def person(user: User) -> str:
-    """How somebody is called, for display only."""
+    """A user's name, for display only."""
     return label(f"{user.first_name} {user.last_name}") or label(user.username)

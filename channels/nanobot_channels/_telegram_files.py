@@ -55,7 +55,7 @@ async def fetch(api: BotApi, attachment: Attachment, limit: int) -> bytes:
 
 
 async def _path(api: BotApi, attachment: Attachment, limit: int) -> str:
-    """Where the server has the file, for at least an hour."""
+    """The file's path on the server, good for at least an hour."""
     try:
         answer = await api.call("get_File", {"file_id": attachment.ref})
         file = msgspec.convert(answer, _FilePath, strict=False)
@@ -99,7 +99,7 @@ def _megabytes(size: int) -> str:
 
 
 async def upload(api: BotApi, file: Attachment, content: bytes, params: Mapping[str, Any]) -> str:
-    """Send a file as what it is, else as a document; returns the message_id.
+    """Send a file by the method for its kind, else as a document; returns the message_id.
 
     `params` are what the message has besides. Raises as `send`.
     """

@@ -246,5 +246,5 @@ def _patience(
 
 
 def _words(error: BaseException) -> str:
-    """What aiohttp says, without the token, which is part of the URL."""
+    """The error text of aiohttp without the token, which is part of the URL."""
     return _TOKEN.sub("/bot[token]", f"{type(error).__name__}: {error}".rstrip(": "))

@@ -49,12 +49,12 @@ class Backoff:
         self._next = 0.5
 
     def reset(self) -> None:
-        """Something worked."""
+        """Start over after a success."""
         self._since = None
         self._next = 0.5
 
     def delay(self) -> float:
-        """Seconds to wait now."""
+        """Seconds to wait after one more failure."""
         now = self._clock.monotonic()
         if self._since is None:
             self._since = now
@@ -65,7 +65,7 @@ class Backoff:
 
 
 class Albums:
-    """Which albums the bot was meant by: only one of an album's messages has the words."""
+    """The albums addressed to the bot: only one of an album's messages has the caption."""
 
     def __init__(self) -> None:
         self._addressed: deque[tuple[str, str]] = deque(maxlen=_ALBUMS_REMEMBERED)
@@ -84,7 +84,7 @@ class Albums:
 
 
 class Polling:
-    """One bot's updates on their way to one intake."""
+    """Admits one bot's updates to one intake."""
 
     def __init__(self, api: BotApi, name: str, intake: Intake, clock: Clock, seconds: int) -> None:
         self._api = api
@@ -154,7 +154,7 @@ class Polling:
         return msgspec.convert(await self._api.call("get_Me", {}), BotUser, strict=False)
 
     async def _admit(self, updates: Sequence[object]) -> int | None:
-        """Commit a batch; returns the next offset, None if it cannot be told."""
+        """Commit a batch; returns the next offset, None if no update has a number."""
         numbers = [number for number in map(update_id, updates) if number is not None]
         following = max(numbers) + 1 if numbers else None
         messages = [message for message in map(self._converted, updates) if message]
@@ -183,7 +183,8 @@ class Polling:
             return None
 
     async def _stop_spinner(self, press: str) -> None:
-        """Tell the client that the press arrived; only cosmetic, so a failure is only noted."""
+        """Tell the client that the press arrived. The press is committed already, so a failure is
+        only logged."""
         try:
             await self._api.call(
                 "answer_Callback_Query", {"callback_query_id": press}, read_seconds=_ANSWER_SECONDS
@@ -222,7 +223,7 @@ class Polling:
 
 
 def refused_token(name: str, status: int) -> BadCredentials:
-    """What a refused token means and what to do."""
+    """The error for a refused token."""
     return BadCredentials(
         f"Telegram refuses the token of channels.{name} ({status}). Ask @BotFather for the "
         f"bot's token (/mybots, API Token), put it into channels.{name}.token; with an api_root "

@@ -1,4 +1,4 @@
-"""A message's text and its entities: what is written, whom it means, and what it answers."""
+"""A message's text and entities: links and mentions resolved, and whether the bot is meant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CODE = {"code", "pre"}
 
 
 class _Edit(msgspec.Struct, frozen=True, order=True):
-    """`units[start:end]` gives way to `text`."""
+    """Replaces `units[start:end]` by `text`."""
 
     start: int
     end: int
@@ -20,7 +20,7 @@ class _Edit(msgspec.Struct, frozen=True, order=True):
 
 
 def message_text(message: Message, me: BotUser | None) -> str:
-    """Text or caption, as somebody who sees no formatting would have typed it.
+    """Text or caption as plain text.
 
     Mentions of the bot are left out (unless nothing else is there), also at the end of a command.
     Targets of links that show only a text stand behind them, and code is fenced as in Markdown.

@@ -12,7 +12,7 @@ import msgspec
 
 
 class BotUser(msgspec.Struct, frozen=True):
-    """The bot itself, as getMe tells."""
+    """The bot itself, from getMe."""
 
     id: int
     username: str = ""
@@ -29,7 +29,7 @@ class User(msgspec.Struct):
 
 
 class Chat(msgspec.Struct):
-    """Where messages are."""
+    """A private chat, group, supergroup or channel."""
 
     id: int
     type: str = "private"
@@ -37,7 +37,7 @@ class Chat(msgspec.Struct):
 
 
 class Entity(msgspec.Struct):
-    """A stretch of a text, in UTF-16 units."""
+    """A formatted range of a text, in UTF-16 units."""
 
     type: str = ""
     offset: int = 0
@@ -192,7 +192,7 @@ class Press(msgspec.Struct, kw_only=True):
 
 
 class Update(msgspec.Struct):
-    """One of the updates that are asked for."""
+    """An Update of one of the kinds that are requested."""
 
     message: Message | None = None
     edited_message: Message | None = None

@@ -54,8 +54,8 @@ class _Moving(msgspec.Struct):
 
 
 def moved_chat(update: object) -> tuple[str, str] | None:
-    """The old and the new id of a group that became a supergroup, if the update says so: it is told
-    of in both."""
+    """The old and the new id of a group that became a supergroup, if the update says so; both
+    groups get such an update."""
     try:
         message = msgspec.convert(update, _Moving, strict=False).message
     except (ValueError, TypeError, ArithmeticError, RecursionError):
@@ -164,7 +164,7 @@ def _address(message: Message, channel: str) -> Address:
 
 
 def _sender(message: Message) -> Sender | None:
-    """Who speaks: a person, or the chat that they speak for. None for bots.
+    """The sender: a person, or the chat that they post as. None for bots.
 
     Who speaks for a chat (anonymous administrators, channels) comes with a stand-in as `from`,
     which is the same for all of Telegram: it must not be taken for anybody.
@@ -193,8 +193,8 @@ def _answered(message: Message) -> tuple[str | None, str]:
 
 
 def _others_speak(message: Message, me: BotUser | None, quote: str) -> bool:
-    """Whether words are in it of somebody who is neither its sender nor the bot: forwarded, found
-    by an inline bot, or quoted."""
+    """Whether it holds text of third parties, neither the sender's nor the bot's: forwarded, from
+    an inline bot, or quoted."""
     author = message.sender.id if message.sender and not message.sender_chat else None
     if message.via_bot and (me is None or message.via_bot.id != me.id):
         return True

@@ -63,7 +63,7 @@ _CONTENT_FLAGS = (1 << 18) | (1 << 19)
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """Where Discord is. An empty `gateway_url` is asked for."""
+    """The addresses of Discord. With an empty `gateway_url` the API is asked for it."""
 
     api_root: str = DEFAULT_API_ROOT
     gateway_url: str = ""
@@ -254,7 +254,7 @@ class DiscordChannel:
         return content
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
-        """Put our reaction there, then take the one before away. Raises as `send`."""
+        """Add the reaction, then remove the bot's earlier one. Raises as `send`."""
         chat, number = _target(address), _snowflake(message_id)
         before = self._marked.get(message_id, _MARKS[Reaction.RECEIVED])
         await _sending(address, self._http.add_reaction(chat, number, _MARKS[mark]))
@@ -287,8 +287,8 @@ class DiscordChannel:
         await self._http.shutdown()
 
     def _once(self, address: Address, part: OutboundPart) -> dict[str, Any]:
-        """What makes Discord take a part only once, and what the part answers: in a chat of two
-        nobody asks."""
+        """The nonce, by which Discord takes a part only once, and the message it replies to; in a
+        direct chat nothing is a reply."""
         fields: dict[str, Any] = {}
         nonce, question = nonce_of(part), reference(part)
         if nonce:

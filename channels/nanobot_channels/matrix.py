@@ -47,7 +47,7 @@ _EMOJI = {
 
 
 class MatrixChannel:
-    """One account on one homeserver."""
+    """One account on one homeserver, as a channel."""
 
     # What a homeserver allows an account is its own to set; the specification names no rate.
     capabilities = Capabilities(typing=True, reconciles=True)
@@ -70,8 +70,7 @@ class MatrixChannel:
         self._receiving: Receiver | None = None
 
     async def run(self, intake: Intake) -> None:
-        """Receive until cancelled. The homeserver hears with the next poll, after the commit, that
-        messages arrived.
+        """Receive until cancelled. Messages are acknowledged by the next poll, after their commit.
 
         Raises BadCredentials, ChannelDown, and what the intake raises.
         """
@@ -123,8 +122,8 @@ class MatrixChannel:
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The event id of a part, by its mark, among the bot's last thousand messages in the room.
 
-        Raises Uncertain if it said more there since then, and as `send` when the homeserver does
-        not let it look.
+        Raises Uncertain if the bot sent more there since then, and as `send` when the homeserver
+        refuses to list them.
         """
         mark, start = _matrix_parts.mark_of(part), ""
         me = await self._user_id()
@@ -155,7 +154,7 @@ class MatrixChannel:
         return await self._send(address, fields, _matrix_parts.mark_of(part))
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
-        """Put a reaction in the place of ours before. Raises as `send`."""
+        """Replace the bot's earlier reaction. Raises as `send`."""
         emoji = _EMOJI[mark]
         if mark is not Reaction.RECEIVED:
             await self._take_back(address, message_id, emoji)
@@ -246,7 +245,7 @@ def _marked(event: object, mark: str) -> str:
 
 
 def _annotates(event: object, sender: str) -> str:
-    """With what somebody reacts."""
+    """The key (emoji) of the sender's reaction; "" for other events."""
     if not isinstance(event, dict) or event.get("sender") != sender or "event_id" not in event:
         return ""
     content = event.get("content")

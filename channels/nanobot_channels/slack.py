@@ -53,7 +53,7 @@ _EMOJI = {Reaction.RECEIVED: "eyes", Reaction.DONE: "white_check_mark", Reaction
 
 
 class SlackChannel:
-    """One app in one workspace."""
+    """One app in one workspace, as a channel."""
 
     # "No more than one message per second per channel", with short bursts (rate limits,
     # chat.postMessage); for the whole workspace Slack names no figure.
@@ -197,8 +197,8 @@ class SlackChannel:
         return sent
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
-        """Put a reaction in the place of ours before. A slash command has no message to react to:
-        nothing is done then. Raises as `send`."""
+        """Replace the bot's earlier reaction. A slash command has no message to react to: nothing
+        is done then. Raises as `send`."""
         if not is_ts(message_id):
             return
         place = {"channel": address.chat_id, "timestamp": message_id}

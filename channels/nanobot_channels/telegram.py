@@ -169,7 +169,7 @@ class TelegramChannel:
         return await _telegram_files.upload(self._api, part.file, content, params)
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
-        """Put the mark's emoji to a message. Raises as `send`: Refused where none are allowed."""
+        """Set the bot's reaction on a message. Raises as `send`: Refused where none are allowed."""
         params = {
             "chat_id": address.chat_id,
             "message_id": message_id,
@@ -182,7 +182,7 @@ class TelegramChannel:
         await self._call("set_My_Commands", {"commands": _json(menu(commands))})
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """Always None: the Bot API cannot tell."""
+        """Always None: the Bot API cannot look messages up."""
         del address, part
         return None
 
@@ -208,7 +208,7 @@ class TelegramChannel:
 
 
 def _target(address: Address, payload: Payload) -> dict[str, Any]:
-    """Where a message goes, and which one it answers."""
+    """The parameters for the chat, the topic and the message replied to."""
     params: dict[str, Any] = {"chat_id": address.chat_id}
     if address.thread_id:
         params["message_thread_id"] = address.thread_id

@@ -44,8 +44,8 @@ class _Request(msgspec.Struct):
 class UdpChannel:
     """`{"token", "id", "text", "session"?}` in, `{"id", "text", "is_error", "part", "parts"}` out.
 
-    A chat is a session, else a peer. Its thread is who asked, and what, so that an answer finds
-    them after a restart too. Every sender is "udp"."""
+    A chat is a session, else a peer. Its thread is the peer and the request's id, so that an answer
+    arrives after a restart too. Every sender is "udp"."""
 
     capabilities = Capabilities()
 
@@ -58,7 +58,7 @@ class UdpChannel:
         self._socket: socket | None = None
 
     def listen(self) -> socket:
-        """The socket, bound; it outlives `run`, for what is still owed then."""
+        """The bound socket; it outlives `run`, for answers still in the outbox."""
         if self._socket is None:
             self._socket = socket(type=SOCK_DGRAM | SOCK_NONBLOCK)
         if not self._socket.getsockname()[1]:
@@ -129,13 +129,13 @@ class UdpChannel:
             raise NotSent(f"{peer}: {error}") from error
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """Nobody can tell."""
+        """Always None: UDP cannot look packets up."""
 
     async def typing(self, address: Address) -> None:
-        """There is no sign for it."""
+        """Nothing: the protocol has no typing sign."""
 
     async def close(self) -> None:
-        """Let go of the port."""
+        """Close the socket."""
         if self._socket is not None:
             self._socket.close()
 

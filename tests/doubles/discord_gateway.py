@@ -20,7 +20,7 @@ MESSAGE_CONTENT = 1 << 15
 
 @dataclass
 class Session:
-    """What one IDENTIFY began."""
+    """A session: begun by IDENTIFY, continued by RESUME."""
 
     id: str
     intents: int
@@ -51,7 +51,7 @@ class Connection:
 
 
 class GatewayServer(PlatformServer):
-    """The part of Discord that speaks first. `token`, `flags` and the world belong to the rest."""
+    """The gateway of the double. Subclasses provide `ready`."""
 
     def __init__(self, token: str) -> None:
         super().__init__()

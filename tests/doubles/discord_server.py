@@ -107,7 +107,7 @@ class DiscordServer(GatewayServer):
     def add_message(
         self, channel: str, text: str = "", *, sender: str = PERSON, **fields: Any
     ) -> dict[str, Any]:
-        """A message of somebody's that is only in the history."""
+        """Add a message to the history without telling the bot."""
         author = {"id": sender, "username": f"person{sender}", "global_name": f"Person {sender}"}
         message = {"author": author, "content": text} | fields
         return self._keep(channel, message)

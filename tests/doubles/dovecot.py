@@ -85,7 +85,7 @@ class Dovecot:
         self._count = 0
 
     def _give(self, path: Path) -> None:
-        """To whom the server reads as."""
+        """Make the server's user the owner."""
         owner = self.root.stat()
         os.chown(path, owner.st_uid, owner.st_gid)
 
@@ -126,7 +126,7 @@ class Dovecot:
         return context
 
     def renumber(self) -> None:
-        """Its memory of the folder's numbers is lost, as when it was restored from a backup."""
+        """Drop its record of the folder's UIDs, as after a restore from a backup."""
         numbers = self.root / "mail" / "dovecot-uidlist"
         validity = int(numbers.read_text().split()[1].removeprefix("V"))
         for file in (self.root / "mail").glob("dovecot*"):

@@ -1,4 +1,4 @@
-"""The host's door without a host: writes down what a channel brings."""
+"""An intake without a host: records what a channel admits."""
 
 from __future__ import annotations
 

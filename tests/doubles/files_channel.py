@@ -21,7 +21,7 @@ class FilesChannel(FakeChannel):
         self.limits: set[int] = set()
 
     def put(self, ref: str, *behind: bytes | Exception) -> None:
-        """What is behind a ref."""
+        """Set what a ref's fetches return."""
         self.files[ref] = deque(behind)
 
     async def fetch(self, attachment: Attachment, limit: int) -> bytes:

@@ -83,7 +83,7 @@ class Stored:
 
 
 class Folder:
-    """What a name holds."""
+    """A mailbox folder."""
 
     def __init__(self, validity: int = 1) -> None:
         self.validity = validity
@@ -97,7 +97,7 @@ class Folder:
         return stored
 
     def renumber(self, first: int = 1) -> None:
-        """As a server does that was restored from a backup."""
+        """Give the mails new UIDs, as a server does that was restored from a backup."""
         self.validity += 1
         for number, stored in enumerate(self.mails, first):
             stored.uid = number
@@ -122,7 +122,7 @@ class _Session:
         self.writer.write(data + b"\r\n")
 
     def tell_news(self) -> None:
-        """What a server says unasked."""
+        """Tell the client of new mails, unasked."""
         if self.folder is not None and self.announced != len(self.folder.mails):
             self.announced = len(self.folder.mails)
             self.say(f"* {self.announced} EXISTS")
@@ -184,7 +184,7 @@ class _Session:
         self.say("* BYE")
 
     def _do_noop(self, _: str) -> None:
-        """News are told after it."""
+        """Nothing: new mails are told after it."""
 
     def _do_select(self, arguments: str) -> str | None:
         folder = self.server.folders.get(arguments.strip('"'))
@@ -392,7 +392,7 @@ class MailServer:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What a configuration says of it."""
+        """The channel's settings for this server."""
         return {
             "imap_host": "127.0.0.1",
             "imap_port": self.imap_port,

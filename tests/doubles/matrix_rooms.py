@@ -38,7 +38,7 @@ class Rooms:
     def add(
         self, room: str, kind: str, content: Json, *, sender: str, state_key: str | None = None
     ) -> Json:
-        """An event happens; returns it."""
+        """Append an event to a room; returns it."""
         number = next(self._ids)
         self.now += 1000
         event: Json = {
@@ -59,7 +59,7 @@ class Rooms:
         return event
 
     def wake(self) -> None:
-        """Whoever waits looks again."""
+        """Wake every waiting poll."""
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -104,7 +104,7 @@ class Rooms:
         return self.add(room, "m.room.member", content, sender=by or user, state_key=user)
 
     def redact(self, event_id: str, by: str) -> None:
-        """What it said is gone."""
+        """Remove the event's content."""
         entry = self.event(event_id)
         if entry is not None:
             entry.event["content"] = {}

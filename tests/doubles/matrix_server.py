@@ -317,7 +317,7 @@ class MatrixServer(PlatformServer):
         return self._little(room, rest, body)
 
     def _little(self, room: str, rest: list[str], body: Json) -> Json:
-        """What leaves little behind."""
+        """Requests with small effects: typing, receipts, redactions, relations."""
         if rest[0] == "typing":
             self.typing.append(room)
             return {}

@@ -18,7 +18,7 @@ PING_SECONDS = 0.4
 
 
 class Bench:
-    """What a test of the channel works with."""
+    """A Slack server, a channel and its intake."""
 
     def __init__(self, slack: SlackServer, policy: Policy) -> None:
         self.slack = slack

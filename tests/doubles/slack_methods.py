@@ -39,7 +39,7 @@ class SlackMethods:
         self._file_ids = itertools.count(1)
 
     def timestamp(self) -> str:
-        """The next moment."""
+        """The next message timestamp."""
         self.now += 1
         return f"{self.now}.000100"
 
@@ -58,7 +58,7 @@ class SlackMethods:
         return message
 
     def stored(self, chat: str, message: Params) -> None:
-        """A bot's message is in the room now."""
+        """Called for every message of the bot's that is stored."""
         raise NotImplementedError
 
     def sent(self, chat: str) -> list[Params]:

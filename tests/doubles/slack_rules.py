@@ -60,7 +60,7 @@ class Envelope:
     without_payload: bool = False
 
     def frame(self) -> str:
-        """What goes over the websocket."""
+        """The JSON that goes over the websocket."""
         shown: Params = {"envelope_id": self.id, "type": self.type, "payload": self.payload}
         if self.without_payload:
             del shown["payload"]

@@ -41,7 +41,8 @@ class Extras:
         }
 
     def put_file(self, content: bytes, path: str = "", size: int | None = None) -> str:
-        """A file that somebody sends; returns its file_id. `size` is what is said of it."""
+        """A file that somebody sends; returns its file_id. `size` is the size that the server
+        states."""
         number = next(self._numbers)
         path = path or f"documents/file {number}.bin"
         self.paths[path] = content
