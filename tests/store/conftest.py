@@ -108,9 +108,10 @@ def homes(
     made.close()
 
 
-@pytest.fixture(params=["file", "memory", "postgres"])
+@pytest.fixture(params=["file", "postgres"])
 async def home(request: pytest.FixtureRequest, homes: Homes) -> AsyncIterator[Home]:
-    """A store that several writers may open, of each kind (or of those a test asks for)."""
+    """A store that several writers may open, in a file and on a server (or what a test asks for:
+    that in memory is the same code as the file)."""
     made = await homes.get(request.param)
     yield made
     await made.check()
