@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address, Origin, Role
-from nanobot.session.approvals import OPEN
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending, Lane, PromptSnapshot, Run, SessionRow
@@ -257,7 +256,7 @@ def _abort(
 
 def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
     """Nobody's answer to these counts any more."""
-    unanswered = sa.update(_a).where(_a.c.state.in_(OPEN), which)
+    unanswered = sa.update(_a).where(schema.APPROVAL_OPEN, which)
     connection.execute(unanswered.values(state="void"))
 
 

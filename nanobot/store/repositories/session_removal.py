@@ -45,6 +45,8 @@ _prompts = schema.prompts
 _uses = schema.prompt_uses
 
 SLICE_SECONDS = 0.01
+_JOBS = 200
+"""Jobs whose times are looked through at once."""
 _RANGE = 1_000
 """Rows of a table without an index by session that are looked through at once."""
 
@@ -191,16 +193,24 @@ def _costs(connection: sa.Connection, key: str, after: Any) -> Any:
     return end
 
 
-def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
-    for table in (_a, _u, _b):
-        connection.execute(sa.delete(table).where(table.c.session_key == key))
-    # What was to be done there goes; that it was due stays, or a delivery would be new again.
-    theirs = sa.update(_occurrences).where(_occurrences.c.session_key == key)
+def _times_of_jobs(connection: sa.Connection, key: str, after: Any) -> Any:
+    """What was to be done there goes; that it was due stays, or a delivery would be new again."""
+    last = connection.scalar(sa.select(sa.func.max(_occurrences.c.job_id))) or 0
+    if after >= last:
+        return None
+    some = sa.and_(_occurrences.c.job_id > after, _occurrences.c.job_id <= after + _JOBS)
+    theirs = sa.update(_occurrences).where(some, _occurrences.c.session_key == key)
     called_off = theirs.where(schema.OCCURRENCE_OPEN)
     connection.execute(
         called_off.values(status="cancelled", retry_at=None, ended_at=_occurrences.c.fired_at)
     )
     connection.execute(theirs.values(body=msgspec.json.encode(""), error=None))
+    return after + _JOBS
+
+
+def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
+    for table in (_a, _u, _b):
+        connection.execute(sa.delete(table).where(table.c.session_key == key))
     for digest in list(
         connection.scalars(sa.select(_uses.c.digest).where(_uses.c.session_key == key))
     ):
@@ -216,6 +226,7 @@ _STEPS: tuple[Callable[[sa.Connection, str, Any], Any], ...] = (
     _inbox,
     _outbox,
     _costs,
+    _times_of_jobs,
     _small_tables,
     _runs,
 )
