@@ -260,11 +260,11 @@ def delivery_error(refusal: Refusal, *, in_thread: bool = False) -> DeliveryErro
 
 def _refused_by_discord(refusal: Refusal, text: str, *, in_thread: bool) -> DeliveryError:
     # A thread is a channel of its own: what is said of it is not said of the one around it.
-    gone: type[DeliveryError] = ThreadGone if in_thread else ChatGone
+    error_type: type[DeliveryError] = ThreadGone if in_thread else ChatGone
     if refusal.code == MISSING_PERMISSIONS:
-        return gone(f"{text}: the bot may not write there; give its role the permission")
+        return error_type(f"{text}: the bot may not write there; give its role the permission")
     if refusal.code in _GONE:
-        return gone(text)
+        return error_type(text)
     return ThreadGone(text) if refusal.code in _THREAD_GONE else Refused(text)
 
 

@@ -68,9 +68,9 @@ class Interaction(msgspec.Struct, kw_only=True):
     @property
     def place(self) -> ChannelPlace:
         """Where it was sent from; threads are channels of types 10 to 12."""
-        shown = self.channel or _Channel()
-        parent = shown.parent_id if shown.type in {10, 11, 12} else None
-        return ChannelPlace(self.guild_id or "", parent or "", several=shown.type == 3)
+        channel = self.channel or _Channel()
+        parent = channel.parent_id if channel.type in {10, 11, 12} else None
+        return ChannelPlace(self.guild_id or "", parent or "", several=channel.type == 3)
 
 
 def parse_interaction(data: object) -> Interaction:
@@ -103,15 +103,15 @@ def interaction_message(
     text = clean(text).strip()
     if not text or text == "/":
         return None
-    shown = interaction.message.id if interaction.message else None
+    message_id = interaction.message.id if interaction.message else None
     return InboundMessage(
         address=place.address(channel, interaction.channel_id),
-        message_id=shown or interaction.id,
+        message_id=message_id or interaction.id,
         dedupe_key=f"press:{interaction.id}",
         sender=person(user, interaction.member),
         text=text,
         sent_at=sent_at(int(interaction.id)),
-        reply_to=shown,
+        reply_to=message_id,
         pressed=pressed,
         group=place.group,
     )

@@ -71,8 +71,8 @@ def content_of(part: OutboundPart, *, plain: bool = False) -> str:
     content = payload_of(part).content
     if content and not plain:
         return content
-    shown = escaped(part.text)
-    return shown if utf16_units(shown) <= TEXT_LIMIT else part.text
+    literal = escaped(part.text)
+    return literal if utf16_units(literal) <= TEXT_LIMIT else part.text
 
 
 def body(part: OutboundPart, *, plain: bool = False) -> dict[str, Any]:

@@ -231,9 +231,9 @@ class Receiver:
         await self._admit(messages)
         # While that was being stored, more may have come: it is next.
         while self._held.get(chat):
-            held = list(self._held[chat])
-            await self._admit(held)
-            del self._held[chat][: len(held)]
+            waiting = list(self._held[chat])
+            await self._admit(waiting)
+            del self._held[chat][: len(waiting)]
         self._held.pop(chat, None)
 
     def _inbound_versions(self, message: Message, place: ChannelPlace) -> list[InboundMessage]:

@@ -101,12 +101,12 @@ def _verdict(sender: Author, findings: Sequence[CheckResult]) -> str:
 def _signers(finding: CheckResult) -> list[str]:
     """The domains that a passed check vouches for."""
     if finding.method == "dkim":
-        named = finding.properties.get("header.d") or finding.properties.get("header.i", "")
+        signer = finding.properties.get("header.d") or finding.properties.get("header.i", "")
     elif finding.method == "spf":
-        named = finding.properties.get("smtp.mailfrom", "")
+        signer = finding.properties.get("smtp.mailfrom", "")
     else:
-        named = ""
-    return [_domain(named)] if named else []
+        signer = ""
+    return [_domain(signer)] if signer else []
 
 
 def _domain(text: str) -> str:
@@ -125,8 +125,8 @@ def results(raw: str) -> tuple[str, list[CheckResult]]:
     fields = _fields(raw)
     if not fields:
         return "", []
-    named = fields[0].split()
-    if not named or len(named) > 2:
+    words = fields[0].split()
+    if not words or len(words) > 2:
         return "", []
     findings = []
     for field in fields[1:]:
@@ -136,7 +136,7 @@ def results(raw: str) -> tuple[str, list[CheckResult]]:
                 method[1].lower(), method[2].lower(), _properties(field[method.end() :])
             )
             findings.append(finding)
-    return named[0].strip('"').lower(), findings
+    return words[0].strip('"').lower(), findings
 
 
 def _properties(text: str) -> dict[str, str]:

@@ -103,8 +103,8 @@ def file_name_of(headers: Message) -> str:
 
 def text_of(data: bytes, charset: str) -> str:
     """Bytes as text: by the charset, else as UTF-8, else as Windows has it. Never fails."""
-    named = charset.strip().strip("\"'").lower()
-    for encoding in (_ALIASES.get(named, named), "utf-8"):
+    name = charset.strip().strip("\"'").lower()
+    for encoding in (_ALIASES.get(name, name), "utf-8"):
         try:
             if encoding:
                 return data.decode(encoding)

@@ -208,8 +208,8 @@ class Mailbox:
         for line in answer.lines[:-1]:
             text = bytes(line)
             when = Internaldate2tuple(text)
-            named = _UID.search(text)
-            if when is not None and named is not None and int(named[1]) == uid:
+            match = _UID.search(text)
+            if when is not None and match is not None and int(match[1]) == uid:
                 return time.mktime(when)
         return None
 

@@ -63,12 +63,12 @@ class _Renderer(RendererHTML):
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """A link instead of the picture."""
         token = tokens[idx]
-        shown = token.content or "picture"
+        label = token.content or "picture"
         target = str(token.attrs.get("src", ""))
         if not target.startswith(("https://", "http://")):
-            return escapeHtml(shown)
+            return escapeHtml(label)
         link = Token("link_open", "a", 1, attrs={"href": target})
-        text = Token("text", "", 0, content=shown)
+        text = Token("text", "", 0, content=label)
         return self.renderInline([link, text, Token("link_close", "a", -1)], options, env)
 
     def renderToken(  # noqa: N802 - markdown-it's name

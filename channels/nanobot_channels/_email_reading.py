@@ -180,8 +180,8 @@ class Reader:
 
 
 def _recipients(about: Message) -> list[str]:
-    named = [*all_headers(about, "Original-Recipient"), *all_headers(about, "Final-Recipient")]
-    return [value.rpartition(";")[2].strip().strip("<>").lower() for value in named]
+    values = [*all_headers(about, "Original-Recipient"), *all_headers(about, "Final-Recipient")]
+    return [value.rpartition(";")[2].strip().strip("<>").lower() for value in values]
 
 
 def _automatic(headers: Message, sender: str, own: str) -> str:
@@ -196,9 +196,9 @@ def _automatic(headers: Message, sender: str, own: str) -> str:
         return "it wants no automatic answer"
     if header(headers, "Precedence").lower() in {"bulk", "list", "junk", "auto_reply"}:
         return "it was sent to many"
-    named = next((name for name in _OF_PROGRAMS if header(headers, name)), "")
-    if named:
-        return f"it has a {named}"
+    header_name = next((name for name in _OF_PROGRAMS if header(headers, name)), "")
+    if header_name:
+        return f"it has a {header_name}"
     nobody = sender.partition("@")[0] in _ROBOTS or header(headers, "Return-Path") == "<>"
     is_report = headers.get_content_type() == "multipart/report"
     return "no person writes like that" if nobody or is_report else ""
@@ -256,8 +256,8 @@ def _file(part: Part, place: str) -> Attachment:
     main, _, rest = part.type.partition("/")
     kind = main if main in {"image", "audio", "video"} else "document"
     if main == "message":
-        named = header(headers_of(part.body), "Subject") if rest == "rfc822" else ""
-        name = part.name or f"{named or 'mail'}.eml"
+        subject = header(headers_of(part.body), "Subject") if rest == "rfc822" else ""
+        name = part.name or f"{subject or 'mail'}.eml"
     else:
         name = part.name
     return Attachment(

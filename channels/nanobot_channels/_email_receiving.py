@@ -187,10 +187,10 @@ class Receiver:
         for uid in await box.search(f"{place.uid + 1}:*", by_uid=True):
             if uid <= place.uid:
                 continue
-            place, taken = await self._take(box, place, uid)
+            place, admitted = await self._take(box, place, uid)
             self._intake.alive()
-            ignored = 0 if taken else ignored + 1
-            if taken:
+            ignored = 0 if admitted else ignored + 1
+            if admitted:
                 stored = place
             elif ignored % _STORED_EVERY == 0:
                 stored = await self._reached(place)

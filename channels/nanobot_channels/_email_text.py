@@ -239,9 +239,9 @@ class _Plain:
 
     def _target(self, element: html.HtmlElement) -> None:
         target = (element.get("href") or "").strip()
-        shown = "".join(element.itertext()).strip()
-        if _LINK.fullmatch(target) and shown not in {target, target.removeprefix("mailto:")}:
-            self._say(f" ({target})" if shown else target)
+        label = "".join(element.itertext()).strip()
+        if _LINK.fullmatch(target) and label not in {target, target.removeprefix("mailto:")}:
+            self._say(f" ({target})" if label else target)
 
     def _text(self, text: str | None) -> None:
         if not text:

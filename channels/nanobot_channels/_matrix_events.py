@@ -165,9 +165,9 @@ def media(uri: str) -> tuple[str, str] | None:
 
 
 def _mentions(content: Json) -> frozenset[str]:
-    named = _table(content, "m.mentions").get("user_ids")
-    listed = named if isinstance(named, list) else []
-    return frozenset(user_id for user_id in listed if isinstance(user_id, str))
+    value = _table(content, "m.mentions").get("user_ids")
+    ids = value if isinstance(value, list) else []
+    return frozenset(user_id for user_id in ids if isinstance(user_id, str))
 
 
 def means(it: MessageContent, me: BotUser) -> bool:
@@ -193,9 +193,11 @@ def without_name(it: MessageContent, me: BotUser) -> str:
 
 def _names(me: BotUser) -> list[str]:
     local = me.user_id.partition(":")[0]
-    shown = clean(me.name).strip()
+    display_name = clean(me.name).strip()
     return [
-        name for name in (me.user_id, local, f"@{shown}" if shown else "", shown) if len(name) > 1
+        name
+        for name in (me.user_id, local, f"@{display_name}" if display_name else "", display_name)
+        if len(name) > 1
     ]
 
 

@@ -80,9 +80,9 @@ async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -
     image = look(data) if file.kind == "image" else None
     if image is not None:
         info |= {"w": image.width, "h": image.height}
-    shown = file.kind != "image" or mime in _SHOWN
+    displayable = file.kind != "image" or mime in _SHOWN
     fields: dict[str, object] = {
-        "msgtype": _TYPES.get(file.kind, "m.file") if shown else "m.file",
+        "msgtype": _TYPES.get(file.kind, "m.file") if displayable else "m.file",
         "body": part.text.strip() or name,
         "filename": name,
         "url": uri,

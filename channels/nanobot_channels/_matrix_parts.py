@@ -155,20 +155,20 @@ def _label(text: str) -> str:
 
 def _packed(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     """The blocks, joined as long as they fit into one event."""
-    held: list[Block] = []
+    pending: list[Block] = []
     words = looks = 0
     plain = True
     for block in blocks:
         # One block that is not plain, and the HTML of all the others goes along.
         more = block.words + (0 if plain and block.plain else looks + block.looks)
-        if held and words + more > LIMIT:
-            yield held
-            held, words, looks, plain = [], 0, 0, True
-        held.append(block)
+        if pending and words + more > LIMIT:
+            yield pending
+            pending, words, looks, plain = [], 0, 0, True
+        pending.append(block)
         words += block.words
         looks += block.looks
         plain = plain and block.plain
-    yield held
+    yield pending
 
 
 def _blocks(text: str) -> list[Block]:

@@ -66,11 +66,11 @@ class Receiver:
         """Receive until cancelled. Raises BadCredentials, ChannelDown, and what the intake does."""
         try:
             await self._load()
-            held = 0
+            seconds = 0
             while True:
-                await self._take(await self._poll(held))
+                await self._take(await self._poll(seconds))
                 self._intake.alive()
-                held = HELD_SECONDS
+                seconds = HELD_SECONDS
         except FAILED as error:
             raise receiving_error(self._name, error, self._api.account) from error
         except msgspec.ValidationError as error:
@@ -101,9 +101,9 @@ class Receiver:
         await self._save([])
         await self._open()
 
-    async def _poll(self, held: int) -> Answer:
+    async def _poll(self, seconds: int) -> Answer:
         try:
-            return await sync(self._api, self._cursor.since, held)
+            return await sync(self._api, self._cursor.since, seconds)
         except ApiRefusal as error:
             if error.passing or error.status != 400:
                 raise

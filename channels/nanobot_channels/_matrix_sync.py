@@ -90,16 +90,16 @@ def encode(cursor: Cursor) -> str:
     return msgspec.json.encode(cursor).decode()
 
 
-async def sync(api: Api, since: str, held: int) -> Answer:
+async def sync(api: Api, since: str, wait_seconds: int) -> Answer:
     """The events after `since`; without it the rooms' present state.
 
     Raises ApiRefusal, NoAnswer, or ValueError if the answer is none.
     """
-    query = {"timeout": str(held * 1000), "filter": msgspec.json.encode(_FILTER).decode()}
+    query = {"timeout": str(wait_seconds * 1000), "filter": msgspec.json.encode(_FILTER).decode()}
     if since:
         query["since"] = since
     request = ("GET", f"{path('sync')}?{urlencode(query)}")
-    answer = await api.call("sync", request, seconds=held + 60)
+    answer = await api.call("sync", request, seconds=wait_seconds + 60)
     return msgspec.convert(answer, Answer)
 
 

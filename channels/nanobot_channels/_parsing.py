@@ -122,16 +122,16 @@ def _stretches(text: str) -> Iterator[tuple[str, int]]:
     if marks <= MAX_MARKS:
         yield text, marks
         return
-    held: list[str] = []
+    pending: list[str] = []
     count = 0
     for line in text.split("\n"):
         more = _marks(line)
-        if held and count + more > MAX_MARKS:
-            yield "\n".join(held), count
-            held, count = [], 0
-        held.append(line)
+        if pending and count + more > MAX_MARKS:
+            yield "\n".join(pending), count
+            pending, count = [], 0
+        pending.append(line)
         count += more
-    yield "\n".join(held), count
+    yield "\n".join(pending), count
 
 
 def _marks(text: str) -> int:

@@ -85,18 +85,18 @@ class History:
         chat, root = place
         method = "conversations.history" if root is None else "conversations.replies"
         params: dict[str, Any] = {"channel": chat, "ts": root, "oldest": oldest}
-        listed: list[object] = []
+        raw_messages: list[object] = []
         cursor: str | None = None
         while True:
             params |= {"limit": _PAGE, "cursor": cursor}
             answer = await self._api.call(method, params, form=True)
             page = answer.get("messages")
-            listed += page if isinstance(page, list) else []
+            raw_messages += page if isinstance(page, list) else []
             cursor = _following(answer)
             # A history comes newest first, a thread oldest first: only the first can stop early.
-            if not cursor or (root is None and len(listed) >= self._bounds.messages):
+            if not cursor or (root is None and len(raw_messages) >= self._bounds.messages):
                 break
-        messages = list(self._readable(listed, place, oldest))
+        messages = list(self._readable(raw_messages, place, oldest))
         messages.sort(key=lambda pair: order(pair[0].ts))
         left = len(messages) - self._bounds.messages
         if left > 0 or (cursor and root is None):
@@ -114,9 +114,9 @@ class History:
         return HistoryResult([raw for _, raw in newest], threads)
 
     def _readable(
-        self, listed: Iterable[object], place: Place, oldest: str
+        self, raw_messages: Iterable[object], place: Place, oldest: str
     ) -> Iterator[tuple[Message, dict[str, Any]]]:
-        for raw in listed:
+        for raw in raw_messages:
             try:
                 message = convert(raw)
             except BadEvent as error:

@@ -108,8 +108,8 @@ class Threads:
     async def _ask(self, chat: str, root: str, me: BotUser) -> ThreadContext:
         params = {"channel": chat, "ts": root, "limit": _REPLIES}
         answer = await self._api.call("conversations.replies", params, form=True)
-        listed = answer.get("messages")
-        messages = [convert(item) for item in listed] if isinstance(listed, list) else []
+        items = answer.get("messages")
+        messages = [convert(item) for item in items] if isinstance(items, list) else []
         parent = next((message for message in messages if message.ts == root), None)
         text = (parent.text or "") if parent else ""
         author = parent.user if parent else ""

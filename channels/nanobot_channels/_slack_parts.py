@@ -178,8 +178,8 @@ def _run(text: str, style: frozenset[str], link: Span | None) -> Iterator[Json]:
 
 def _link(text: str, target: str, look: Json) -> Iterator[Json]:
     if _TARGET.fullmatch(target) and len(target) <= URL_LIMIT:
-        shown = {} if text == target else {"text": text}
-        yield {"type": "link", "url": target} | shown | look
+        fields = {} if text == target else {"text": text}
+        yield {"type": "link", "url": target} | fields | look
     else:
         yield {"type": "text", "text": text if text == target else f"{text} ({target})"} | look
 
@@ -204,6 +204,6 @@ def _button(choice: Choice, number: int) -> Json:
     label = clean(choice.label).replace("\n", " ").strip() or choice.say
     if len(label) > LABEL_LIMIT:
         label = label[: LABEL_LIMIT - 1] + "…"
-    shown = {"type": "plain_text", "text": label, "emoji": False}
+    text = {"type": "plain_text", "text": label, "emoji": False}
     action = f"{ACTION_PREFIX}{number}"
-    return {"type": "button", "action_id": action, "text": shown, "value": choice.say}
+    return {"type": "button", "action_id": action, "text": text, "value": choice.say}

@@ -141,11 +141,15 @@ class Receiver:
             return  # the connection broke meanwhile: once more
         del self._outstanding[place]
         # What waits here for its thread's back-fill waits on there.
-        held = [waiting for waiting in self._held.pop(place, []) if not self._hold(waiting)]
+        held_messages = [
+            waiting for waiting in self._held.pop(place, []) if not self._hold(waiting)
+        ]
         keys = {message.dedupe_key for message in messages}
-        later = [waiting.message for waiting in held if waiting.message.dedupe_key not in keys]
+        later = [
+            waiting.message for waiting in held_messages if waiting.message.dedupe_key not in keys
+        ]
         await self._admit([*messages, *later])
-        for waiting in held:
+        for waiting in held_messages:
             _finish(waiting.done)
 
     def _hold(self, waiting: _HeldMessage) -> bool:

@@ -81,9 +81,9 @@ def _reference(inside: str, names: Mapping[str, str]) -> str:
         return f"#{label or target[1:]}"
     if target.startswith("!"):
         return _special(target[1:], label)
-    shown = target.removeprefix("mailto:").removeprefix("tel:")
-    if not label or label in {target, shown}:
-        return shown
+    address = target.removeprefix("mailto:").removeprefix("tel:")
+    if not label or label in {target, address}:
+        return address
     # Slack makes links of bare domains: <http://example.org|example.org>.
     if re.sub(r"^https?://", "", target) == label:
         return label

@@ -136,13 +136,13 @@ class Polling:
     async def _poll(self, offset: int | None) -> Sequence[object]:
         # The first poll, and the first after trouble, is not held: on a quiet bot nobody would
         # know for its whole length whether the server can be reached.
-        held = self._seconds if self._answered else 0
-        params: dict[str, Any] = {"timeout": held, "allowed_updates": list(ALLOWED_UPDATES)}
+        hold_seconds = self._seconds if self._answered else 0
+        params: dict[str, Any] = {"timeout": hold_seconds, "allowed_updates": list(ALLOWED_UPDATES)}
         if offset is not None:
             params["offset"] = offset
         self._answered = False
         patience = self._seconds * _GRACE
-        if not held:
+        if not hold_seconds:
             patience = min(patience, _FIRST_ANSWER_SECONDS)
         updates = await self._api.call("get_Updates", params, read_seconds=patience)
         if not isinstance(updates, list):

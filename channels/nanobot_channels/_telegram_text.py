@@ -29,8 +29,8 @@ def message_text(message: Message, me: BotUser | None) -> str:
     if not entities:
         return text
     marks = list(_markup(text, entities))
-    named = list(_names(text, entities, me)) if me else []
-    return _edited(text, marks + named).strip() or _edited(text, marks)
+    mentions = list(_names(text, entities, me)) if me else []
+    return _edited(text, marks + mentions).strip() or _edited(text, marks)
 
 
 def means(message: Message, me: BotUser) -> bool:

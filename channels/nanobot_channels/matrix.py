@@ -232,8 +232,8 @@ def _put(place: str, content: Mapping[str, object]) -> Request:
 
 def _moment(event: object) -> float:
     """When an event was sent, in Unix seconds."""
-    sent = event.get("origin_server_ts") if isinstance(event, dict) else None
-    return moment(sent, math.inf, per_second=1000)
+    timestamp = event.get("origin_server_ts") if isinstance(event, dict) else None
+    return moment(timestamp, math.inf, per_second=1000)
 
 
 def _marked(event: object, mark: str) -> str:

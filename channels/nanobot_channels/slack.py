@@ -175,8 +175,8 @@ class SlackChannel:
         }
         for _ in range(_FIND_PAGES):
             answer = await self._call(method, params, form=True)
-            listed = answer.get("messages")
-            for message in listed if isinstance(listed, list) else []:
+            messages = answer.get("messages")
+            for message in messages if isinstance(messages, list) else []:
                 if _is_part(message, part):
                     return str(message["ts"])
             data = answer.get("response_metadata")
@@ -192,9 +192,9 @@ class SlackChannel:
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
         """Send a file with its caption; see ports.Filing. Raises as `send`."""
-        sent = await _slack_files.upload(self._api, address, part, content)
+        message_id = await _slack_files.upload(self._api, address, part, content)
         self._joined(address)
-        return sent
+        return message_id
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
         """Replace the bot's earlier reaction. A slash command has no message to react to: nothing

@@ -67,9 +67,9 @@ async def test_a_part_is_sent_formatted_as_a_reply_that_pings_nobody(
     message = outbound("**bold** @everyone 1 * 2", GENERAL, reply_to=question["id"])
     (part,) = channel.render(message)
     number = await channel.send(GENERAL, part)
-    sent = await discord.reply_in(CHANNEL)
-    assert sent["id"] == number
-    assert sent["content"] == r"**bold** @everyone 1 \* 2"
+    reply = await discord.reply_in(CHANNEL)
+    assert reply["id"] == number
+    assert reply["content"] == r"**bold** @everyone 1 \* 2"
     body = discord.calls_of(POST)[0].json
     assert body["allowed_mentions"] == {"parse": [], "replied_user": False}
     assert body["message_reference"] == {"message_id": question["id"], "fail_if_not_exists": False}
@@ -190,9 +190,9 @@ async def test_a_rate_limit_of_the_whole_bot_is_told_from_that_of_a_chat(
 
 
 async def test_a_refused_connection_means_not_sent() -> None:
-    async with DiscordServer() as gone:
+    async with DiscordServer() as stopped:
         pass
-    async with opened(gone) as channel:
+    async with opened(stopped) as channel:
         with pytest.raises(NotSent):
             await channel.send(DM, PART)
         with pytest.raises(ChannelDown):
@@ -237,14 +237,14 @@ async def test_the_history_tells_what_became_of_a_part(
     began = discord.now
     for part in (answer, PART, FILE):
         assert await channel.find(DM, part, began) is None
-    sent = [
+    sent_ids = [
         await channel.send(DM, answer),
         await channel.send(DM, PART),
         await channel.send_file(DM, FILE, b"%PDF"),
     ]
     async with opened(discord) as next_process:
         ids = [await next_process.find(DM, part, began) for part in (answer, PART, FILE)]
-    assert ids == sent
+    assert ids == sent_ids
 
 
 async def test_the_same_words_from_before_the_send_are_an_earlier_answer(
@@ -322,11 +322,11 @@ async def test_buttons_are_in_rows_and_the_rest_is_written_out(
     choices = tuple(Choice(f"Choice {n}", f"/pick {n}") for n in range(27))
     for part in channel.render(outbound("Which?", choices=(*choices, choices[0]))):
         await channel.send(DM, part)
-    sent = await discord.reply_in(CHAT)
-    rows = [[button["label"] for button in row["components"]] for row in sent["components"]]
+    reply = await discord.reply_in(CHAT)
+    rows = [[button["label"] for button in row["components"]] for row in reply["components"]]
     assert [len(row) for row in rows] == [5] * 5
     assert rows[0] == [f"Choice {n}" for n in range(5)]
-    assert "Choice 26: /pick 26" in sent["content"]
+    assert "Choice 26: /pick 26" in reply["content"]
 
 
 async def test_a_file_is_sent_with_its_caption_and_too_large_ones_are_refused(
@@ -336,9 +336,9 @@ async def test_a_file_is_sent_with_its_caption_and_too_large_ones_are_refused(
     part = OutboundPart(text="Here it *is*", key="run:1", file=file)
     number = await channel.send_file(DM, part, b"%PDF")
     again = await channel.send_file(DM, part, b"%PDF")
-    sent = await discord.reply_in(CHAT)
-    assert number == again == sent["id"]
-    assert sent["content"] == r"Here it \*is\*"
+    reply = await discord.reply_in(CHAT)
+    assert number == again == reply["id"]
+    assert reply["content"] == r"Here it \*is\*"
     assert discord.calls_of(POST)[0].files == [("report.pdf", b"%PDF")]
     with pytest.raises(Refused, match=r"10\.0 MB"):
         await channel.send_file(DM, part, bytes(FILE_LIMIT + 1))

@@ -63,14 +63,14 @@ async def test_an_answer_stands_in_its_thread(mail: MailServer) -> None:
         mail.deliver(letter("and?", subject="Größe", message_id="<q@x>", headers=headers))
         (message,) = await intake.received(1)
     part = part_of("**Yes.**", reply_to=message.message_id)
-    sent = await channel.send(message.address, part)
+    message_id = await channel.send(message.address, part)
     (answer,) = mail.sent
     assert answer["Subject"] == "Re: Größe"
     assert answer["In-Reply-To"] == "<q@x>"
     assert str(answer["References"]).split() == ["<root@x>", f"<{long_id}>", "<q@x>"]
     assert f"<{long_id}>".encode() in mail.raw_sent[0]
     assert (answer["To"], mail.recipients) == (OWNER, [OWNER])
-    assert answer["Message-ID"] == f"<{sent}>"
+    assert answer["Message-ID"] == f"<{message_id}>"
     assert answer["Auto-Submitted"] == "auto-replied"
     assert answer.get_body(("plain",)).get_content().strip() == "**Yes.**"
     assert "<strong>Yes.</strong>" in answer.get_body(("html",)).get_content()
@@ -96,9 +96,9 @@ async def test_a_thread_that_began_elsewhere_is_continued_from_its_last_mail(
 ) -> None:
     mail.deliver(letter("q", subject="Lunch", message_id="<q@x>", headers="References: <root@x>"))
     await channel_of(mail).send(Address("email", OWNER, "root@x"), part_of("a reminder"))
-    (sent,) = mail.sent
-    assert (sent["Subject"], sent["In-Reply-To"]) == ("Re: Lunch", "<q@x>")
-    assert str(sent["References"]).split() == ["<root@x>", "<q@x>"]
+    (reply,) = mail.sent
+    assert (reply["Subject"], reply["In-Reply-To"]) == ("Re: Lunch", "<q@x>")
+    assert str(reply["References"]).split() == ["<root@x>", "<q@x>"]
 
 
 async def test_while_the_mailbox_is_away_an_answer_waits(mail: MailServer) -> None:
@@ -110,10 +110,10 @@ async def test_while_the_mailbox_is_away_an_answer_waits(mail: MailServer) -> No
 
 async def test_what_nobody_asked_begins_a_conversation(mail: MailServer) -> None:
     await channel_of(mail).send(Address("email", OWNER), part_of("## Tea\n\nIt is *ready*."))
-    (sent,) = mail.sent
-    assert sent["Subject"] == "Tea"
-    assert sent["In-Reply-To"] is None
-    assert sent["Auto-Submitted"] == "auto-generated"
+    (first_mail,) = mail.sent
+    assert first_mail["Subject"] == "Tea"
+    assert first_mail["In-Reply-To"] is None
+    assert first_mail["Auto-Submitted"] == "auto-generated"
 
 
 async def test_the_same_part_has_the_same_id_and_another_person_another(mail: MailServer) -> None:
@@ -250,8 +250,8 @@ async def settled(mail: MailServer, channel: EmailChannel, raw: bytes) -> FakeIn
 
 async def test_an_address_that_bounces_gets_nothing_until_it_writes(mail: MailServer) -> None:
     channel, address = channel_of(mail), Address("email", OWNER)
-    sent = await channel.send(address, part_of("hello"))
-    await settled(mail, channel, bounce(sent))
+    message_id = await channel.send(address, part_of("hello"))
+    await settled(mail, channel, bounce(message_id))
     with pytest.raises(ChatGone, match="no such person"):
         await channel.send(address, part_of("more"))
     intake = FakeIntake()
@@ -263,10 +263,10 @@ async def test_an_address_that_bounces_gets_nothing_until_it_writes(mail: MailSe
 
 async def test_a_delayed_or_forged_bounce_changes_nothing(mail: MailServer) -> None:
     channel, address = channel_of(mail), Address("email", OWNER)
-    sent = await channel.send(address, part_of("hello"))
+    message_id = await channel.send(address, part_of("hello"))
     for raw in (
-        bounce(sent, action="delayed"),
-        bounce(sent, recipient="bob@example.net"),
+        bounce(message_id, action="delayed"),
+        bounce(message_id, recipient="bob@example.net"),
         bounce("nb-" + "0" * 24 + "." + "0" * 16 + "@example.org"),
         bounce("else@where"),
     ):

@@ -56,12 +56,12 @@ async def test_what_is_refused_as_html_can_go_out_plain() -> None:
 
 async def test_the_same_part_twice_is_one_message_even_after_a_restart() -> None:
     async with MatrixServer() as server:
-        sent = []
+        ids = []
         for _ in range(2):
             bot = MatrixChannel("matrix", account(server, password=server.password))
-            sent.append(await bot.send(dm(server), PART))
+            ids.append(await bot.send(dm(server), PART))
             await bot.close()
-        assert sent[0] == sent[1]
+        assert ids[0] == ids[1]
         assert server.texts(server.dm) == ["hello"]
 
 
@@ -119,10 +119,10 @@ async def test_an_answer_in_a_group_replies_and_one_to_a_person_alone_does_not()
 async def test_a_preview_becomes_the_answer() -> None:
     async with MatrixServer() as server:
         bot = channel(server)
-        sent = await bot.send(dm(server), PART)
+        event_id = await bot.send(dm(server), PART)
         for text in ("a **b**", "hello", "a **b**"):
             (part,) = bot.render(answer(text, server.dm))
-            await bot.edit(dm(server), sent, part)
+            await bot.edit(dm(server), event_id, part)
         await bot.close()
         (content,) = server.mine(server.dm)
     assert content["body"] == "a **b**"
@@ -132,9 +132,9 @@ async def test_a_preview_becomes_the_answer() -> None:
 async def test_the_longest_edit_is_taken() -> None:
     async with MatrixServer() as server:
         bot = channel(server)
-        sent = await bot.send(dm(server), PART)
+        event_id = await bot.send(dm(server), PART)
         for part in bot.render(answer('"<&**x**> \\' * 9_000, server.dm)):
-            await bot.edit(dm(server), sent, part)
+            await bot.edit(dm(server), event_id, part)
         await bot.close()
 
 
@@ -207,20 +207,20 @@ async def test_a_reaction_takes_the_place_of_the_one_before() -> None:
         for mark in (Reaction.RECEIVED, Reaction.DONE):
             await bot.react(dm(server), event_id, mark)
         await bot.close()
-        shown = [
+        keys = [
             entry.event["content"]["m.relates_to"]["key"]
             for entry in server.rooms.of(server.dm)
             if entry.event["type"] == "m.reaction" and entry.event["content"]
         ]
-    assert shown == ["\N{WHITE HEAVY CHECK MARK}"]
+    assert keys == ["\N{WHITE HEAVY CHECK MARK}"]
 
 
 async def test_a_file_goes_out_with_its_caption_once() -> None:
     async with MatrixServer() as server:
         bot = channel(server)
         part = msgspec.structs.replace(PART, file=PICTURE)
-        sent = [await bot.send_file(dm(server), part, b"bytes") for _ in range(2)]
-        assert await bot.find(dm(server), part, 0.0) == sent[0] == sent[1]
+        ids = [await bot.send_file(dm(server), part, b"bytes") for _ in range(2)]
+        assert await bot.find(dm(server), part, 0.0) == ids[0] == ids[1]
         await bot.close()
         (content,) = server.mine(server.dm)
     assert (content["msgtype"], content["body"]) == ("m.image", "hello")

@@ -112,12 +112,12 @@ async def test_an_invited_bot_hears_and_answers(
         await channel.react(message.address, message.message_id, Reaction.RECEIVED)
         await channel.react(message.address, message.message_id, Reaction.DONE)
         (part,) = channel.render(answer("**hi**", room, reply_to=message.message_id))
-        sent = await channel.send(message.address, part)
+        event_id = await channel.send(message.address, part)
         await channel.edit(
-            message.address, sent, msgspec.structs.replace(part, text="ho", payload=b"")
+            message.address, event_id, msgspec.structs.replace(part, text="ho", payload=b"")
         )
     edit, first = await ann.messages(room)
-    assert first["event_id"] == sent
+    assert first["event_id"] == event_id
     assert first["content"]["formatted_body"] == "<p><strong>hi</strong></p>"
     assert edit["content"]["m.new_content"]["body"] == "ho"
     place = path("rooms", room, "relations", message.message_id, "m.annotation", version="v1")
@@ -135,17 +135,17 @@ async def test_a_repeat_is_no_second_message_and_is_found(
         room = await ann.room(ME)
         await ann.say(room, "hello")
         await intake.received(1)
-    sent = []
+    ids = []
     for _ in range(2):
         channel = bot()
-        sent.append(await channel.send(Address("matrix", room), part))
-        assert await channel.find(Address("matrix", room), part, 0.0) == sent[0]
+        ids.append(await channel.send(Address("matrix", room), part))
+        assert await channel.find(Address("matrix", room), part, 0.0) == ids[0]
         assert (
             await channel.find(Address("matrix", room), OutboundPart(text="x", key="y"), 0.0)
             is None
         )
         await channel.close()
-    assert sent[0] == sent[1]
+    assert ids[0] == ids[1]
     assert len(await ann.messages(room)) == 1
 
 
@@ -252,8 +252,8 @@ async def test_files_go_both_ways(bot: Callable[[], MatrixChannel], ann: Person)
         await channel.send_file(message.address, part, b"zip")
         with pytest.raises(Refused, match="takes less"):
             await channel.send_file(message.address, part, b"x" * 200_000)
-    (sent,) = await ann.messages(room)
-    back = ("GET", path("media", "download", *sent["content"]["url"][6:].split("/"), version="v1"))
+    (event,) = await ann.messages(room)
+    back = ("GET", path("media", "download", *event["content"]["url"][6:].split("/"), version="v1"))
     assert await ann.download(back, 100) == b"zip"
 
 

@@ -202,10 +202,10 @@ async def test_a_slash_command_says_what_stands_behind_it() -> None:
 
 async def test_files_come_as_attachments_that_can_be_fetched() -> None:
     async with bench() as b:
-        shown = b.slack.keep_file("cat.png", b"meow", "image/png")
+        file = b.slack.keep_file("cat.png", b"meow", "image/png")
         outside = {"id": "F9", "mode": "hidden_by_limit", "name": None, "size": None}
         async with b.running():
-            b.slack.say("D1", "", subtype="file_share", files=[shown, outside, None])
+            b.slack.say("D1", "", subtype="file_share", files=[file, outside, None])
             (message,) = await received(b)
         picture, hidden = message.attachments
         assert (picture.kind, picture.name, picture.mime) == ("image", "cat.png", "image/png")

@@ -42,11 +42,11 @@ async def test_a_part_is_sent_with_its_looks_thread_and_key() -> None:
         text = "**bold** <!channel> [site](https://x.org) & more"
         message = OutboundMessage(address=address, text=text, key="run.0")
         ts = await b.channel.send(address, b.channel.render(message)[0])
-        sent = await b.slack.reply_in("C1")
-        assert (sent["ts"], sent["thread_ts"]) == (ts, root["ts"])
-        assert sent["text"] == "bold &lt;!channel&gt; site (https://x.org) &amp; more"
-        assert sent["metadata"]["event_payload"] == {"key": "run.0.0"}
-        assert sent["blocks"][0]["elements"][0]["elements"] == [
+        reply = await b.slack.reply_in("C1")
+        assert (reply["ts"], reply["thread_ts"]) == (ts, root["ts"])
+        assert reply["text"] == "bold &lt;!channel&gt; site (https://x.org) &amp; more"
+        assert reply["metadata"]["event_payload"] == {"key": "run.0.0"}
+        assert reply["blocks"][0]["elements"][0]["elements"] == [
             {"type": "text", "text": "bold", "style": {"bold": True}},
             {"type": "text", "text": " <!channel> "},
             {"type": "link", "url": "https://x.org", "text": "site"},
@@ -63,9 +63,9 @@ async def test_plain_text_is_shown_as_it_is_and_keeps_its_buttons() -> None:
         message = OutboundMessage(address=CHAT, text="*a* <@U1>", key="k", choices=choices)
         part = b.channel.render(message)[0]
         await b.channel.send(CHAT, part, plain=True)
-        sent = await b.slack.reply_in("C1")
-        assert shown_text(sent["blocks"]) == part.text
-        assert sent["blocks"][1]["elements"][0]["value"] == "/approve 1"
+        reply = await b.slack.reply_in("C1")
+        assert shown_text(reply["blocks"]) == part.text
+        assert reply["blocks"][1]["elements"][0]["value"] == "/approve 1"
         await b.channel.send(CHAT, PART, plain=True)
         assert b.slack.sent("C1")[-1]["blocks"] == []
         assert b.slack.calls[-1].params["mrkdwn"] is False
@@ -140,9 +140,9 @@ async def test_a_rate_limit_says_when_to_try_again() -> None:
 
 
 async def test_a_refused_connection_means_not_sent() -> None:
-    async with SlackServer() as gone:
+    async with SlackServer() as stopped:
         pass
-    channel = SlackChannel("slack", (gone.bot_token, gone.app_token), gone.api_root)
+    channel = SlackChannel("slack", (stopped.bot_token, stopped.app_token), stopped.api_root)
     with pytest.raises(NotSent):
         await channel.send(CHAT, PART)
     with pytest.raises(ChannelDown):
@@ -249,12 +249,12 @@ async def test_a_file_is_sent_into_the_thread_with_its_caption_and_found_again()
         part = file_part("Größe.pdf", "the <figures>")
         assert await b.channel.find(address, part, 0.0) is None
         assert await b.channel.send_file(address, part, b"content") == "F1"
-        sent = await b.slack.reply_in("C1")
-        assert (sent["files"][0]["name"], sent["thread_ts"]) == ("Größe.pdf", root["ts"])
-        assert shown_text(sent["blocks"]) == "the <figures>"
+        reply = await b.slack.reply_in("C1")
+        assert (reply["files"][0]["name"], reply["thread_ts"]) == ("Größe.pdf", root["ts"])
+        assert shown_text(reply["blocks"]) == "the <figures>"
         assert b.slack.files["F1"].content == b"content"
-        assert await b.channel.find(address, part, 0.0) == sent["ts"]
-        assert await b.channel.find(address, file_part(), 0.0) == sent["ts"]
+        assert await b.channel.find(address, part, 0.0) == reply["ts"]
+        assert await b.channel.find(address, file_part(), 0.0) == reply["ts"]
 
 
 @pytest.mark.parametrize(
@@ -286,8 +286,8 @@ async def test_a_failed_file_tells_what_became_of_it(
 
 async def test_a_files_content_is_fetched_with_the_token() -> None:
     async with bench() as b:
-        shown = b.slack.keep_file("a.txt", b"content", "text/plain")
-        attachment = Attachment(kind="document", ref=shown["url_private"], mime="text/plain")
+        file = b.slack.keep_file("a.txt", b"content", "text/plain")
+        attachment = Attachment(kind="document", ref=file["url_private"], mime="text/plain")
         assert await b.channel.fetch(attachment, 7) == b"content"
         assert await b.channel.fetch(Attachment(kind="document", ref="F1"), 7) == b"content"
         with pytest.raises(Refused, match="larger than 6"):
@@ -299,9 +299,9 @@ async def test_a_files_content_is_fetched_with_the_token() -> None:
 
 async def test_the_token_is_shown_to_slack_only() -> None:
     async with SlackServer() as elsewhere, bench() as b:
-        shown = elsewhere.keep_file("a.txt", b"content", "text/plain")
+        file = elsewhere.keep_file("a.txt", b"content", "text/plain")
         for ref in (
-            shown["url_private"],
+            file["url_private"],
             "https://slack.com.example.org/a",
             "http://files.slack.com/a",
             "https://evil-slack.com/a",

@@ -140,10 +140,10 @@ class CountingClock(ManualClock):
 
 
 async def test_polling_survives_a_server_that_is_not_there() -> None:
-    async with TelegramServer() as gone:
-        root = gone.root_url
+    async with TelegramServer() as stopped:
+        root = stopped.root_url
     clock = CountingClock()
-    channel = TelegramChannel("telegram", gone.token, root, clock=clock)
+    channel = TelegramChannel("telegram", stopped.token, root, clock=clock)
     intake = FakeIntake()
     task = asyncio.create_task(channel.run(intake))
     await clock.third.wait()

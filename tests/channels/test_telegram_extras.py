@@ -115,9 +115,9 @@ async def test_an_answer_that_is_no_file_may_come_right_later(
 
 
 async def test_without_a_connection_a_file_may_come_later(clock: ManualClock) -> None:
-    async with TelegramServer() as gone:
+    async with TelegramServer() as stopped:
         pass
-    channel = TelegramChannel("telegram", gone.token, gone.root_url, clock=clock)
+    channel = TelegramChannel("telegram", stopped.token, stopped.root_url, clock=clock)
     with pytest.raises(ChannelDown):
         await channel.fetch(attachment("F1"), 10)
     await channel.close()
@@ -181,8 +181,8 @@ async def test_a_file_goes_out_as_what_telegram_shows_it_as(
     mime: str,
     kind: str,
 ) -> None:
-    sent = await uploaded(telegram, channel, part(name, mime, "look"), content)
-    assert (sent.kind, sent.name) == (kind, name)
+    upload = await uploaded(telegram, channel, part(name, mime, "look"), content)
+    assert (upload.kind, upload.name) == (kind, name)
 
 
 @pytest.mark.parametrize(
@@ -197,8 +197,8 @@ async def test_a_file_goes_out_as_what_telegram_shows_it_as(
 async def test_a_photo_that_telegram_does_not_take_goes_out_as_a_document(
     telegram: TelegramServer, channel: TelegramChannel, content: bytes, kind: str
 ) -> None:
-    sent = await uploaded(telegram, channel, part("a.webp", "image/webp"), content)
-    assert sent.kind == kind
+    upload = await uploaded(telegram, channel, part("a.webp", "image/webp"), content)
+    assert upload.kind == kind
     assert [call.status for call in telegram.calls_of("sendPhoto")] == [400]
 
 
@@ -230,8 +230,8 @@ async def test_files_that_telegram_never_takes_are_refused_before_they_are_sent(
 async def test_a_file_without_a_name_gets_one(
     telegram: TelegramServer, channel: TelegramChannel
 ) -> None:
-    sent = await uploaded(telegram, channel, part("", "text/csv"), b"a;b")
-    assert sent.name == "document.csv"
+    upload = await uploaded(telegram, channel, part("", "text/csv"), b"a;b")
+    assert upload.name == "document.csv"
 
 
 @pytest.mark.parametrize(

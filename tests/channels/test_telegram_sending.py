@@ -44,17 +44,17 @@ async def test_a_part_is_sent_with_its_entities_thread_and_reply(
     )
     part = channel.render(message)[0]
     message_id = await channel.send(address, part)
-    sent = await telegram.reply_in(-5)
-    assert str(sent.message_id) == message_id
-    assert sent.text == "😀 bold site"
-    assert sent.entities == [
+    received = await telegram.reply_in(-5)
+    assert str(received.message_id) == message_id
+    assert received.text == "😀 bold site"
+    assert received.entities == [
         {"type": "bold", "offset": 3, "length": 4},
         {"type": "text_link", "offset": 8, "length": 4, "url": "https://x.org"},
     ]
-    assert sent.params["message_thread_id"] == "7"
+    assert received.params["message_thread_id"] == "7"
     reply = {"message_id": 101, "allow_sending_without_reply": True}
-    assert sent.params["reply_parameters"] == reply
-    assert sent.params["link_preview_options"] == {"is_disabled": True}
+    assert received.params["reply_parameters"] == reply
+    assert received.params["link_preview_options"] == {"is_disabled": True}
     await channel.send(address, part, plain=True)
     plain = await telegram.reply_in(-5)
     assert plain.text == "😀 bold site (https://x.org)"
@@ -147,9 +147,9 @@ async def test_topics_that_are_not_there_or_closed_are_gone(
 
 
 async def test_a_refused_connection_means_not_sent(clock: ManualClock) -> None:
-    async with TelegramServer() as gone:
+    async with TelegramServer() as stopped:
         pass
-    channel = TelegramChannel("telegram", gone.token, gone.root_url, clock=clock)
+    channel = TelegramChannel("telegram", stopped.token, stopped.root_url, clock=clock)
     with pytest.raises(NotSent):
         await channel.send(CHAT, PART)
     await channel.close()
@@ -175,8 +175,8 @@ async def test_an_edit_replaces_the_message_and_an_equal_one_is_no_error(
     message_id = await channel.send(CHAT, PART)
     for _ in range(2):
         await channel.edit(CHAT, message_id, OutboundPart(text="hello again"))
-    sent = await telegram.reply_in(1)
-    assert (sent.text, sent.history) == ("hello again", ["hello"])
+    received = await telegram.reply_in(1)
+    assert (received.text, received.history) == ("hello again", ["hello"])
     with pytest.raises(Refused):
         await channel.edit(CHAT, "999", PART)
 
@@ -189,13 +189,13 @@ async def test_an_edit_takes_buttons_away_and_brings_others(
         address=CHAT, text="**Which?**", key="k", choices=(Choice("a", "/a"),)
     )
     message_id = await channel.send(CHAT, channel.render(question)[0])
-    sent = await telegram.reply_in(1)
-    assert "reply_markup" in sent.params
+    received = await telegram.reply_in(1)
+    assert "reply_markup" in received.params
     await channel.edit(CHAT, message_id, OutboundPart(text="so far ..."), plain=True)
-    assert (sent.text, "reply_markup" in sent.params) == ("so far ...", False)
+    assert (received.text, "reply_markup" in received.params) == ("so far ...", False)
     await channel.edit(CHAT, message_id, channel.render(question)[0])
-    assert (sent.text, "reply_markup" in sent.params) == ("Which?", True)
-    assert [entity["type"] for entity in sent.entities] == ["bold"]
+    assert (received.text, "reply_markup" in received.params) == ("Which?", True)
+    assert [entity["type"] for entity in received.entities] == ["bold"]
 
 
 async def test_an_edit_of_what_cannot_be_edited_is_refused(

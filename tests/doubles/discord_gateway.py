@@ -136,10 +136,10 @@ class GatewayServer(PlatformServer):
         elif session is None or not 0 <= data["seq"] <= len(session.log):
             await connection.send({"op": 9, "d": False, "t": None})
         else:
-            sent = data["seq"]
-            while sent < len(session.log):  # what happens meanwhile comes after
-                await connection.send(session.log[sent])
-                sent += 1
+            position = data["seq"]
+            while position < len(session.log):  # what happens meanwhile comes after
+                await connection.send(session.log[position])
+                position += 1
             connection.session = session
             await self.deliver(session, "RESUMED", {})
 

@@ -152,16 +152,16 @@ class DiscordServer(GatewayServer):
 
     async def announce(self, event: str, message: dict[str, Any]) -> None:
         """Tell the bot of a message, as far as its intents go."""
-        shown = dict(self._shown(message), mentions=message.get("mentions", []))
+        payload = dict(self._shown(message), mentions=message.get("mentions", []))
         about = self.channels.get(message["channel_id"], {})
         if "guild_id" in about:
-            shown |= {"guild_id": about["guild_id"], "member": {"nick": None}}
+            payload |= {"guild_id": about["guild_id"], "member": {"nick": None}}
         if message.get("nonce") and message["author"]["id"] == ME:
-            shown["nonce"] = message["nonce"]
+            payload["nonce"] = message["nonce"]
         for session in list(self.sessions.values()):
             mine = f"<@{ME}>" in message["content"] or message["author"]["id"] == ME
-            withheld = "guild_id" in shown and not session.intents & MESSAGE_CONTENT and not mine
-            await self.deliver(session, event, shown | ({"content": ""} if withheld else {}))
+            withheld = "guild_id" in payload and not session.intents & MESSAGE_CONTENT and not mine
+            await self.deliver(session, event, payload | ({"content": ""} if withheld else {}))
 
     # What goes wrong.
 
@@ -199,7 +199,7 @@ class DiscordServer(GatewayServer):
             {"id": OTHER_ROLE, "name": "people"},
         ]
         inside = [channel for channel in self.channels.values() if channel.get("guild_id") == GUILD]
-        shown = [{k: v for k, v in channel.items() if k != "guild_id"} for channel in inside]
+        channels = [{k: v for k, v in channel.items() if k != "guild_id"} for channel in inside]
         ready = {
             "v": 10,
             "user": self.me,
@@ -213,8 +213,8 @@ class DiscordServer(GatewayServer):
             "id": GUILD,
             "name": "Test",
             "roles": roles,
-            "channels": [channel for channel in shown if channel["type"] == 0],
-            "threads": [channel for channel in shown if channel["type"] == 11],
+            "channels": [channel for channel in channels if channel["type"] == 0],
+            "threads": [channel for channel in channels if channel["type"] == 11],
         }
         return [("READY", ready), ("GUILD_CREATE", guild)]
 

@@ -121,18 +121,18 @@ class MatrixServer(PlatformServer):
 
     def mine(self, room: str) -> list[Json]:
         """The contents of the bot's messages as clients show them, edits applied."""
-        shown: dict[str, Json] = {}
+        contents: dict[str, Json] = {}
         for entry in self.rooms.of(room):
             event, content = entry.event, entry.event["content"]
             if event["type"] != "m.room.message" or event["sender"] != ME or not content:
                 continue
             relates = content.get("m.relates_to", {})
             if relates.get("rel_type") == "m.replace":
-                if relates["event_id"] in shown:
-                    shown[relates["event_id"]] = content["m.new_content"]
+                if relates["event_id"] in contents:
+                    contents[relates["event_id"]] = content["m.new_content"]
             else:
-                shown[event["event_id"]] = content
-        return list(shown.values())
+                contents[event["event_id"]] = content
+        return list(contents.values())
 
     def texts(self, room: str) -> list[str]:
         return [content["body"] for content in self.mine(room)]

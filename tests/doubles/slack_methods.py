@@ -70,8 +70,8 @@ class SlackMethods:
         file = Stored(f"F{next(self._file_ids)}", name, content, complete=True, mime=mime)
         self.files[file.id] = file
         url = f"{self.root_url}/files/{file.id}"
-        shown = {"id": file.id, "name": name, "mimetype": mime, "size": len(content)}
-        return shown | {"url_private": url, "url_private_download": url, "mode": "hosted"}
+        fields = {"id": file.id, "name": name, "mimetype": mime, "size": len(content)}
+        return fields | {"url_private": url, "url_private_download": url, "mode": "hosted"}
 
     def perform(self, method: str, params: Params) -> Params:
         """One call; raises Refusal."""
@@ -209,20 +209,20 @@ class SlackMethods:
     def complete_upload(self, params: Params) -> Params:
         self._writable(params, "channel_id")
         check_blocks(params.get("blocks") or [])
-        shown = []
+        files = []
         for entry in params["files"]:
             file = self.files.get(entry["id"])
             if file is None or not file.content or file.complete:
                 raise Refusal("file_not_found")
             file.complete = True
-            shown.append({"id": file.id, "name": file.name, "title": entry["title"]})
+            files.append({"id": file.id, "name": file.name, "title": entry["title"]})
         who: Params = {"user": self.me["user_id"], "bot_id": self.me["bot_id"]}
         if params.get("thread_ts"):
             who["thread_ts"] = params["thread_ts"]
-        fields = {"text": "", "files": shown, "blocks": params.get("blocks") or []}
+        fields = {"text": "", "files": files, "blocks": params.get("blocks") or []}
         message = self.store(params["channel_id"], who | fields | {"subtype": "file_share"})
         self.stored(params["channel_id"], message)
-        return {"files": shown}
+        return {"files": files}
 
     def file_info(self, params: Params) -> Params:
         if params.get("file") not in self.files:

@@ -61,12 +61,12 @@ class Envelope:
 
     def frame(self) -> str:
         """The JSON that goes over the websocket."""
-        shown: Params = {"envelope_id": self.id, "type": self.type, "payload": self.payload}
+        fields: Params = {"envelope_id": self.id, "type": self.type, "payload": self.payload}
         if self.without_payload:
-            del shown["payload"]
+            del fields["payload"]
         if self.type == "events_api" and self.deliveries > 1:
-            shown |= {"retry_attempt": self.deliveries - 1, "retry_reason": "timeout"}
-        return json.dumps(shown | {"accepts_response_payload": self.type != "events_api"})
+            fields |= {"retry_attempt": self.deliveries - 1, "retry_reason": "timeout"}
+        return json.dumps(fields | {"accepts_response_payload": self.type != "events_api"})
 
 
 @dataclass

@@ -84,13 +84,13 @@ class TelegramServer(PlatformServer):
     def album(self, chat: int, files: Sequence[str], caption: str = "") -> list[dict[str, Any]]:
         """Somebody sends photos together, the first with a caption; returns the updates."""
         together: dict[str, Any] = {"media_group_id": str(time.monotonic_ns())}
-        shown = [
+        messages = [
             together | {"photo": [{"file_id": file, "file_unique_id": file, "width": 90}]}
             for file in files
         ]
         if caption:
-            shown[0] |= {"caption": caption, "caption_entities": entities_of(caption)}
-        return [self.say(chat, **fields) for fields in shown]
+            messages[0] |= {"caption": caption, "caption_entities": entities_of(caption)}
+        return [self.say(chat, **fields) for fields in messages]
 
     def edit(self, chat: int, message_id: int, text: str, **fields: Any) -> dict[str, Any]:
         """A person edits a message of theirs; returns the update."""
@@ -106,11 +106,11 @@ class TelegramServer(PlatformServer):
         markup = message.params["reply_markup"]
         data = [b["callback_data"] for row in markup["inline_keyboard"] for b in row]
         labels = [b["text"] for row in markup["inline_keyboard"] for b in row]
-        shown = self._message(message.chat, None) | {"from": self.me, "reply_markup": markup}
-        shown |= {"message_id": message.message_id, "text": message.text}
+        original = self._message(message.chat, None) | {"from": self.me, "reply_markup": markup}
+        original |= {"message_id": message.message_id, "text": message.text}
         if old:
-            shown = {key: shown[key] for key in ("chat", "message_id")} | {"date": 0}
-        query = {"id": str(time.monotonic_ns()), "chat_instance": "1", "message": shown}
+            original = {key: original[key] for key in ("chat", "message_id")} | {"date": 0}
+        query = {"id": str(time.monotonic_ns()), "chat_instance": "1", "message": original}
         query |= {"from": user(abs(message.chat)), "data": data[labels.index(button)]}
         return self.push(callback_query=query)
 

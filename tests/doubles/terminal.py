@@ -49,8 +49,8 @@ class Screen:
     @property
     def lines(self) -> list[str]:
         """Scrollback and screen, without the empty end."""
-        shown = ["".join(row).rstrip() for row in self._cells]
-        lines = [*self._gone, *shown]
+        rows = ["".join(row).rstrip() for row in self._cells]
+        lines = [*self._gone, *rows]
         while lines and not lines[-1]:
             lines.pop()
         return lines
