@@ -137,7 +137,7 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else() -> None:
         ("/pair approve ABCD-EFGH", "No one was given the code ABCD-EFGH"),
         (
             "/pair approve ABCD-EFGH role=king",
-            "'king' is none of guest, member, owner",
+            "`role` must be one of member, owner, guest, not 'king'",
         ),
         ("/pair revoke nobody", "Nobody called nobody was let in by pairing"),
         ("/pair", "There is nothing."),

@@ -27,6 +27,7 @@ _i = schema.inbound
 
 PENDING = sa.and_(schema.INBOUND_OPEN, _i.c.state == "pending")
 
+_WAITING = sa.select(sa.func.count()).where(_i.c.session_key == sa.bindparam("k"), PENDING)
 _LIVE = sa.select(_r).where(_r.c.session_key == sa.bindparam("k"), schema.RUN_LIVE)
 _PROMPT = (
     sa.update(_s)
@@ -67,7 +68,7 @@ _PROGRESSED = (
     .where(_r.c.id == sa.bindparam("i"), schema.RUN_LIVE)
     .values(progress=_r.c.progress + 1, attempts=1)
 )
-prepared(_LIVE, _PROMPT, _NEW_WINDOW, _ATTEMPTS, _PROGRESSED)
+prepared(_WAITING, _LIVE, _PROMPT, _NEW_WINDOW, _ATTEMPTS, _PROGRESSED)
 prepared(*_MOVES.values(), *_PROGRESS.values(), *_ENDS.values())
 
 
@@ -299,5 +300,4 @@ def session(connection: sa.Connection, key: str) -> SessionRow | None:
 
 def waiting(connection: sa.Connection, key: str) -> int:
     """How many messages of a session no run has taken."""
-    query = sa.select(sa.func.count()).where(_i.c.session_key == key, PENDING)
-    return connection.scalar(query) or 0
+    return connection.scalar(_WAITING, {"k": key}) or 0

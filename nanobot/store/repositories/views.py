@@ -86,7 +86,7 @@ def one_session(connection: sa.Connection, key: str) -> SessionView | None:
 
 
 def _as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> SessionView:
-    live = sa.select(_r.c.id).where(_r.c.session_key == row.key, schema.RUN_LIVE)
+    live = runs.live(connection, row.key)
     return SessionView(
         key=row.key,
         title=row.title,
@@ -96,7 +96,7 @@ def _as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> Ses
         model=row.model,
         entries=row.head_seq,
         waiting=runs.waiting(connection, row.key),
-        run=connection.scalar(live),
+        run=None if live is None else live.id,
     )
 
 
