@@ -136,7 +136,9 @@ class ControlClient:
         except ConnectionError:
             raw = b""
         if not raw:
-            raise Disconnected("the connection to nanobot ended; what was asked goes on")
+            raise Disconnected(
+                "the connection to nanobot ended; what was asked is kept and goes on"
+            )
         answer: Answer = _answers.decode(raw)
         return answer
 

@@ -310,7 +310,7 @@ async def test_pictures_are_shown_by_a_later_loop_from_the_folder_it_was_given(
     ("media", "why"),
     [
         (["nowhere.png"], "nowhere.png cannot be read"),
-        (["/"], "/ is not a file"),
+        (["/"], "/ cannot be read"),
         ([b""], "1 byte to 20 MB"),
         ([bytes(20_000_001)], "1 byte to 20 MB"),
         (["a\0b"], "cannot be read"),

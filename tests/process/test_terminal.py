@@ -162,7 +162,7 @@ async def test_a_gateway_that_dies_meanwhile_is_said_and_the_message_is_kept(wor
     await world.asked()
     await gateway.kill()
     assert await asking.ended() == 1
-    assert "what you said is kept" in world.log
+    assert "what was asked is kept" in world.log
 
     ended = await world.run("agent", "-m", "say:now")
     assert ended.output == "kept\nnow\n"
