@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nanobot.messages import Attachment
 from nanobot.providers.base import ImagePart, ModelProfile
-from nanobot.session.entries import Entry, UserEntry
+from nanobot.session.entries import Entry, ToolResultEntry, UserEntry
 
 IMAGE_TOKENS = 1_000
 """About what a picture takes of a model's context; providers count some 85 to 1,600."""
@@ -22,32 +22,48 @@ def shown(entries: Sequence[Entry], start: int, profile: ModelProfile) -> frozen
     """The attachments (as `place` numbers them) that the model sees as pictures, from entry `start`
     on.
 
-    A turn shows its first 16, or 8 MiB, however many come later in it. When a turn begins and those
-    before it show more than that, only the newest with half of it are shown from then on. So what
-    is shown changes in steps, between turns, and never within one.
+    The messages of a turn show their first 16, or 8 MiB, however many come later in it; so do the
+    results of the calls that one answer asks for. When such a group begins and those before it show
+    more than that, only the newest with half of it are shown from then on. So what is shown changes
+    in steps: between turns, and within one only when tools bring ever more pictures.
     """
     if not profile.images:
         return frozenset()
     most = max(min(_MOST_IMAGES, profile.context_tokens // _CONTEXT_FOR_ONE), 1)
-    turns: list[dict[int, float]] = []
-    run_id = None
+    groups: list[dict[int, float]] = []
+    current = None
     for entry in entries:
-        if entry.seq < start or not isinstance(entry.body, UserEntry):
+        body = entry.body
+        if entry.seq < start or not isinstance(body, UserEntry | ToolResultEntry):
             continue
-        if entry.run_id != run_id:
-            run_id = entry.run_id
-            turns = [*_newest(turns), {}]
-        for index, file in enumerate(entry.body.attachments):
+        call = body.call if isinstance(body, ToolResultEntry) else None
+        if call is not None and not body.attachments:
+            continue
+        group = (entry.run_id, call)
+        if group != current:
+            current = group
+            groups = [*_newest(groups), {}]
+        for index, file in enumerate(body.attachments):
             size = min(max(file.size, 0), 2 * _MOST_BYTES)
             weight = max(1 / most, size / _MOST_BYTES)
-            if _visible(file) and sum(turns[-1].values()) + weight <= 1.000_001:
-                turns[-1][place(entry.seq, index)] = weight
-    return frozenset(number for turn in turns for number in turn)
+            if _visible(file) and sum(groups[-1].values()) + weight <= 1.000_001:
+                groups[-1][place(entry.seq, index)] = weight
+    return frozenset(number for group in groups for number in group)
 
 
 def place(seq: int, index: int) -> int:
     """One number for an attachment of an entry."""
     return seq * 10_000 + index
+
+
+def rendered(
+    seq: int, files: Sequence[Attachment], pictures: frozenset[int], profile: ModelProfile
+) -> tuple[list[str], list[ImagePart]]:
+    """The lines of an entry's files, and those of them that the model is shown."""
+    seen = [place(seq, index) in pictures for index in range(len(files))]
+    pairs = list(zip(files, seen, strict=True))
+    lines = [line(file, images=profile.images, seen=visible) for file, visible in pairs]
+    return lines, [part(file) for file, visible in pairs if visible]
 
 
 def part(file: Attachment) -> ImagePart:
@@ -78,11 +94,11 @@ def _visible(file: Attachment) -> bool:
     return file.kind == "image" and bool(file.blob and file.mime) and not file.error
 
 
-def _newest(turns: list[dict[int, float]]) -> list[dict[int, float]]:
-    total = sum(sum(turn.values()) for turn in turns)
+def _newest(groups: list[dict[int, float]]) -> list[dict[int, float]]:
+    total = sum(sum(group.values()) for group in groups)
     if total <= 1:
-        return turns
-    kept = list(turns)
+        return groups
+    kept = list(groups)
     while kept and total > 0.5:
         total -= sum(kept.pop(0).values())
     return kept

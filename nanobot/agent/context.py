@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from nanobot.agent.attachments import IMAGE_TOKENS, line, part, place, shown
+from nanobot.agent.attachments import IMAGE_TOKENS, place, rendered, shown
 from nanobot.messages import Origin
-from nanobot.providers.base import ChatMessage, ModelProfile, TextPart, ToolCall
+from nanobot.providers.base import ChatMessage, ModelProfile, Part, TextPart, ToolCall
 from nanobot.session.entries import (
     Body,
     DeniedEntry,
@@ -44,7 +44,7 @@ _HEADER_TOKENS = 20
 _QUOTED = 500
 _NOTES = (FailedEntry, UndeliveredEntry, DeniedEntry)
 """What the model sees as a note from the gateway."""
-_TEXTS = (ToolResultEntry, PostEntry, RecallEntry, *_NOTES)
+_TEXTS = (PostEntry, RecallEntry, *_NOTES)
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -138,8 +138,8 @@ def _turn_sizes(
         if size is None:
             continue
         message = entry.body if isinstance(entry.body, UserEntry) else None
-        if message is not None and message.attachments:
-            size += _picture_tokens(entry, message, pictures)
+        if isinstance(entry.body, UserEntry | ToolResultEntry) and entry.body.attachments:
+            size += _picture_tokens(entry, entry.body, pictures)
         if (message is not None and entry.run_id != run_id) or not turns:
             turns.append((entry.seq, 0, 0))
             run_id = entry.run_id
@@ -151,18 +151,25 @@ def _turn_sizes(
 def _size(body: Body | None, limit: int) -> int | None:
     """About how many tokens an entry takes, without rendering it; None for what is not seen."""
     if isinstance(body, UserEntry):
-        files = sum([estimate_tokens(f.text) + _HEADER_TOKENS for f in body.attachments])
-        text = estimate_tokens(body.text) + estimate_tokens(body.quote) + files
+        text = estimate_tokens(body.text) + estimate_tokens(body.quote) + _file_tokens(body)
         return min(text, limit // 3) + _HEADER_TOKENS
     if isinstance(body, ReplyEntry):
         arguments = [estimate_tokens(call.arguments) for call in body.tool_calls]
         return estimate_tokens(body.text) + sum(arguments)
+    if isinstance(body, ToolResultEntry):
+        return estimate_tokens(body.text) + _file_tokens(body)
     if isinstance(body, _TEXTS):
         return estimate_tokens(body.text)
     return None
 
 
-def _picture_tokens(entry: Entry, body: UserEntry, pictures: frozenset[int]) -> int:
+def _file_tokens(body: UserEntry | ToolResultEntry) -> int:
+    return sum([estimate_tokens(file.text) + _HEADER_TOKENS for file in body.attachments])
+
+
+def _picture_tokens(
+    entry: Entry, body: UserEntry | ToolResultEntry, pictures: frozenset[int]
+) -> int:
     places = (place(entry.seq, index) for index in range(len(body.attachments)))
     return IMAGE_TOKENS * sum(number in pictures for number in places)
 
@@ -187,7 +194,8 @@ def context(
         if isinstance(body, ToolResultEntry):
             tool_call = open_calls.pop((body.call, body.index), None)
             if tool_call is not None:
-                messages.append(_result(tool_call, body.text))
+                content = _given(entry.seq, body, call.profile, pictures)
+                messages.append(_result(tool_call, content))
             continue
         message = _message(entry, call.profile, pictures)
         if message is None:
@@ -235,19 +243,25 @@ def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[
         return messages
     fitted = []
     for message in messages:
-        if excess > 0 and message.role == "tool" and len(_text(message)) > len(_ELIDED):
-            excess -= estimate_tokens(_text(message)) - estimate_tokens(_ELIDED)
+        saved = _tokens(message) - estimate_tokens(_ELIDED)
+        if excess > 0 and message.role == "tool" and saved > 0:
+            excess -= saved
             message = msgspec.structs.replace(message, content=_ELIDED)  # noqa: PLW2901
         fitted.append(message)
     return fitted
 
 
-def _result(tool_call: ToolCall, text: str) -> ChatMessage:
-    return ChatMessage(role="tool", content=text, tool_call_id=tool_call.id)
+def _result(tool_call: ToolCall, content: str | tuple[Part, ...]) -> ChatMessage:
+    return ChatMessage(role="tool", content=content, tool_call_id=tool_call.id)
 
 
-def _text(message: ChatMessage) -> str:
-    return message.content if isinstance(message.content, str) else ""
+def _given(
+    seq: int, body: ToolResultEntry, profile: ModelProfile, pictures: frozenset[int]
+) -> str | tuple[Part, ...]:
+    """What a call gave, a line for each of its pictures, then those that are seen."""
+    lines, images = rendered(seq, body.attachments, pictures, profile)
+    text = "\n".join([body.text, *lines])
+    return (TextPart(text), *images) if images else text
 
 
 def _tokens(message: ChatMessage) -> int:
@@ -264,8 +278,6 @@ def _message(entry: Entry, profile: ModelProfile, pictures: frozenset[int]) -> C
         return _user(entry.seq, body, profile, pictures)
     if isinstance(body, ReplyEntry):
         return _reply(entry, body, profile)
-    if isinstance(body, ToolResultEntry):
-        return ChatMessage(role="tool", content=body.text)
     if isinstance(body, PostEntry):
         return ChatMessage(role="assistant", content=body.text)
     noted = ""
@@ -303,13 +315,8 @@ def _user(
     lines = [f'[in reply to: "{_one_line(body.quote)}"]'] if body.quote else []
     lines += ["[edited message, replaces what was said before]"] if body.edited else []
     lines += [body.text] if body.text or not body.attachments else []
-    if not body.attachments:
-        return ChatMessage(role="user", content=_headed("\n".join(lines), body, profile))
-    seen = [place(seq, index) in pictures for index in range(len(body.attachments))]
-    files = list(zip(body.attachments, seen, strict=True))
-    lines += [line(file, images=profile.images, seen=visible) for file, visible in files]
-    text = _headed("\n".join(lines), body, profile)
-    images = [part(file) for file, visible in files if visible]
+    files, images = rendered(seq, body.attachments, pictures, profile)
+    text = _headed("\n".join(lines + files), body, profile)
     return ChatMessage(role="user", content=(TextPart(text), *images) if images else text)
 
 

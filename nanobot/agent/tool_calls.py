@@ -203,6 +203,7 @@ class ToolExecutor:
             ok=ok,
             ms=ms,
             tainted=output.tainted or (pending.refusal is None and self._taints(active, pending)),
+            attachments=output.attachments,
         )
         batch.results.append(result)
         batch.effects += (*output.messages, *output.writes)
@@ -293,4 +294,5 @@ def _context(active: ActiveRun, pending: step.PendingCall) -> CallContext:
             for body in active.log.own
             if isinstance(body, ReplyEntry)
         ),
+        logged=True,
     )

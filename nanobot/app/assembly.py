@@ -139,7 +139,7 @@ class _Assembly:
         config, clock, bus = self.config, self.machine.clock, self.bus
         commands = self._register_tools()
         place = ServerPlace(config.home / "mcp", config.workspace)
-        mcp = McpServers(config.mcp, self.tools, clock, self.machine.environ, place)
+        mcp = McpServers(config.mcp, self.tools, clock, self.machine.environ, place, self.blobs)
         types = builtin_types(bus.journal, self.files)
         types += installed(self.plugins, [run_type.name for run_type in types])
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)

@@ -130,7 +130,8 @@ class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_star
 class ToolResultEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True
 ):
-    """What a tool call gave, or why it was not made. `tainted`: content from outside."""
+    """What a tool call gave, or why it was not made. `tainted`: content from outside.
+    `attachments`: pictures that came with it."""
 
     call: int
     index: int
@@ -139,6 +140,7 @@ class ToolResultEntry(
     ok: bool = True
     ms: int = 0
     tainted: bool = False
+    attachments: tuple[Attachment, ...] = ()
 
 
 class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval"):

@@ -65,6 +65,7 @@ from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.cron.jobs import JobStore
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.webhooks.views import NoWebhooks
+from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 
@@ -261,7 +262,7 @@ class FakeGateway:
             tools=self.tools,
             glimpse=agent.preview,
             skills=Skills(Path("/nonexistent")),
-            mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path())),
+            mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs()),
             door=NoWebhooks(),
             facts=self.facts,
             clock=clock,

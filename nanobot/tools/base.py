@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from nanobot.messages import Address, Origin, OutboundMessage, Role
+from nanobot.messages import Address, Attachment, Origin, OutboundMessage, Role
 from nanobot.ports import StoreWrite
 
 
@@ -30,7 +30,8 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     one person alone reads in this chat. `tainted`: the run has seen what came from outside, which
     may be what asks for this call. `approved`: a person has agreed to exactly this call, or a rule
     of the configuration allows it. `origin`: what the run answers. `replies`: which tools
-    each answer of its model so far asked for."""
+    each answer of its model so far asked for. `logged`: the result goes into a session's log, so
+    that files kept for it are removed with it."""
 
     run_id: str
     session_key: str
@@ -43,6 +44,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     approved: bool = False
     origin: Origin = Origin.USER
     replies: tuple[tuple[str, ...], ...] = ()
+    logged: bool = False
 
     @property
     def trusted(self) -> bool:
@@ -73,12 +75,14 @@ class Question(msgspec.Struct, frozen=True):
 
 class ToolOutput(msgspec.Struct, frozen=True):
     """The result of a call: its text and, if its effect is `store`, the messages to chats and rows
-    that are committed with it. `tainted`: this one result is content from outside."""
+    that are committed with it. `tainted`: this one result is content from outside. `attachments`
+    are pictures, kept as blobs already, that models are shown with the text if they see."""
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
     tainted: bool = False
     writes: tuple[StoreWrite, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):

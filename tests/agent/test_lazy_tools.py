@@ -25,6 +25,7 @@ from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.registry import MAX_LISTED, ToolRegistry
 from nanobot.tools.tool_search import finding_tools
+from nanobot.workspace.blobs import MemoryBlobs
 from tests.agent.tooling import bodies
 
 PARAMETERS = {
@@ -175,7 +176,7 @@ def test_names_fit_every_provider_and_stay_apart(server: str, tools: list[str]) 
 async def test_prompts_are_the_same_before_and_after_a_server_answers() -> None:
     made = ToolRegistry()
     settings = {"it": McpSettings(command="x"), "off": McpSettings(enabled=False, command="x")}
-    McpServers(settings, made, SystemClock(), {}, ServerPlace(Path(), Path()))
+    McpServers(settings, made, SystemClock(), {}, ServerPlace(Path(), Path()), MemoryBlobs())
     before = made.offered(Role.OWNER, may)
     for number in range(MAX_LISTED + 1):
         made.register(lazy(f"mcp__it__tool_{number}"))

@@ -58,7 +58,7 @@ def die() -> str:
 SAYS: dict[str, Callable[[dict[str, Any]], str]] = {
     "add": lambda arguments: str(arguments["a"] + (arguments.get("b") or 1)),
     "pid": lambda _: str(os.getpid()),
-    "huge": lambda _: "x" * 5_000_000,
+    "huge": lambda _: "x" * 17_000_000,
     "die": lambda _: die(),
     "late": lambda _: late(),
     "offspring": lambda _: str(subprocess.Popen(["sleep", "300"]).pid),

@@ -21,7 +21,7 @@ from nanobot.config.settings.tools import McpSettings
 from nanobot.text import quoted
 from nanobot.tools.mcp import http, stdio
 from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
-from nanobot.tools.mcp.content import contents_text, messages_text, result_text
+from nanobot.tools.mcp.content import McpReply, prompt_reply, resource_reply, result_reply
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.screening import screened
 
@@ -44,13 +44,6 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     schema: Mapping[str, Any]
     read_only: bool
-
-
-class McpReply(msgspec.Struct, frozen=True):
-    """What a server said to a call; `ok` is its own word."""
-
-    text: str
-    ok: bool = True
 
 
 class McpConnection:
@@ -92,7 +85,7 @@ class McpConnection:
             raise ServerTrouble("its answer is not what the protocol says") from error
         if isinstance(result, types.InputRequiredResult):
             return McpReply("It wants input from a person, which cannot be given here.", ok=False)
-        return McpReply(result_text(result), ok=not result.is_error)
+        return await asyncio.to_thread(result_reply, result)  # pictures of megabytes
 
     async def catalogue(self) -> McpReply:
         """Its resources and prompts, one a line."""
@@ -110,13 +103,14 @@ class McpConnection:
     async def read(self, uri: str) -> McpReply:
         """What a resource holds."""
         with _explained():
-            return McpReply(contents_text((await self._client.read_resource(uri)).contents))
+            resource = await self._client.read_resource(uri)
+        return await asyncio.to_thread(resource_reply, resource.contents)
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> McpReply:
         """A prompt, filled in."""
         with _explained():
-            found = await self._client.get_prompt(name, arguments)
-        return McpReply(messages_text(found.messages))
+            prompt = await self._client.get_prompt(name, arguments)
+        return await asyncio.to_thread(prompt_reply, prompt.messages)
 
 
 @asynccontextmanager

@@ -8,8 +8,9 @@ import time
 
 from nanobot.errors import NanobotError
 
-MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-"""Of one message of a server. Results are cut far below that, lists of tools stay below it."""
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""Of one message of a server. Texts are cut far below that, lists of tools stay below it, and the
+largest picture that models take is 7 MB as base64."""
 MAX_MESSAGES = 2_000
 SECONDS = 10.0
 """A server that sends more than MAX_MESSAGES within SECONDS is flooding, and is cut off."""

@@ -1,4 +1,4 @@
-"""What servers answer, as text for the model."""
+"""What servers answer, as text for the model and the pictures that came with it."""
 
 from __future__ import annotations
 
@@ -7,49 +7,73 @@ from collections.abc import Iterable
 import mcp_types as types
 import msgspec
 
+from nanobot.tools.mcp.pictures import Picture, Pictures
+
 MAX_CHARS = 200_000
 """Of an answer; what is shown of it is cut further."""
 
 
-def text_of(blocks: Iterable[types.ContentBlock]) -> str:
-    """Text as it is, anything else as a line that says what it was."""
-    return "\n".join(map(_block, blocks))[:MAX_CHARS]
+class McpReply(msgspec.Struct, frozen=True):
+    """What a server answered; `ok` is its own word. A line of the text stands for each picture."""
+
+    text: str
+    ok: bool = True
+    pictures: tuple[Picture, ...] = ()
 
 
-def result_text(result: types.CallToolResult) -> str:
+def result_reply(result: types.CallToolResult) -> McpReply:
     """What a call gave; its data where it has no text."""
-    text = text_of(result.content)
+    pictures = Pictures()
+    text = _blocks(result.content, pictures)
     if not text.strip() and result.structured_content is not None:
-        text = msgspec.json.encode(result.structured_content).decode()[:MAX_CHARS]
-    return text or "(nothing)"
+        text = msgspec.json.encode(result.structured_content).decode()
+    return _reply(text, pictures, ok=not result.is_error)
 
 
-def contents_text(
+def resource_reply(
     contents: Iterable[types.TextResourceContents | types.BlobResourceContents],
-) -> str:
+) -> McpReply:
     """What a resource holds."""
-    return "\n".join(map(_contents, contents))[:MAX_CHARS] or "(nothing)"
+    pictures = Pictures()
+    return _reply("\n".join(_contents(one, pictures) for one in contents), pictures)
 
 
-def messages_text(messages: Iterable[types.PromptMessage]) -> str:
+def prompt_reply(messages: Iterable[types.PromptMessage]) -> McpReply:
     """The messages of a prompt, each with who is to say it."""
-    return "\n\n".join(f"{one.role}: {text_of([one.content])}" for one in messages)[:MAX_CHARS]
+    pictures = Pictures()
+    texts = [f"{one.role}: {_blocks([one.content], pictures)}" for one in messages]
+    return _reply("\n\n".join(texts), pictures)
 
 
-def _block(block: types.ContentBlock) -> str:
+def _reply(text: str, pictures: Pictures, *, ok: bool = True) -> McpReply:
+    return McpReply(text[:MAX_CHARS] or "(nothing)", ok, tuple(pictures.kept))
+
+
+def _blocks(blocks: Iterable[types.ContentBlock], pictures: Pictures) -> str:
+    """Text as it is, anything else as a line that says what it was."""
+    return "\n".join(_block(block, pictures) for block in blocks)
+
+
+def _block(block: types.ContentBlock, pictures: Pictures) -> str:
     match block:
         case types.TextContent():
             return block.text
-        case types.ImageContent() | types.AudioContent():
+        case types.ImageContent():
+            return pictures.take(block.data, block.mime_type)
+        case types.AudioContent():
             return f"[{block.mime_type}, {len(block.data) * 3 // 4:,} bytes, not shown]"
         case types.ResourceLink():
             return f"[resource {block.uri}: {block.title or block.name}]"
         case types.EmbeddedResource():
-            return _contents(block.resource)
+            return _contents(block.resource, pictures)
 
 
-def _contents(one: types.TextResourceContents | types.BlobResourceContents) -> str:
+def _contents(
+    one: types.TextResourceContents | types.BlobResourceContents, pictures: Pictures
+) -> str:
     if isinstance(one, types.TextResourceContents):
         return one.text
-    kind = one.mime_type or "data"
-    return f"[{one.uri}: {kind}, {len(one.blob) * 3 // 4:,} bytes, not shown]"
+    label = f"{one.uri}: {one.mime_type or 'data'}"
+    if (one.mime_type or "").lower().startswith("image/"):
+        return pictures.take(one.blob, label)
+    return f"[{label}, {len(one.blob) * 3 // 4:,} bytes, not shown]"

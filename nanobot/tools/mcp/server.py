@@ -4,26 +4,29 @@ kept to itself."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Protocol
 
+import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.config.settings.tools import McpSettings
 from nanobot.config.values import masked
-from nanobot.errors import ToolError, ToolTimeout, UsageError
-from nanobot.messages import Role
+from nanobot.errors import StoreUnwritable, ToolError, ToolTimeout, UsageError
+from nanobot.messages import Attachment, Role
 from nanobot.ports import Clock
 from nanobot.text import MAX_RESULT_CHARS, shorten
-from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool
+from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool, ToolOutput
 from nanobot.tools.mcp import tool_names as offer
 from nanobot.tools.mcp.connection_state import ConnectionState, ServerTrouble
+from nanobot.tools.mcp.pictures import Picture
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
+from nanobot.workspace.blobs import Blobs, MemoryBlobs
 
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 300.0
@@ -47,6 +50,11 @@ class ServerReply(Protocol):
     @property
     def ok(self) -> bool:
         """Whether it says that it worked."""
+        ...
+
+    @property
+    def pictures(self) -> Sequence[Picture]:
+        """The pictures that came with it."""
         ...
 
 
@@ -98,6 +106,16 @@ class ServerConnection(Protocol):
         ...
 
 
+class Connector(Protocol):
+    """Who connects to servers."""
+
+    def __call__(
+        self, name: str, settings: McpSettings, line: ConnectionState, /
+    ) -> AbstractAsyncContextManager[ServerConnection]:
+        """A connection within. Raises ServerTrouble."""
+        ...
+
+
 class McpServer:
     """Connects to one server as long as `run` does, again and again, ever more slowly.
 
@@ -110,15 +128,15 @@ class McpServer:
         settings: McpSettings,
         registry: ToolRegistry,
         clock: Clock,
-        base: Mapping[str, str],
-        place: ServerPlace,
+        connector: Connector,
+        blobs: Blobs | MemoryBlobs,
     ) -> None:
         self.name = name
         self.settings = settings
         self._registry = registry
         self._clock = clock
-        self._base = base
-        self._place = place
+        self._connector = connector
+        self._blobs = blobs
         self._state = "off" if settings.enabled else "disabled"
         self._error = ""
         self._link: ServerConnection | None = None
@@ -174,7 +192,7 @@ class McpServer:
 
     async def _serve(self) -> None:
         self._line = line = ConnectionState()
-        async with connect(self.name, self.settings, self._base, self._place, line) as link:
+        async with self._connector(self.name, self.settings, line) as link:
             try:
                 await self._relist(link, line)
                 self._link, self._state, self._error = link, "connected", ""
@@ -236,8 +254,8 @@ class McpServer:
     def _tool(self, name: str, one: ServerTool) -> AnyTool:
         own = one.name
 
-        async def run(args: RawArgs, _: CallContext) -> str:
-            return await self.ask(lambda link: link.call(own, args.values), f"tool {own}")
+        async def run(args: RawArgs, context: CallContext) -> ToolOutput:
+            return await self.ask(lambda link: link.call(own, args.values), f"tool {own}", context)
 
         roles = {Role.OWNER, Role.MEMBER} if self.settings.members else {Role.OWNER}
         return Tool(
@@ -253,9 +271,14 @@ class McpServer:
             lazy=True,
         )
 
-    async def ask(self, question: Callable[[ServerConnection], Awaitable[Any]], what: str) -> str:
-        """What the server says, marked as a stranger's. Raises ToolError; what the server itself
-        calls an error is one, in its words."""
+    async def ask(
+        self,
+        question: Callable[[ServerConnection], Awaitable[Any]],
+        what: str,
+        context: CallContext,
+    ) -> ToolOutput:
+        """What the server says, marked as a stranger's, with its pictures. Raises ToolError; what
+        the server itself calls an error is one, in its words alone."""
         link, line = self._link, self._line
         if link is None or line.ended:
             why = self._registry.redact(line.why or self._error) or "it is being connected"
@@ -284,7 +307,18 @@ class McpServer:
         text = untrusted(shorten(answer.text, room, _REST), f"MCP server {self.name}, {what}")
         if not answer.ok:
             raise ToolError(f"the server says that it failed:\n{text}")
-        return text
+        pictures = answer.pictures if context.logged else ()
+        files = [await self._kept(picture) for picture in pictures]
+        return ToolOutput(text, attachments=tuple(files))
+
+    async def _kept(self, picture: Picture) -> Attachment:
+        size = len(picture.content)
+        file = Attachment("image", name=picture.name, mime=picture.mime, size=size)
+        try:
+            digest = await self._blobs.write(picture.content)
+        except StoreUnwritable as error:
+            return msgspec.structs.replace(file, error=str(error))
+        return msgspec.structs.replace(file, blob=digest)
 
 
 def _same(tool: AnyTool, wanted: Mapping[str, AnyTool]) -> bool:

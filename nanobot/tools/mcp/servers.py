@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Annotated
 
 import msgspec
@@ -14,12 +14,14 @@ from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Role
 from nanobot.ports import Clock
 from nanobot.text import quoted
-from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+from nanobot.tools.mcp.connection_state import ConnectionState
 from nanobot.tools.mcp.place import ServerPlace
-from nanobot.tools.mcp.server import McpServer
+from nanobot.tools.mcp.server import McpServer, ServerConnection, connect
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.tool_search import finding_tools
+from nanobot.workspace.blobs import Blobs, MemoryBlobs
 
 _MAX_SECONDS = 3_700.0
 # Longer than a program gets to end by itself.
@@ -39,7 +41,8 @@ class ReadResource(msgspec.Struct, frozen=True):
 
 class McpServers:
     """All servers. With at least one that is enabled, the tools that find and call what they offer
-    are in the registry from the start, so that prompts stay as they are whenever one answers."""
+    are in the registry from the start, so that prompts stay as they are whenever one answers.
+    Pictures of their results are kept in `blobs`."""
 
     def __init__(
         self,
@@ -48,10 +51,17 @@ class McpServers:
         clock: Clock,
         environ: Mapping[str, str],
         place: ServerPlace,
+        blobs: Blobs | MemoryBlobs,
     ) -> None:
         base = place.environment(environ)
+
+        def connector(
+            name: str, settings: McpSettings, line: ConnectionState
+        ) -> AbstractAsyncContextManager[ServerConnection]:
+            return connect(name, settings, base, place, line)
+
         self._servers = {
-            name: McpServer(name, one, registry, clock, base, place)
+            name: McpServer(name, one, registry, clock, connector, blobs)
             for name, one in settings.items()
         }
         enabled = sorted(name for name, one in settings.items() if one.enabled)
@@ -86,7 +96,7 @@ class McpServers:
         return [self._servers[name].view for name in sorted(self._servers)]
 
     def _read_tool(self, enabled: list[str], roles: frozenset[Role]) -> Tool[ReadResource]:
-        async def run(args: ReadResource, context: CallContext) -> str:
+        async def run(args: ReadResource, context: CallContext) -> ToolOutput:
             server = self._servers.get(args.server)
             members = context.role is not Role.OWNER
             if server is None or not server.settings.enabled:
@@ -97,12 +107,14 @@ class McpServers:
             if args.uri and args.prompt:
                 raise ToolArgumentsError("either uri or prompt, not both")
             if args.uri:
-                return await server.ask(lambda link: link.read(args.uri), args.uri)
+                return await server.ask(lambda link: link.read(args.uri), args.uri, context)
             if args.prompt:
                 return await server.ask(
-                    lambda link: link.prompt(args.prompt, args.arguments), f"prompt {args.prompt}"
+                    lambda link: link.prompt(args.prompt, args.arguments),
+                    f"prompt {args.prompt}",
+                    context,
                 )
-            return await server.ask(lambda link: link.catalogue(), "catalogue")
+            return await server.ask(lambda link: link.catalogue(), "catalogue", context)
 
         return Tool(
             name="mcp_read",

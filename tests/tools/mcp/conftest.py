@@ -17,6 +17,7 @@ from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
+from nanobot.workspace.blobs import MemoryBlobs
 
 ROOT = str(Path(__file__).resolve().parents[3])
 
@@ -95,7 +96,8 @@ async def working(
     registry = ToolRegistry()
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "sk-not-for-you"}
     place = ServerPlace(folder / "servers", folder / "workspace")
-    made = McpServers(servers, registry, clock or SystemClock(), environ, place)
+    blobs = MemoryBlobs()
+    made = McpServers(servers, registry, clock or SystemClock(), environ, place, blobs)
     bench = Bench(made, registry, folder)
     async with made.serving():
         await bench.until(lambda: all(view.state in wait for view in made.views()))

@@ -52,8 +52,8 @@ async def test_a_server_is_used_again_once_it_is_back(folder: Path) -> None:
         async with started(folder, port):
             await bench.until(lambda: bench.view().state == "connected")
             assert "\n3\n" in await bench.call("mcp__it__add", '{"a": 2}')
-            with pytest.raises(ToolError, match="more than 4,194,304 bytes"):
-                await bench.call("mcp__it__huge", '{"size": 5000000}')
+            with pytest.raises(ToolError, match="more than 16,777,216 bytes"):
+                await bench.call("mcp__it__huge", '{"size": 17000000}')
             await bench.until(lambda: bench.view().state != "connected")
             await bench.until(lambda: bench.view().state == "connected")
         with pytest.raises(ToolError):

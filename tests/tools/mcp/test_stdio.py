@@ -46,7 +46,7 @@ NOISE: dict[str, tuple[str, str]] = {
     "silent": ("", "exit code 0"),
     "leaving": ("import sys; sys.exit('no config')", "exit code 1.*no config"),
     "chatting": ("print('hello'); import time; time.sleep(300)", "does not answer"),
-    "endless": ("print('x' * 5_000_000); import time; time.sleep(300)", "more than 4,194,304"),
+    "endless": ("print('x' * 17_000_000); import time; time.sleep(300)", "more than 16,777,216"),
     "flooding": ('while True: print(\'{"jsonrpc": "2.0", "method": "x"}\')', "too many"),
     "brackets": ("while True: print('[' * 1000)", "too many"),
 }
@@ -154,7 +154,7 @@ async def test_a_result_beyond_all_measure_ends_the_connection_and_nothing_else(
     folder: Path,
 ) -> None:
     async with working(folder, clock=Hasty(), it=plain(folder)) as bench:
-        with pytest.raises(ToolError, match="more than 4,194,304 bytes"):
+        with pytest.raises(ToolError, match="more than 16,777,216 bytes"):
             await bench.call("mcp__it__huge")
         await bench.until(lambda: bench.view().state == "connected")
         assert "\n3\n" in await bench.call("mcp__it__add", '{"a": 2}')

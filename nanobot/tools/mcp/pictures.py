@@ -1,0 +1,67 @@
+"""Pictures that servers answer with: looked at before anybody keeps them."""
+
+from __future__ import annotations
+
+import base64
+
+import msgspec
+
+from nanobot.workspace.images import MAX_BYTES, Image, look, too_large
+
+MAX_PICTURES = 16
+"""Pictures of one answer that are kept; the others are named in its text only."""
+
+# Base64 takes four characters for three bytes, and some servers break it into lines.
+_MAX_CHARS = MAX_BYTES * 3 // 2
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A picture that models take. `mime` is what its bytes say; `name` has its number, kind and
+    size."""
+
+    content: bytes
+    mime: str
+    name: str
+
+
+class Pictures:
+    """The pictures of one answer, in order."""
+
+    def __init__(self) -> None:
+        self.kept: list[Picture] = []
+
+    def take(self, data: str, label: str) -> str:
+        """Keep the picture that this base64 is, if models take it; returns the line that stands
+        for it in the text. `label` is what its server calls it."""
+        try:
+            picture = self._looked_at(data)
+        except ValueError as error:
+            return f"[{label}, {len(data) * 3 // 4:,} bytes, not shown: {error}]"
+        self.kept.append(picture)
+        return f"[image {picture.name}]"
+
+    def _looked_at(self, data: str) -> Picture:
+        """Raises ValueError saying why it is not shown."""
+        if len(self.kept) >= MAX_PICTURES:
+            raise ValueError(f"at most {MAX_PICTURES} pictures of a result are")
+        if len(data) > _MAX_CHARS:
+            raise ValueError(f"models take pictures of {MAX_BYTES / 1e6:.0f} MB")
+        content = _decoded(data)
+        image = look(content)
+        if image is None:
+            raise ValueError("it is not a JPEG, PNG, GIF or WebP picture")
+        if why := too_large(image, len(content)):
+            raise ValueError(why)
+        return Picture(content, image.mime, _name(len(self.kept) + 1, image, len(content)))
+
+
+def _decoded(data: str) -> bytes:
+    try:
+        return base64.b64decode("".join(data.split()), validate=True)
+    except ValueError as error:
+        raise ValueError("its base64 is broken") from error
+
+
+def _name(number: int, image: Image, size: int) -> str:
+    kind = image.mime.removeprefix("image/").upper()
+    return f"{number}: {kind}, {image.width} x {image.height} pixels, {size:,} bytes"
