@@ -194,7 +194,7 @@ def context(
         if isinstance(body, ToolResultEntry):
             tool_call = open_calls.pop((body.call, body.index), None)
             if tool_call is not None:
-                content = _given(entry.seq, body, call.profile, pictures)
+                content = _result_content(entry.seq, body, call.profile, pictures)
                 messages.append(_result(tool_call, content))
             continue
         message = _message(entry, call.profile, pictures)
@@ -255,7 +255,7 @@ def _result(tool_call: ToolCall, content: str | tuple[Part, ...]) -> ChatMessage
     return ChatMessage(role="tool", content=content, tool_call_id=tool_call.id)
 
 
-def _given(
+def _result_content(
     seq: int, body: ToolResultEntry, profile: ModelProfile, pictures: frozenset[int]
 ) -> str | tuple[Part, ...]:
     """What a call gave, a line for each of its pictures, then those that are seen."""

@@ -13,7 +13,7 @@ from nanobot.messages import Attachment
 from nanobot.providers.base import ChatMessage, ImagePart, ModelProfile, TextPart
 from nanobot.session.entries import Body, Entry, UserEntry
 from nanobot.session.runs import PromptSnapshot
-from tests.agent.building import asking, joined, log, reply, user
+from tests.agent.building import asking, joined, log, reply, result, user
 
 SNAPSHOT = PromptSnapshot(system="You are nanobot.", tools=())
 SEEING = ModelProfile(name="eyes", provider="p", images=True)
@@ -202,3 +202,57 @@ def test_within_a_turn_each_call_begins_with_the_bytes_of_the_one_before(
         assert after[: len(before)] == before
         assert len(shown(after)) <= 33
         before = after
+
+
+def gave(call: int, *files: Attachment, text: str = "done") -> list[Body]:
+    """A model call whose tool gave pictures."""
+    calling = (asking(call, SEEING), reply(call, "", "look"))
+    return [*calling, msgspec.structs.replace(result(call, text=text), attachments=files)]
+
+
+def screenshots(count: int) -> list[Entry]:
+    bodies = [body for number in range(count) for body in gave(number + 1, photo(number))]
+    return log(sent(), *bodies)
+
+
+def test_the_picture_of_a_result_is_sent_with_it_and_named_below_its_text() -> None:
+    message = seen(screenshots(1))[-1]
+    assert message.role == "tool"
+    text = TextPart("done\n[image 0.jpg: received/day/0.jpg]")
+    assert message.content == (text, ImagePart(mime="image/jpeg", data="", blob=f"{0:064}"))
+    blind = seen(screenshots(1), BLIND)[-1]
+    assert blind.content == "done\n[image 0.jpg: received/day/0.jpg; you cannot see pictures]"
+
+
+def test_of_ever_more_screenshots_in_one_run_the_newest_are_seen() -> None:
+    assert shown(seen(screenshots(17))) == list(range(17))
+    assert shown(seen(screenshots(18))) == list(range(9, 18))
+    for count in range(1, 60):
+        messages = seen(screenshots(count))
+        assert len(shown(messages)) <= 17
+        assert shown(messages)[-1] == count - 1
+    first = seen(screenshots(59))[2]
+    assert text_of(first).endswith("[image 0.jpg: received/day/0.jpg; no longer shown to you]")
+
+
+def test_what_is_seen_of_screenshots_changes_rarely() -> None:
+    changes = 0
+    for count in range(1, 60):
+        before, after = seen(screenshots(count)), seen(screenshots(count + 1))
+        changes += after[: len(before)] != before
+    assert changes == 5
+
+
+def test_pictures_of_results_count_in_the_estimate() -> None:
+    room = PromptBudget(profile=SEEING, fixed=0, max_tokens=100, max_history=100)
+    bare = plan_window(log(sent(), *gave(1)), 1, room, overflowed=False).estimate
+    two = plan_window(log(sent(), *gave(1, photo(1), photo(2))), 1, room, overflowed=False)
+    assert 2 * IMAGE_TOKENS <= two.estimate - bare < 2 * IMAGE_TOKENS + 200
+
+
+def test_a_result_that_does_not_fit_is_left_out_with_its_pictures() -> None:
+    long = "x" * 2_000_000
+    entries = log(sent(), *gave(1, photo(1), text=long), *gave(2, photo(2)))
+    messages = seen(entries)
+    assert shown(messages) == [2]
+    assert "left out to fit" in text_of(messages[2])

@@ -8,19 +8,26 @@ In FOLDER it writes its pid, its environment and its calls, one file each.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
+from mcp_types import BlobResourceContents, EmbeddedResource, ImageContent, ToolAnnotations
 from pydantic import Field
 
-NAMES = ("add", "break", "colour", "data", "die", "hang", "huge", "late", "offspring", "pid")
+from tests.pictures import jpeg, png
+
+NAMES = (
+    *("add", "break", "colour", "data", "die", "hang", "huge", "late", "offspring", "pid"),
+    "pictures",
+)
 
 
 def served(folder: Path) -> MCPServer[Any]:
@@ -29,6 +36,7 @@ def served(folder: Path) -> MCPServer[Any]:
     _good(server, folder)
     _bad(server)
     _others(server)
+    _pictures(server)
     return server
 
 
@@ -104,6 +112,41 @@ def _others(server: MCPServer[Any]) -> None:
     @server.prompt(description="Greets")
     def greet(who: str) -> str:
         return f"Say hello to {who}."
+
+
+def _pictures(server: MCPServer[Any]) -> None:
+    @server.tool(structured_output=False)
+    def pictures(kind: str) -> list[Any]:
+        """Gives pictures, or what it calls so."""
+        return PICTURES[kind]()
+
+    @server.resource("shot://today", mime_type="image/png")
+    def shot() -> bytes:
+        return png(7, 8)
+
+
+def _image(content: bytes) -> ImageContent:
+    data = base64.b64encode(content).decode()
+    return ImageContent(type="image", data=data, mime_type="image/png")
+
+
+def _resource(content: bytes) -> EmbeddedResource:
+    data = base64.b64encode(content).decode()
+    held = BlobResourceContents(uri="shot://1", blob=data, mime_type="image/png")
+    return EmbeddedResource(type="resource", resource=held)
+
+
+PICTURES: dict[str, Callable[[], list[Any]]] = {
+    "png": lambda: [_image(png(2, 2))],
+    "resource": lambda: [_resource(png(5, 6))],
+    "lying": lambda: [_image(jpeg(3, 4))],
+    "page": lambda: [_image(b"<script>alert(1)</script>")],
+    "broken": lambda: [ImageContent(type="image", data="*" * 400, mime_type="image/png")],
+    "large": lambda: [_image(png(padding=6_000_000))],
+    "wide": lambda: [_image(png(9_000, 2))],
+    "immense": lambda: [_image(png(padding=30_000_000))],
+    "many": lambda: [_image(png(number + 1, 1)) for number in range(50)],
+}
 
 
 def main() -> None:

@@ -45,7 +45,7 @@ class Pictures:
         if len(self.kept) >= MAX_PICTURES:
             raise ValueError(f"at most {MAX_PICTURES} pictures of a result are")
         if len(data) > _MAX_CHARS:
-            raise ValueError(f"models take pictures of {MAX_BYTES / 1e6:.0f} MB")
+            raise ValueError(f"models take {MAX_BYTES / 1e6:.0f} MB")
         content = _decoded(data)
         image = look(content)
         if image is None:
