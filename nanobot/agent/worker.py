@@ -16,13 +16,13 @@ from nanobot.bus.core import Bus
 from nanobot.errors import Fenced, StoreError
 from nanobot.ports import Clock, Ids
 from nanobot.session.entries import ReplyEntry
+from nanobot.session.lease import LANE
 from nanobot.session.runs import Claim, Run
 from nanobot.session.states import RunKind, RunState
 
 _TRUSTED_ATTEMPTS = 2
 """A crash takes every run down, so one unclean end says nothing about a run; two do."""
 _STORE_RETRY_SECONDS = 2.0
-_RENEW_SECONDS = 8.0
 _LOOK_SECONDS = 2.0
 
 
@@ -244,7 +244,7 @@ class Worker:
         while True:
             await self._clock.sleep(_LOOK_SECONDS)
             now = self._clock.monotonic()
-            if now - renewed >= _RENEW_SECONDS:
+            if now - renewed >= LANE.renew:
                 renewed = await self._renew(renewed, now)
             if now - looked >= _LOOK_SECONDS:
                 looked = now
@@ -252,12 +252,12 @@ class Worker:
                     await self.recover()
 
     async def _renew(self, last: float, now: float) -> float:
-        """Returns when the leases were last known to be ours; past two thirds of them, lets go."""
+        """Returns when the leases were last known to be ours; past LANE.give_up, lets go."""
         try:
             await self._journal.renew()
         except StoreError as error:
             logger.error("leases could not be renewed: {}", error)
-            if now - last > 20.0:
+            if now - last > LANE.give_up:
                 for _active, scope in self._driven.values():
                     scope.reschedule(asyncio.get_running_loop().time())
             return last

@@ -9,11 +9,8 @@ from loguru import logger
 
 from nanobot.errors import StoreError
 from nanobot.ports import Clock
+from nanobot.session.lease import CHANNEL
 
-RENEW_SECONDS = 4.0
-"""A lease lasts 15 seconds."""
-GIVE_UP_SECONDS = 10.0
-"""Without an answer of the store for so long, the channel is let go before the lease runs out."""
 _LOOK_SECONDS = 2.0
 
 
@@ -52,8 +49,8 @@ class ChannelLease:
     async def keep(self) -> None:
         """Renew it; returns once it is lost."""
         renewed = self._clock.monotonic()
-        while self._clock.monotonic() - renewed < GIVE_UP_SECONDS:
-            await self._clock.sleep(RENEW_SECONDS)
+        while self._clock.monotonic() - renewed < CHANNEL.give_up:
+            await self._clock.sleep(CHANNEL.renew)
             began = self._clock.monotonic()
             try:
                 if not await self._leases.hold_channel(self._channel):

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import ConfigError, StoreCorrupt
 from nanobot.ports import Clock, Ids
+from nanobot.session.lease import LANE
 from nanobot.store.database import migrate
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
@@ -20,8 +21,6 @@ from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import Database, SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import StoreContext, StoreHooks
-
-LEASE_SECONDS = 30.0
 
 HooksOf: TypeAlias = Callable[[StoreContext], StoreHooks]
 ContextOf: TypeAlias = Callable[[float | None], StoreContext]
@@ -117,7 +116,7 @@ def _open_postgres(url: str, context_of: ContextOf, crasher: Failpoints) -> Stor
     except BaseException:
         database.shut()
         raise
-    return Store(database, context_of(LEASE_SECONDS), None)
+    return Store(database, context_of(LANE.seconds), None)
 
 
 def check(path: Path) -> None:

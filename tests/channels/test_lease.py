@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from nanobot.channels.host import Hosting
-from nanobot.channels.lease import GIVE_UP_SECONDS, RENEW_SECONDS, ChannelLease
+from nanobot.channels.lease import ChannelLease
 from nanobot.errors import StoreUnwritable
+from nanobot.session.lease import CHANNEL
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
@@ -53,14 +54,14 @@ async def test_a_lease_is_lost_when_another_process_has_it() -> None:
     leases, clock = Leases(), ManualClock()
     leases.other = True
     await ChannelLease("telegram", leases, clock).keep()
-    assert clock.sleeps == [RENEW_SECONDS]
+    assert clock.sleeps == [CHANNEL.renew]
 
 
 async def test_a_lease_that_cannot_be_renewed_is_let_go_before_it_runs_out() -> None:
     leases, clock = Leases(), ManualClock()
     leases.broken = True
     await ChannelLease("telegram", leases, clock).keep()
-    assert GIVE_UP_SECONDS <= sum(clock.sleeps) < 15
+    assert CHANNEL.give_up <= sum(clock.sleeps) < CHANNEL.seconds
 
 
 async def pass_seconds(bot: FakeGateway, seconds: float) -> None:

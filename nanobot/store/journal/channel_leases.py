@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.session.lease import CHANNEL
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.unit import StoreContext, store_now
-
-LEASE_SECONDS = 15.0
-"""Shorter than a lane's: while it runs out after a crash, nobody is heard."""
 
 _l = schema.channel_leases
 
@@ -22,7 +20,7 @@ def hold(connection: sa.Connection, writer: StoreContext, channel: str) -> bool:
     connection.execute(insert_ignore(connection, _l), {"channel": channel, "until": 0.0})
     mine = sa.or_(_l.c.owner == writer.owner, _l.c.until < now)
     taken = sa.update(_l).where(_l.c.channel == channel, mine)
-    values = {"owner": writer.owner, "until": now + min(writer.lease, LEASE_SECONDS)}
+    values = {"owner": writer.owner, "until": now + min(writer.lease, CHANNEL.seconds)}
     return connection.execute(taken.values(**values)).rowcount == 1
 
 

@@ -1,0 +1,26 @@
+"""The leases of a shared store: how long they last, how often they are renewed, when one gives up.
+
+Two thirds of a lease without an answer of the store, and its holder lets go: the last third is for
+what is under way to end. Until then there is time for two renewals, at four fifteenths each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class LeaseTerms(NamedTuple):
+    """Seconds of a lease, between renewals, and from the last one to giving up."""
+
+    seconds: float
+    renew: float
+    give_up: float
+
+
+def _lasting(seconds: float) -> LeaseTerms:
+    return LeaseTerms(seconds, renew=seconds * 4 / 15, give_up=seconds * 2 / 3)
+
+
+LANE = _lasting(30.0)
+CHANNEL = _lasting(15.0)
+"""Shorter than a lane's: while it runs out after a crash, nobody is heard."""
