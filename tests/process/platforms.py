@@ -160,6 +160,7 @@ class OnDiscord(Platform):
     def __init__(self, server: DiscordServer, rng: Random, chats: int) -> None:
         super().__init__(rng, [str(601 + number) for number in range(chats)])
         self._server = server
+        server.now = time.time()  # its Date and the ids of its messages are of one clock
         server.channels |= {chat: {"id": chat, "type": 1} for chat in self.chats}
         self._last: dict[str, Any] = {}
         self.troubles = [self._trouble(self._again)]
