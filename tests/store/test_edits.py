@@ -87,10 +87,24 @@ async def test_a_new_version_of_what_was_answered_is_not_answered_again(home: Ho
     claimed = await claim(journal)
     await answered(journal, claimed, "Hi.")
     (done,) = await admit(journal, edited("hello", "helo"))
-    assert (done.owes, done.stopped, done.held) == (None, None, 0.0)
+    assert (done.stopped, done.held) == (None, 0.0)
     assert await journal.claim(KEY, "r2", "UTC") is None
     assert await texts(home) == [("helo", False)]
     assert await states(home) == ["settled", "settled"]
+
+
+async def test_whoever_changes_what_was_answered_is_told_once(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("helo"))
+    await answered(journal, await claim(journal), "Hi.")
+    (same,) = await admit(journal, edited("helo", "helo", key="e1"))
+    assert same.owes is None
+    (first,) = await admit(journal, edited("hello", "helo", key="e2"))
+    assert first.owes == said("helo").address
+    await admit(journal, edited("hello!", "helo", key="e3"))
+    bodies = await home.column("SELECT body FROM outbound WHERE key LIKE 'edited:%'")
+    assert len(bodies) == 1
+    assert b"before you changed it" in bytes(bodies[0])
 
 
 async def test_nor_is_one_of_a_message_that_never_came_here(home: Home) -> None:

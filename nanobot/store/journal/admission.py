@@ -94,7 +94,7 @@ def _admit_one(
     waits = answer is None and one.stop is None
     refused = False
     if waits and message.edit_of is not None:
-        waits = _edit(connection, one, {**key, "d": message.edit_of})
+        waits, answer = _edit(connection, one, {**key, "d": message.edit_of})
     if waits:
         waiting = connection.scalar(_WAITING, {"k": one.session_key}) or 0
         refused = waiting >= batch.lane_limit
@@ -118,24 +118,28 @@ def _admit_one(
     )
 
 
-def _edit(connection: sa.Connection, one: Admission, original: dict[str, str | int]) -> bool:
-    """A new version of a message. It waits like any other while a run answers the original, or
-    when a group's original was not let in (it did not mention the assistant); one that nobody has
-    read yet it replaces; and what was answered is not answered again."""
+def _edit(
+    connection: sa.Connection, one: Admission, original: dict[str, str | int]
+) -> tuple[bool, OutboundMessage | None]:
+    """A new version of a message: whether it waits, and what is said to it. It waits like any other
+    while a run answers the original, or when a group's original was not let in (it did not mention
+    the assistant); one that nobody has read yet it replaces; and what was answered is not answered
+    again, which its sender is told once."""
     message = one.message
     lanes.lock(connection, one.session_key)  # a claim may be reading the original
     row = connection.execute(_ORIGINAL, original).first()
     if row is None:
-        return message.group
+        return message.group, None
     if row.sender_id != message.sender.id:
-        return False
+        return False, None
+    old = msgspec.json.decode(row.body, type=InboundMessage)
     if row.state == "pending":
-        old = msgspec.json.decode(row.body, type=InboundMessage)
         fetched = {file.ref: file for file in old.attachments if file.ref}
         files = [fetched.get(file.ref, file) for file in message.attachments]
         new = msgspec.structs.replace(old, text=message.text, command=message.command)
         inbox.replace(connection, row.id, new, files, awaiting_files=one.awaiting_files)
-    return bool(row.state == "taken")
+    late = row.state == "settled" and message.text != old.text
+    return bool(row.state == "taken"), _too_late(message, row.id) if late else None
 
 
 def _hold(connection: sa.Connection, one: Admission, busy: Busy) -> float:
@@ -187,6 +191,16 @@ def insert(
     }
     identity: int | None = connection.scalar(insert_ignore(connection, _i, _i.c.id), values)
     return identity
+
+
+def _too_late(message: InboundMessage, original: int) -> OutboundMessage:
+    return OutboundMessage(
+        address=message.address,
+        kind=OutboundKind.NOTICE,
+        key=f"edited:{original}",
+        reply_to=message.message_id,
+        text="I had dealt with this before you changed it. Send it anew if I should answer again.",
+    )
 
 
 def _too_many(one: Admission, waiting: int, account: int) -> OutboundMessage:
