@@ -163,21 +163,22 @@ class StoreContext:
         self.tasks = given.tasks
         self.notifications = given.notifications
 
-    def aside(
-        self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
-    ) -> Reservation:
-        """See Ledger.aside."""
-        ledger = self.ledger
-        return (
-            ledger.aside(connection, lane, run, call) if ledger else NoReservation(call.max_tokens)
-        )
 
-    def start_retry(
-        self, connection: sa.Connection, lane: Lane, run: Run, discarded: Usage
-    ) -> None:
-        """See BudgetLedger.retry."""
-        if self.ledger is not None:
-            self.ledger.retry(connection, lane, run, discarded)
+def start_auxiliary(
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, call: AuxiliaryCall
+) -> Reservation:
+    """See BudgetLedger.aside."""
+    if writer.ledger is None:
+        return NoReservation(call.max_tokens)
+    return writer.ledger.aside(connection, lane, run, call)
+
+
+def start_retry(
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, discarded: Usage
+) -> None:
+    """See BudgetLedger.retry."""
+    if writer.ledger is not None:
+        writer.ledger.retry(connection, lane, run, discarded)
 
 
 def store_now(connection: sa.Connection, writer: StoreContext) -> float:

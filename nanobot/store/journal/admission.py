@@ -50,30 +50,36 @@ def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
         connection.execute(sa.insert(_c), {"name": channel, "cursor": value})
 
 
-class Batch(msgspec.Struct, frozen=True):
-    """What one call of Journal.admit brings."""
+class _Limits(msgspec.Struct, frozen=True):
+    """What the messages of one call of Journal.admit are held to."""
 
-    channel: str
-    admissions: Sequence[Admission]
-    cursor: str | None
-    lane_limit: int
+    lane: int
     busy: Busy
 
 
-def admit(connection: sa.Connection, writer: StoreContext, batch: Batch) -> list[Admitted]:
+def admit(  # noqa: PLR0913 - the parameters of the port
+    connection: sa.Connection,
+    writer: StoreContext,
+    channel: str,
+    admissions: Sequence[Admission],
+    cursor: str | None,
+    lane_limit: int,
+    busy: Busy = Busy(),  # noqa: B008 - frozen
+) -> list[Admitted]:
     """See Journal.admit."""
-    if len(batch.admissions) > 1:
+    if len(admissions) > 1:
         # Two batches with the same messages in another order would wait for each other.
-        alone(connection, f"admit {batch.channel}")
-    account = accounts.current(connection, batch.channel)
-    done = [_admit_one(connection, writer, one, batch, account) for one in batch.admissions]
-    if batch.cursor is not None:
-        set_cursor(connection, batch.channel, batch.cursor)
+        alone(connection, f"admit {channel}")
+    limits = _Limits(lane_limit, busy)
+    account = accounts.current(connection, channel)
+    done = [_admit_one(connection, writer, one, limits, account) for one in admissions]
+    if cursor is not None:
+        set_cursor(connection, channel, cursor)
     return done
 
 
 def _admit_one(
-    connection: sa.Connection, writer: StoreContext, one: Admission, batch: Batch, current: int
+    connection: sa.Connection, writer: StoreContext, one: Admission, limits: _Limits, current: int
 ) -> Admitted:
     one, account = accounts.of(one, current)
     message = plausible(one.message, writer.clock.now())
@@ -97,10 +103,10 @@ def _admit_one(
         waits, answer = _edit(connection, one, {**key, "d": message.edit_of})
     if waits:
         waiting = connection.scalar(_WAITING, {"k": one.session_key}) or 0
-        refused = waiting >= batch.lane_limit
+        refused = waiting >= limits.lane
         answer = _too_many(one, waiting, account) if refused else None
         waits = not refused
-    held = _hold(connection, one, batch.busy) if waits else 0.0
+    held = _hold(connection, one, limits.busy) if waits else 0.0
     identity = insert(connection, writer, one, waits=waits, held=held, account=account)
     if identity is None:
         return again  # another process took it in at this very moment
@@ -113,7 +119,7 @@ def _admit_one(
         fresh=True,
         refused=refused,
         owes=None if answer is None and one.stop is None else address,
-        stopped=_ended(connection, writer, one, batch.busy, waits=waits),
+        stopped=_ended(connection, writer, one, limits.busy, waits=waits),
         held=held,
     )
 

@@ -218,11 +218,11 @@ def take_pending(
     return log.append(connection, writer, lane, run.id, bodies)
 
 
-def held(connection: sa.Connection, writer: StoreContext, key: str) -> float:
+def held(connection: sa.Connection, writer: StoreContext, session_key: str) -> float:
     """See Journal.held."""
-    live = runs.live(connection, key)
+    live = runs.live(connection, session_key)
     if live is not None and live.state is RunState.AWAITING_HUMAN:
         return max(approvals.waits(connection, writer, live), 0.001)
     if live is not None:
         return _begins(connection, writer, live)
-    return inbox.hold(writer, inbox.one_turn(inbox.pending(connection, key)))
+    return inbox.hold(writer, inbox.one_turn(inbox.pending(connection, session_key)))

@@ -61,12 +61,12 @@ def _own(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) 
     return lane
 
 
-def history(connection: sa.Connection, key: str) -> tuple[Entry, ...]:
+def history(connection: sa.Connection, session_key: str) -> tuple[Entry, ...]:
     """See Journal.history."""
-    session = lanes.look(connection, key)
+    session = lanes.look(connection, session_key)
     if session is None:
         return ()
-    return log.read(connection, key, max(session.window_from, session.head_seq - MOST_READ))
+    return log.read(connection, session_key, max(session.window_from, session.head_seq - MOST_READ))
 
 
 def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutcome | None:

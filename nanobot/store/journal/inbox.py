@@ -212,17 +212,19 @@ def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
 
 
 def fetched(
-    connection: sa.Connection, identity: int, attachments: Sequence[Attachment]
+    connection: sa.Connection, inbound_id: int, attachments: Sequence[Attachment]
 ) -> tuple[str, RunKind] | None:
     """See Journal.fetched. An edit may have changed meanwhile which files there are."""
     columns = (_i.c.session_key, _i.c.origin, _i.c.state, _i.c.body)
-    query = sa.select(*columns).where(_i.c.id == identity, _i.c.awaiting_files).with_for_update()
+    query = sa.select(*columns).where(_i.c.id == inbound_id, _i.c.awaiting_files).with_for_update()
     row = connection.execute(query).first()
     if row is None:
         return None
     message = _decoder.decode(row.body)
     came = {one.ref: one for one in attachments if one.ref}
-    left = replace(connection, identity, message, [came.get(a.ref, a) for a in message.attachments])
+    left = replace(
+        connection, inbound_id, message, [came.get(a.ref, a) for a in message.attachments]
+    )
     if left or row.state != "pending":
         return None
     return row.session_key, kind_for(Origin(row.origin))

@@ -84,10 +84,12 @@ def exists(connection: sa.Connection, key: str) -> bool:
     return connection.execute(_EXISTS, {"k": key}).first() is not None
 
 
-def set_model(connection: sa.Connection, writer: StoreContext, key: str, model: str | None) -> None:
+def set_model(
+    connection: sa.Connection, writer: StoreContext, session_key: str, model: str | None
+) -> None:
     """The model of a session's next calls."""
-    ensure_session(connection, writer, key, "")
-    connection.execute(_SET_MODEL, {"k": key, "m": model})
+    ensure_session(connection, writer, session_key, "")
+    connection.execute(_SET_MODEL, {"k": session_key, "m": model})
 
 
 def fence(connection: sa.Connection, lane: Lane) -> sa.Row[*tuple[Any, ...]]:

@@ -131,9 +131,9 @@ def owed_chats(connection: sa.Connection, channel: str) -> list[Address]:
     return [Address(channel, chat) for chat, _ in connection.execute(_OWED, {"c": channel})]
 
 
-def next_outbound(connection: sa.Connection, channel: str, chat_id: str) -> OutboundRow | None:
+def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | None:
     """See Journal.next_outbound."""
-    row = connection.execute(_NEXT, {"c": channel, "chat": chat_id}).first()
+    row = connection.execute(_NEXT, {"c": address.channel, "chat": address.chat_id}).first()
     if row is None:
         return None
     rendered = row.state == "sending" or row.attempts
@@ -181,7 +181,7 @@ def begin_send(
     connection: sa.Connection,
     writer: StoreContext,
     row: OutboundRow,
-    new_parts: Sequence[OutboundPart],
+    parts: Sequence[OutboundPart],
     idx: int,
     *,
     duplicate: bool,
@@ -191,12 +191,12 @@ def begin_send(
     if moved.rowcount != 1:
         raise Fenced(f"message {row.id} is no longer unsent")
     now = writer.clock.now()
-    if not new_parts:
+    if not parts:
         connection.execute(_PART_BEGUN, {"o": row.id, "n": idx, "now": now})
         return
     if row.attempts:
         connection.execute(_PARTS_GONE, {"o": row.id})
-    keep_parts(connection, row.id, new_parts, ("sending", now), row.standing)
+    keep_parts(connection, row.id, parts, ("sending", now), row.standing)
 
 
 def keep_parts(
@@ -245,7 +245,7 @@ def receipt(
     connection.execute(_READ, {"k": row.session_key, "at": row.created_at})
     connection.execute(_DONE, {"o": row.id, "now": writer.clock.now()})
     address = row.message.address
-    return next_outbound(connection, address.channel, address.chat_id)
+    return next_outbound(connection, address)
 
 
 def defer(

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.errors import Fenced
-from nanobot.messages import Address, Origin, Role
+from nanobot.errors import Fenced, StoreError
+from nanobot.messages import Address, Origin, OutboundMessage, Role
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.session.inbox import Admission
+from nanobot.session.journal import Effects
 from nanobot.session.runs import Ending, Lane, PromptSnapshot, Run, SessionRow
 from nanobot.session.states import PREDECESSORS, RunKind, RunState
 from nanobot.session.usage import run_usage
@@ -151,6 +152,52 @@ def start_model(
     return made
 
 
+def record_reply(
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, body: Body
+) -> tuple[Entry, ...]:
+    """See Journal.record_reply."""
+    entries = _record(connection, writer, lane, run, (body,))
+    transition(connection, run, RunState.TOOL_RUNNING, progress=True)
+    return entries
+
+
+def start_tool(
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, body: Body
+) -> tuple[Entry, ...]:
+    """See Journal.start_tool."""
+    return _record(connection, writer, lane, run, (body,))
+
+
+def record_result(
+    connection: sa.Connection,
+    writer: StoreContext,
+    lane: Lane,
+    run: Run,
+    bodies: Sequence[Body],
+    effects: Effects = (),
+) -> tuple[Entry, ...]:
+    """See Journal.record_result."""
+    entries = _record(connection, writer, lane, run, bodies)
+    progressed(connection, run)
+    for effect in effects:
+        if not isinstance(effect, OutboundMessage):
+            effect.write(connection)
+        elif effect.address == run.address:
+            outbox.owe(connection, writer, lane.session_key, run.id, [effect])
+        else:
+            outbox.post(connection, writer, str(effect.address), effect)
+    return entries
+
+
+def _record(
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, bodies: Sequence[Body]
+) -> tuple[Entry, ...]:
+    entries = log.append(connection, writer, lane, run.id, bodies)
+    if writer.ledger is not None:
+        writer.ledger.settle(connection, run, bodies)
+    return entries
+
+
 def finish(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, ending: Ending
 ) -> bool:
@@ -277,20 +324,28 @@ def progressed(connection: sa.Connection, run: Run) -> None:
         raise Fenced(f"run {run.id} has ended already")
 
 
-def session(connection: sa.Connection, key: str) -> SessionRow | None:
+def snapshot(connection: sa.Connection, digest: str) -> PromptSnapshot:
+    """A stored prompt."""
+    query = sa.select(schema.prompts.c.body).where(schema.prompts.c.digest == digest)
+    body = connection.scalar(query)
+    if body is None:
+        raise StoreError(f"the prompt {digest} is missing from the store")
+    return msgspec.json.decode(body, type=PromptSnapshot)
+
+
+def session(connection: sa.Connection, session_key: str) -> SessionRow | None:
     """One session with its live run; None when there is none of that key."""
-    row = connection.execute(sa.select(_s).where(_s.c.key == key)).first()
+    row = connection.execute(sa.select(_s).where(_s.c.key == session_key)).first()
     if row is None:
         return None
-    live = connection.execute(sa.select(_r).where(_r.c.session_key == key, schema.RUN_LIVE)).first()
     return SessionRow(
         key=row.key,
         title=row.title,
         model=row.model,
         updated_at=row.updated_at,
         entries=row.head_seq,
-        waiting=waiting(connection, key),
-        run=None if live is None else as_run(live),
+        waiting=waiting(connection, session_key),
+        run=live(connection, session_key),
         window_from=row.window_from,
         prompt=row.prompt,
         prompt_variant=row.prompt_variant,

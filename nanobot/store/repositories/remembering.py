@@ -12,7 +12,7 @@ from nanobot.session.entries import RememberEntry, decode
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import log, runs
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, start_auxiliary, start_retry
 
 _s = schema.sessions
 _e = schema.entries
@@ -78,7 +78,7 @@ class SqlRemembering:
             run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
             if run is None:
                 return NoReservation(call.max_tokens)
-            return self._writer.aside(connection, lane, runs.as_run(run), call)
+            return start_auxiliary(connection, self._writer, lane, runs.as_run(run), call)
 
         return await self._database.transact(work, "remembering")
 
@@ -89,7 +89,7 @@ class SqlRemembering:
             run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
             if run is not None:
                 lane = log.lane_of(connection, due.session_key)
-                self._writer.start_retry(connection, lane, runs.as_run(run), discarded)
+                start_retry(connection, self._writer, lane, runs.as_run(run), discarded)
 
         await self._database.transact(work, "remembering")
 

@@ -1,0 +1,42 @@
+"""The stores over SQL can be called exactly as their ports say."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from nanobot.session.journal import Journal
+from nanobot.session.views import Records
+from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.repositories.records import SqlRecords
+from nanobot.triggers.cron.jobs import JobStore
+
+PAIRS = ((Journal, SqlJournal), (Records, SqlRecords), (JobStore, SqlJobStore))
+
+
+def called_with(method: Any) -> list[tuple[str, Any, Any]]:
+    """What a caller gives: its names, kinds and defaults."""
+    return [
+        (one.name, one.kind, one.default)
+        for one in inspect.signature(method).parameters.values()
+        if one.name not in {"self", "connection", "writer"}
+    ]
+
+
+# mypy compares the types, but not the names of parameters that may be given by position.
+@pytest.mark.parametrize(
+    ("port", "store", "name"),
+    [
+        (port, store, name)
+        for port, store in PAIRS
+        for name, _ in inspect.getmembers(port, inspect.isfunction)
+        if not name.startswith("_")
+    ],
+)
+def test_a_verb_takes_its_parameters_by_the_names_of_the_port(
+    port: type, store: type, name: str
+) -> None:
+    assert called_with(getattr(store, name)) == called_with(getattr(port, name))
