@@ -14,6 +14,7 @@ from nanobot.channels.sender import PartSender
 from nanobot.errors import DeliveryError, OutcomeUnknown, StoreError
 from nanobot.messages import OutboundMessage
 from nanobot.ports import Clock, OutboundPart
+from nanobot.session import keys
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 
@@ -80,7 +81,7 @@ class Previews:
 
     async def release_preview(self, key: str) -> None:
         """The message of that key is to be delivered: returns once its preview is left alone."""
-        before_a_question = key.rpartition(":")[0]
+        before_a_question = keys.answer_of(key)
         preview = self._previews.get(key) or self._previews.get(before_a_question)
         if preview is not None:
             preview.over = True

@@ -14,6 +14,7 @@ import msgspec
 
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Role
 from nanobot.session.entries import Entry
+from nanobot.session.keys import APPROVALS
 
 State: TypeAlias = Literal[
     "waiting", "detached", "approved", "denied", "answered", "expired", "void"
@@ -205,7 +206,7 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
     return OutboundMessage(
         address=to,
         text=text,
-        key=f"approval:{number}:{to}",
+        key=APPROVALS.of(number, to),
         kind=OutboundKind.APPROVAL,
         choices=choices,
     )

@@ -6,6 +6,7 @@ import msgspec
 
 from nanobot.messages import Address, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.providers.base import ToolSpec, Usage
+from nanobot.session import keys
 from nanobot.session.entries import Body, Entry
 from nanobot.session.states import RunKind, RunState
 
@@ -49,7 +50,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reply_key(self) -> str:
         """The key of what the run answers, and of the preview that becomes it."""
-        return f"{self.id}:0"
+        return keys.answer(self.id)
 
     @property
     def question_id(self) -> str | None:

@@ -8,6 +8,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import Clock
+from nanobot.session import keys
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.session.tasks import TaskRecords
@@ -43,7 +44,7 @@ class DeadlineMonitor:
             word = OutboundMessage(
                 address=Address("", ""),
                 text="It did not end in the time it had.",
-                key=f"{run_id}:0",
+                key=keys.answer(run_id),
                 kind=OutboundKind.NOTICE,
                 direct=True,
             )

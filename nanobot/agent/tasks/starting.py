@@ -11,6 +11,7 @@ from nanobot.agent.tasks.types import RunTypeRegistry
 from nanobot.bus.core import Bus
 from nanobot.errors import ToolArgumentsError, ToolDenied
 from nanobot.ports import StoreWrite
+from nanobot.session.keys import TASKS
 from nanobot.session.states import RunKind
 from nanobot.session.tasks import MAX_TITLE, NewTask, TaskRecords, TaskRequest
 from nanobot.text import clean
@@ -46,7 +47,7 @@ class StoredTaskStarter:
         return run_id, _Creation(write, lambda: self._wake(run_id, task.delay))
 
     def _wake(self, run_id: str, delay: float) -> None:
-        self._bus.wake(f"task:{run_id}", RunKind.TASK, delay)
+        self._bus.wake(TASKS.of(run_id), RunKind.TASK, delay)
 
     def _checked(self, request: TaskRequest, allowed: Collection[str] | None) -> NewTask:
         kind = self._types.get(request.type)

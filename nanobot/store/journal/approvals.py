@@ -33,6 +33,7 @@ from nanobot.session.entries import (
     ToolResultEntry,
 )
 from nanobot.session.inbox import Admission
+from nanobot.session.keys import APPROVALS
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
@@ -271,7 +272,7 @@ def _allow_for_good(connection: sa.Connection, done: Approval, now: float) -> No
 
 def _follow_up(done: Approval, now: float) -> Admission:
     """The message by which a run that went on without an answer gets it in the end."""
-    key = f"approval:{done.id}"
+    key = APPROVALS.of(done.id)
     text = f"(answering: {done.question})\n{done.answer}"
     if not done.question:
         text = f"#{done.id} was approved by {done.decided_by} and is executed now:"
@@ -289,7 +290,7 @@ def _follow_up(done: Approval, now: float) -> Admission:
 
 def approved_call(connection: sa.Connection, said: InboundMessage) -> list[Body]:
     """What such a message's run begins with: the call, as if the model had just asked for it."""
-    asked = _load(connection, _a.c.id == int(said.dedupe_key.partition(":")[2]))
+    asked = _load(connection, _a.c.id == int(APPROVALS.id_of(said.dedupe_key)))
     if asked is None:
         raise StoreCorrupt(f"the approval behind {said.dedupe_key} is missing")
     call = ToolCall(f"approved_{asked.id}", asked.tool, asked.arguments)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import Origin
 from nanobot.session.entries import Body, Entry, UserEntry
+from nanobot.session.keys import REPORTS
 from nanobot.session.runs import Claim, Lane, Ready, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
@@ -184,9 +185,7 @@ def _begin(
             "thread_id": run.address.thread_id,
             "sender_id": run.sender_id,
             "role": run.role,
-            "parent": message.dedupe_key.removeprefix("run:")
-            if message.origin is Origin.RUN
-            else None,
+            "parent": REPORTS.id_of(message.dedupe_key) if message.origin is Origin.RUN else None,
             "reply_to": run.reply_to,
             "first_seq": run.first_seq,
             "attempts": run.attempts,

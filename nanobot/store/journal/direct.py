@@ -6,6 +6,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage
+from nanobot.session import keys
 from nanobot.session.entries import Entry
 from nanobot.session.inbox import Consumed
 from nanobot.session.runs import Ending, Lane, Run, RunOutcome, RunUsage
@@ -83,8 +84,7 @@ def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutc
     row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
     if row is None:
         return known
-    # The answer's key is made of the run's id, see Run.reply_key.
-    answer = sa.select(_o.c.body).where(_o.c.key == f"{run_id}:0", _o.c.state != "preview")
+    answer = sa.select(_o.c.body).where(_o.c.key == keys.answer(run_id), _o.c.state != "preview")
     body = connection.scalar(answer)
     return msgspec.structs.replace(
         known,

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import OutboundMessage
 from nanobot.ports import OutboundPart
+from nanobot.session import keys
 from nanobot.session.entries import Body, ReplyEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Run
@@ -63,7 +64,7 @@ def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number:
     row = outbox.find(connection, run.reply_key)
     if row is None or row.state != "preview" or row.standing is None:
         return False
-    key = f"{run.reply_key}:{number}"
+    key = keys.answer(run.id, number)
     connection.execute(sa.update(_o).where(_o.c.id == row.id).values(key=key))
     entries = log.read(connection, run.session_key, run.first_seq)
     texts = [

@@ -18,6 +18,7 @@ from nanobot.session.entries import (
     UndeliveredEntry,
     UserEntry,
 )
+from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
 from nanobot.store.journal import log
 from nanobot.store.repositories.erasures import (
@@ -144,7 +145,12 @@ _QUOTED = 200
 
 def _of_run(run_id: str) -> sa.ColumnElement[bool]:
     """Messages of a run by their keys, which begin with its id."""
-    return sa.and_(_o.c.key >= f"{run_id}:", _o.c.key < f"{run_id};")
+    return _below(run_id)
+
+
+def _below(key: str) -> sa.ColumnElement[bool]:
+    """Messages whose keys go on from that one, by an index."""
+    return sa.and_(_o.c.key >= f"{key}:", _o.c.key < f"{key};")
 
 
 def _empty_copies(connection: sa.Connection, body: UserEntry, run_id: str) -> None:
@@ -206,7 +212,7 @@ def _empty_approvals(
         )
         emptied = sa.update(_a).where(_a.c.id == identity)
         connection.execute(emptied.values(body=msgspec.json.encode(bare)))
-        keys = sa.and_(_o.c.key >= f"approval:{identity}:", _o.c.key < f"approval:{identity};")
-        for number, message in connection.execute(sa.select(_o.c.id, _o.c.body).where(keys)).all():
+        questions = sa.select(_o.c.id, _o.c.body).where(_below(APPROVALS.of(identity)))
+        for number, message in connection.execute(questions).all():
             decoded = msgspec.json.decode(message, type=OutboundMessage)
             _empty_message(connection, writer, number, decoded)

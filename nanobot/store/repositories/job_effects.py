@@ -14,6 +14,7 @@ from nanobot.errors import StoreError
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage, Sender
 from nanobot.ports import Clock
 from nanobot.session.inbox import Admission
+from nanobot.session.keys import JOBS
 from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
@@ -82,7 +83,7 @@ class Effects:
         message = InboundMessage(
             address=plan.address,
             message_id="",
-            dedupe_key=f"cron:{job.id}:{scheduled_at:.3f}:{attempt}",
+            dedupe_key=JOBS.of(job.id, f"{scheduled_at:.3f}", attempt),
             sender=Sender(plan.sender_id, plan.name),
             text=text,
             sent_at=self.now,
@@ -120,7 +121,7 @@ class Effects:
             address=plan.address,
             text=text,
             kind=OutboundKind.POST,
-            key=f"cron:{job.id}:{scheduled_at:.3f}",
+            key=JOBS.of(job.id, f"{scheduled_at:.3f}"),
             tainted=tainted,
             asked=plan.here or plan.once,
         )

@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import OutboundMessage
+from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.repositories import job_pausing, occurrences
@@ -91,6 +92,8 @@ def _settled(effects: Effects, occurrence: Occurrence, end: str) -> None:
 
 def _answer(connection: sa.Connection, occurrence: Occurrence) -> OutboundMessage | None:
     """What a run in a session of the job's own has answered."""
-    query = sa.select(_out.c.body).where(_out.c.key == f"{occurrence.run_id}:0")
+    if occurrence.run_id is None:
+        return None
+    query = sa.select(_out.c.body).where(_out.c.key == keys.answer(occurrence.run_id))
     body = connection.scalar(query)
     return None if body is None else msgspec.json.decode(body, type=OutboundMessage)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from nanobot.agent.budgets import RootRun
 from nanobot.messages import Origin
 from nanobot.session.entries import UserEntry, decode
+from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import prepared
@@ -19,7 +20,7 @@ _i = schema.inbound
 _j = schema.jobs
 
 _BY_CLOCK = (Origin.CRON, Origin.HEARTBEAT)
-_FIRED = re.compile(r"cron:(\d{1,18}):")
+_JOB = re.compile(r"\d{1,18}")
 _ACCOUNT = re.compile(rf"(?:{'|'.join(_BY_CLOCK)}):(\d{{1,18}})")
 
 
@@ -83,8 +84,8 @@ def _job(connection: sa.Connection, session_key: str, first_seq: int) -> str:
     body = None if payload is None else decode(payload)
     if not isinstance(body, UserEntry):
         return ""
-    found = _FIRED.match(connection.scalar(_KEY, {"i": body.inbound_id}) or "")
-    return "" if found is None else found[1]
+    job = JOBS.id_of(connection.scalar(_KEY, {"i": body.inbound_id}) or "")
+    return job if _JOB.fullmatch(job) else ""
 
 
 def _name(connection: sa.Connection, job: str) -> str:

@@ -21,6 +21,7 @@ from nanobot.messages import (
 )
 from nanobot.session.entries import Body, UserEntry
 from nanobot.session.inbox import Admission
+from nanobot.session.keys import REPORTS, TASKS
 from nanobot.session.runs import Ending, Run
 from nanobot.session.states import LIVE, RunKind, RunState
 from nanobot.session.tasks import (
@@ -87,7 +88,7 @@ class SqlTaskEnds:
             message = InboundMessage(
                 address=run.address,
                 message_id="",
-                dedupe_key=f"run:{run.id}",
+                dedupe_key=REPORTS.of(run.id),
                 sender=Sender(run.sender_id),
                 text=f"[background run {run.id}] {head}\n\n{said}",
                 sent_at=writer.clock.now(),
@@ -151,7 +152,7 @@ class SqlTasks:
         if _known(connection, task) is not None:
             return
         wanted, now = task.wanted, self._writer.clock.now()
-        key, parent = f"task:{run_id}", wanted.parent
+        key, parent = TASKS.of(run_id), wanted.parent
         _still_lives(connection, parent)
         address = Address(TERMINAL, key) if parent is None else parent.address
         sender = _OWNER if parent is None else parent.sender_id

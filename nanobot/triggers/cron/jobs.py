@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from nanobot.messages import Address, Origin, Role, RunOptions
+from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
 from nanobot.system import Backoff
 from nanobot.triggers.cron.schedule import Once, Schedule, restored, zone_of
@@ -276,7 +277,7 @@ def session_of(job: Job) -> str:
     """The session in which a job's runs are."""
     if job.plan.session == "chat":
         return job.plan.session_key
-    return job.plan.name if job.state == "system" else f"cron:{job.id}"
+    return job.plan.name if job.state == "system" else JOBS.of(job.id)
 
 
 def worded(plan: Plan, text: str, due: float, now: float) -> str:

@@ -1,0 +1,39 @@
+"""The keys that one place makes and another takes apart or makes again. Their texts never change:
+they stand in databases, and what a crash repeats is known by them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Keys(NamedTuple):
+    """Keys that begin with a word and an id; what is added tells those of one id apart."""
+
+    word: str
+
+    def of(self, identity: object, *added: object) -> str:
+        return ":".join(map(str, (self.word, identity, *added)))
+
+    def id_of(self, key: str) -> str:
+        return key.removeprefix(f"{self.word}:").partition(":")[0]
+
+
+REPORTS = Keys("run")
+"""One for each background run: the message that it ended."""
+APPROVALS = Keys("approval")
+"""One for each: the message that follows a late answer. With a chat added: the question there."""
+JOBS = Keys("cron")
+"""One for each job: its session. With a time: its post; with an attempt too: its run's message."""
+TASKS = Keys("task")
+"""One for each background run: its session."""
+
+
+def answer(run_id: str, approval: int | None = None) -> str:
+    """One for each run: its answer, and the preview that becomes it. With an approval, one for
+    each of those: what stood of the answer when the run began to wait for it."""
+    return f"{run_id}:0" if approval is None else f"{run_id}:0:{approval}"
+
+
+def answer_of(set_aside: str) -> str:
+    """The answer's key, of one with an approval."""
+    return set_aside.rpartition(":")[0]
