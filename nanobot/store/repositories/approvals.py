@@ -13,7 +13,7 @@ _u = schema.approval_rules
 _ROW = sa.select(_a.c.id, _a.c.state, _a.c.body)
 
 
-def listing(connection: sa.Connection, session: str, state: str, limit: int) -> list[Approval]:
+def listing(connection: sa.Connection, *, session: str, state: str, limit: int) -> list[Approval]:
     """See Records.approvals."""
     query = _ROW.order_by(_a.c.id.desc()).limit(limit)
     if session:

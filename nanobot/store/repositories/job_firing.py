@@ -160,6 +160,7 @@ def trigger(
     connection: sa.Connection,
     writer: StoreContext,
     job_id: int,
+    *,
     at: float | None,
     key: str,
     text: str,

@@ -12,7 +12,6 @@ from nanobot.errors import UsageError
 from nanobot.messages import Address
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import chats
 from nanobot.store.repositories import job_firing as firing
 from nanobot.store.repositories import job_pausing
@@ -20,14 +19,13 @@ from nanobot.store.repositories import job_settling as settling
 from nanobot.store.repositories.job_effects import Effects, Slice
 from nanobot.store.repositories.job_rows import as_job, plan_of, shown_job
 from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore, bare_verb, verb
 from nanobot.triggers.cron.jobs import (
     KEPT_SECONDS,
     Fired,
     Job,
     OccurrenceView,
-    OpenTime,
     Plan,
-    Taken,
     due_at,
     following,
 )
@@ -39,98 +37,7 @@ _i = schema.inbound
 _AT_ONCE = 200
 
 
-class SqlJobStore:
-    """See cron.jobs.JobStore: the same code for SQLite and PostgreSQL."""
-
-    def __init__(self, database: Database, writer: StoreContext) -> None:
-        self._database = database
-        self._writer = writer
-
-    async def add(self, plan: Plan, next_at: float | None, key: str, most: int) -> Job:
-        """Keep a job."""
-        return await self._database.transact(
-            lambda c: _add(c, self._writer, plan, next_at, key, most), "cron_add"
-        )
-
-    async def system(self, plan: Plan) -> Job:
-        """A job of the gateway's own."""
-        return await self._database.transact(
-            lambda c: _system(c, self._writer, plan), "cron_system"
-        )
-
-    async def found(self, which: str) -> Job:
-        """The job of that id or name."""
-        return await self._database.transact(lambda c: _found(c, which))
-
-    async def listed(self, *, state: str, by: str, limit: int) -> list[Job]:
-        """Jobs, those due next first."""
-        return await self._database.transact(lambda c: _listed(c, state, by, limit))
-
-    async def changed(self, job: Job) -> None:
-        """Keep a job as it is now."""
-        await self._database.transact(lambda c: _changed(c, self._writer, job), "cron_change")
-
-    async def fire(self) -> Fired:
-        """Do what is due."""
-        return await self._database.transact(lambda c: firing.fire(c, self._writer), "cron_fire")
-
-    async def settle(self, sessions: Sequence[str]) -> Fired:
-        """Note how runs ended."""
-        return await self._database.transact(
-            lambda c: settling.settle(c, self._writer, sessions), "cron_settle"
-        )
-
-    async def sweep(self, after: OpenTime | None) -> tuple[Fired, OpenTime | None]:
-        """Look at times that are not done."""
-        return await self._database.transact(
-            lambda c: settling.sweep(c, self._writer, after), "cron_sweep"
-        )
-
-    async def release(self, after: Address | None) -> tuple[Fired, Address | None]:
-        """Send what was held back."""
-        return await self._database.transact(
-            lambda c: _release(c, self._writer, after), "cron_release"
-        )
-
-    async def trigger(
-        self, job_id: int, *, at: float | None, key: str, text: str
-    ) -> tuple[Taken, Fired]:
-        """Do a job now."""
-        return await self._database.transact(
-            lambda c: firing.trigger(c, self._writer, job_id, at, key, text), "cron_trigger"
-        )
-
-    async def history(self, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
-        """What became of the times of a job."""
-        return await self._database.transact(lambda c: _history(c, job_id, limit))
-
-    async def realign(self, after: int) -> int | None:
-        """After a start, or a clock set back."""
-        return await self._database.transact(
-            lambda c: _realign(c, self._writer, after), "cron_realign"
-        )
-
-    async def prune(self) -> bool:
-        """Forget what is old."""
-        return await self._database.transact(lambda c: _prune(c, self._writer), "cron_prune")
-
-    async def depth(self, run_id: str) -> int:
-        """The depth of the job that a run belongs to."""
-        query = (
-            sa.select(_j.c.body)
-            .join(_o, _o.c.job_id == _j.c.id)
-            .join(_i, _i.c.id == _o.c.inbound_id)
-            .where(
-                _i.c.run_id == run_id,
-                _o.c.session_key == _i.c.session_key,
-                schema.OCCURRENCE_OPEN,
-            )
-        )
-        body = await self._database.transact(lambda c: c.scalar(query))
-        return 0 if body is None else plan_of(body).depth
-
-
-def _listed(connection: sa.Connection, state: str, by: str, limit: int) -> list[Job]:
+def _listed(connection: sa.Connection, *, state: str, by: str, limit: int) -> list[Job]:
     query = sa.select(_j).limit(limit)
     if by:
         query = query.where(_j.c.owner == by)
@@ -254,7 +161,7 @@ def _changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
         Effects(connection, writer).drop_waiting(job, "removed")
 
 
-def _history(connection: sa.Connection, job_id: int | None, limit: int) -> list[OccurrenceView]:
+def _history(connection: sa.Connection, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
     query = (
         sa.select(_o, _j.c.name, _i.c.run_id)
         .join(_j, _j.c.id == _o.c.job_id)
@@ -318,3 +225,37 @@ def _prune(connection: sa.Connection, writer: StoreContext) -> bool:
     gone = gone.where(~sa.exists().where(_o.c.job_id == _j.c.id)).limit(_AT_ONCE)
     jobs = connection.execute(sa.delete(_j).where(_j.c.id.in_(gone))).rowcount
     return max(forgotten, jobs) == _AT_ONCE
+
+
+def _depth(connection: sa.Connection, run_id: str) -> int:
+    query = (
+        sa.select(_j.c.body)
+        .join(_o, _o.c.job_id == _j.c.id)
+        .join(_i, _i.c.id == _o.c.inbound_id)
+        .where(
+            _i.c.run_id == run_id,
+            _o.c.session_key == _i.c.session_key,
+            schema.OCCURRENCE_OPEN,
+        )
+    )
+    body = connection.scalar(query)
+    return 0 if body is None else plan_of(body).depth
+
+
+class SqlJobStore(SqlStore):
+    """See cron.jobs.JobStore: the same code for SQLite and PostgreSQL."""
+
+    add = verb(_add, "cron_add")
+    system = verb(_system, "cron_system")
+    found = bare_verb(_found)
+    listed = bare_verb(_listed)
+    changed = verb(_changed, "cron_change")
+    fire = verb(firing.fire, "cron_fire")
+    settle = verb(settling.settle, "cron_settle")
+    sweep = verb(settling.sweep, "cron_sweep")
+    release = verb(_release, "cron_release")
+    trigger = verb(firing.trigger, "cron_trigger")
+    history = bare_verb(_history)
+    realign = verb(_realign, "cron_realign")
+    prune = verb(_prune, "cron_prune")
+    depth = bare_verb(_depth)

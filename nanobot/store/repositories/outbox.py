@@ -5,12 +5,13 @@ from __future__ import annotations
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import TERMINAL, OutboundKind, OutboundMessage
+from nanobot.messages import TERMINAL, Address, OutboundKind, OutboundMessage
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import schema
 from nanobot.store.journal import outbox
 from nanobot.store.unit import StoreContext
 
+_s = schema.sessions
 _o = schema.outbound
 _p = schema.outbound_parts
 
@@ -39,16 +40,18 @@ def listing(
     return [outbox.with_parts(connection, row) for row in rows]
 
 
-def retry(connection: sa.Connection, writer: StoreContext, identity: int) -> bool:
-    """A dead message becomes unsent again, with its whole time before it; False when it is not
-    dead."""
-    again = sa.update(_o).where(_o.c.id == identity, _o.c.state == "dead")
+def retry(connection: sa.Connection, writer: StoreContext, number: int) -> Address | None:
+    """A dead message becomes unsent again, with its whole time before it; its chat, or None when
+    it is not dead."""
+    again = sa.update(_o).where(_o.c.id == number, _o.c.state == "dead")
     fresh = {"state": "pending", "not_before": 0, "settled_at": None}
     moved = connection.execute(again.values(**fresh, created_at=writer.clock.now()))
-    if moved.rowcount:
-        stuck = sa.update(_p).where(_p.c.outbound_id == identity, _p.c.state == "sending")
-        connection.execute(stuck.values(state="pending"))
-    return moved.rowcount == 1
+    if moved.rowcount == 0:
+        return None
+    stuck = sa.update(_p).where(_p.c.outbound_id == number, _p.c.state == "sending")
+    connection.execute(stuck.values(state="pending"))
+    (row,) = listing(connection, None, 1, number)
+    return row.message.address
 
 
 def unshown(connection: sa.Connection, session_key: str) -> list[int]:
@@ -66,8 +69,16 @@ def unshown(connection: sa.Connection, session_key: str) -> list[int]:
     return [number for number, message in messages if message.kind is not OutboundKind.APPROVAL]
 
 
-def drop(connection: sa.Connection, writer: StoreContext, identity: int) -> bool:
+def drop(connection: sa.Connection, writer: StoreContext, number: int) -> bool:
     """Give an unsent or dead message up; False when it is neither."""
-    gone = sa.update(_o).where(_o.c.id == identity, _o.c.state.in_(("held", "pending", "dead")))
+    gone = sa.update(_o).where(_o.c.id == number, _o.c.state.in_(("held", "pending", "dead")))
     now = writer.clock.now()
     return connection.execute(gone.values(state="dropped", settled_at=now)).rowcount == 1
+
+
+def mark_read(connection: sa.Connection, writer: StoreContext, key: str) -> bool:
+    """See Records.mark_read."""
+    for number in unshown(connection, key):
+        drop(connection, writer, number)
+    seen = sa.update(_s).where(_s.c.key == key).values(last_read_at=_s.c.updated_at)
+    return connection.execute(seen).rowcount == 1

@@ -129,7 +129,7 @@ def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
 
 
 def run_list(
-    connection: sa.Connection, *, session_key: str, state: str, limit: int, kind: str = ""
+    connection: sa.Connection, *, session: str, state: str, limit: int, kind: str = ""
 ) -> list[RunView]:
     """See Records.runs."""
     query = sa.select(_r).order_by(_r.c.id.desc()).limit(limit)
@@ -142,10 +142,10 @@ def run_list(
         query = query.where(schema.RUN_UNSUCCESSFUL, _r.c.state == state)
     elif state:
         query = query.where(_r.c.state == state)
-    if not session_key:
+    if not session:
         rows = connection.execute(query).all()
     else:
-        rows = _of_session(connection, query, session_key, limit, children=True)
+        rows = _of_session(connection, query, session, limit, children=True)
     return [_as_run(connection, row) for row in rows]
 
 
@@ -261,13 +261,13 @@ def as_outbox(row: OutboundRow) -> OutboxView:
 
 
 def tool_calls(
-    connection: sa.Connection, *, session_key: str, name: str, limit: int
+    connection: sa.Connection, *, session: str, name: str, limit: int
 ) -> list[ToolCallView]:
     """See Records.tool_calls."""
     query = sa.select(_r).order_by(_r.c.id.desc()).limit(_MOST_RUNS)
     made: list[ToolCallView] = []
-    if session_key:
-        rows = _of_session(connection, query, session_key, _MOST_RUNS)
+    if session:
+        rows = _of_session(connection, query, session, _MOST_RUNS)
     else:
         rows = connection.execute(query).all()
     for row in rows:
