@@ -124,21 +124,21 @@ class Bus:
         """Commit messages with the channel's cursor, then wake whoever must act on them. Files are
         waited for where somebody fetches them (see `files_came`)."""
         if channel in self._files:
-            admissions = [_with_files(one) for one in admissions]
+            admissions = [_with_files(admission) for admission in admissions]
         done = await self.journal.admit(channel, admissions, cursor, self._lane_limit, self.busy)
-        for asked, one in zip(admissions, done, strict=True):
-            if asked.awaiting_files:
+        for admission, admitted in zip(admissions, done, strict=True):
+            if admission.awaiting_files:
                 self.files_came(channel).set()
-            if one.stopped is not None:
-                self.stopped(one.stopped)
-            if one.owes is not None:
-                self.owed(one.owes)
+            if admitted.stopped is not None:
+                self.stopped(admitted.stopped)
+            if admitted.owes is not None:
+                self.owed(admitted.owes)
                 continue
-            if one.fresh:
-                self._mail[one.session_key] = one.inbound_id
+            if admitted.fresh:
+                self._mail[admitted.session_key] = admitted.inbound_id
             else:  # whoever brought it first may have died before this
-                self.owed(asked.message.address)
-            self.wake(one.session_key, one.kind, one.held)
+                self.owed(admission.message.address)
+            self.wake(admitted.session_key, admitted.kind, admitted.held)
         return done
 
     def files_came(self, channel: str) -> asyncio.Event:
@@ -155,10 +155,10 @@ class Bus:
 
     async def recover(self) -> list[Ready]:
         """Wake every lane with something to do; returns them."""
-        found = await self.journal.ready()
-        for one in found:
-            self.wake(one.session_key, one.kind, one.held)
-        return found
+        lanes = await self.journal.ready()
+        for lane in lanes:
+            self.wake(lane.session_key, lane.kind, lane.held)
+        return lanes
 
     def wake(self, session_key: str, kind: RunKind, held: float = 0.0) -> None:
         """A session has something to do, in `held` seconds."""
@@ -234,9 +234,9 @@ class Bus:
         self, session_key: str | None, kinds: frozenset[EventKind] = frozenset(EventKind)
     ) -> Subscription:
         """Watch from now on; `unsubscribe` when done."""
-        made = Subscription(session_key, kinds)
-        self._watchers.setdefault(session_key, []).append(made)
-        return made
+        subscription = Subscription(session_key, kinds)
+        self._watchers.setdefault(session_key, []).append(subscription)
+        return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
         watching = self._watchers[subscription.session_key]
@@ -255,6 +255,6 @@ class Bus:
                 watcher.offer(event)
 
 
-def _with_files(one: Admission) -> Admission:
-    coming = any(file.coming for file in one.message.attachments)
-    return msgspec.structs.replace(one, awaiting_files=True) if coming else one
+def _with_files(admission: Admission) -> Admission:
+    coming = any(file.coming for file in admission.message.attachments)
+    return msgspec.structs.replace(admission, awaiting_files=True) if coming else admission

@@ -37,9 +37,9 @@ class GroupMode(msgspec.Struct, frozen=True, kw_only=True):
         listening = self._listening(message.address.chat_id)
         if listening == "off":
             return None
-        said = self._without_prefix(message.text)
-        if said is not None:
-            return msgspec.structs.replace(message, text=said, addressed=True)
+        text = self._without_prefix(message.text)
+        if text is not None:
+            return msgspec.structs.replace(message, text=text, addressed=True)
         if message.addressed or message.pressed:
             return msgspec.structs.replace(message, addressed=True)
         if listening == "all" and (message.text.strip() or message.attachments):

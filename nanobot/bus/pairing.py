@@ -94,9 +94,9 @@ class Pairing:
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
         """As what somebody was let in; None for a stranger."""
-        known = self._known.get((channel, sender_id))
-        if known is not None and self._clock.monotonic() < known[1]:
-            return known[0]
+        cached = self._known.get((channel, sender_id))
+        if cached is not None and self._clock.monotonic() < cached[1]:
+            return cached[0]
         changes = self._changes
         role = await self._store.role(channel, sender_id)
         # What was read while somebody was let in or shut out may be older than that.
@@ -111,21 +111,21 @@ class Pairing:
         """The word that tells a stranger how to be let in; its key repeats within
         REPEAT_SECONDS, so it is owed once in that time. The role of somebody whom another process
         let in just now. None: too many are asking."""
-        asked = await self._store.ask(address, sender)
-        if not isinstance(asked, PairingRequest):
+        request = await self._store.ask(address, sender)
+        if not isinstance(request, PairingRequest):
             self._forget()
-            return asked
+            return request
         now = self._clock.now()
-        turn = int(max(now - asked.asked_at, 0.0) // REPEAT_SECONDS)
+        turn = int(max(now - request.asked_at, 0.0) // REPEAT_SECONDS)
         return OutboundMessage(
             address=address,
             text=(
-                f"This assistant is private. Your pairing code is {asked.code} "
-                f"(valid for {_span(asked.expires_at - now)}). Its owner lets you in with: "
-                f"`nanobot pair approve {asked.code}`"
+                f"This assistant is private. Your pairing code is {request.code} "
+                f"(valid for {_span(request.expires_at - now)}). Its owner lets you in with: "
+                f"`nanobot pair approve {request.code}`"
             ),
             kind=OutboundKind.NOTICE,
-            key=f"pairing:{address.channel}:{sender.id}:{asked.code}:{turn}",
+            key=f"pairing:{address.channel}:{sender.id}:{request.code}:{turn}",
         )
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:

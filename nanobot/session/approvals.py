@@ -148,10 +148,10 @@ def digest(tool: str, arguments: str) -> str:
 
 def subject(tool: str, arguments: str) -> str:
     """What "always" means: the same arguments; of a command, the same command."""
-    found = _decoded(arguments)
-    if tool == "exec" and isinstance(found, dict):
-        found = {"command": found.get("command")}
-    return json.dumps(found, sort_keys=True, ensure_ascii=False)
+    decoded = _decoded(arguments)
+    if tool == "exec" and isinstance(decoded, dict):
+        decoded = {"command": decoded.get("command")}
+    return json.dumps(decoded, sort_keys=True, ensure_ascii=False)
 
 
 def may_approve(approvers: tuple[str, ...], person: Approver) -> bool:
@@ -174,11 +174,11 @@ def may_answer(approval: Approval, person: Approver) -> bool:
 def shown_call(tool: str, arguments: str) -> str:
     """A call as a person may judge it: every argument on a line, nothing that could hide or forge
     another one."""
-    found = _decoded(arguments)
-    if isinstance(found, dict):
-        lines = [f"{_plain(name)[1:-1]}: {_plain(value)}" for name, value in found.items()]
+    decoded = _decoded(arguments)
+    if isinstance(decoded, dict):
+        lines = [f"{_plain(name)[1:-1]}: {_plain(value)}" for name, value in decoded.items()]
     else:
-        lines = [_plain(found)]
+        lines = [_plain(decoded)]
     text = "\n".join([tool, *lines])
     if len(text) > _MOST_SHOWN:
         half = _MOST_SHOWN // 2
@@ -193,8 +193,8 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
     if approval.question:
         text = approval.question
         choices = tuple(
-            Choice(one[:60], f"/answer {number} {place}")
-            for place, one in enumerate(approval.choices, 1)
+            Choice(option[:60], f"/answer {number} {place}")
+            for place, option in enumerate(approval.choices, 1)
         )
     else:
         text = _asking(approval, elsewhere=to != approval.address)

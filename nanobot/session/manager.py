@@ -44,14 +44,14 @@ class SessionManager:
 
 def as_messages(entries: Sequence[Entry]) -> list[Message]:
     """What was said, and what tools gave; every result stands behind its call."""
-    made: list[Message] = []
+    messages: list[Message] = []
     calls: dict[tuple[str, int, int], str] = {}
     for entry in entries:
         body = entry.body
         if isinstance(body, UserEntry):
-            made.append({"role": "user", "content": body.text})
+            messages.append({"role": "user", "content": body.text})
         elif isinstance(body, PostEntry):
-            made.append({"role": "assistant", "content": body.text})
+            messages.append({"role": "assistant", "content": body.text})
         elif isinstance(body, ReplyEntry):
             message: Message = {"role": "assistant", "content": body.text}
             if body.tool_calls:
@@ -59,11 +59,11 @@ def as_messages(entries: Sequence[Entry]) -> list[Message]:
                 calls |= {(entry.run_id, body.call, n): one for n, one in enumerate(ids)}
                 pairs = zip(ids, body.tool_calls, strict=True)
                 message["tool_calls"] = [_call(identity, call) for identity, call in pairs]
-            made.append(message)
+            messages.append(message)
         elif isinstance(body, ToolResultEntry):
             identity = calls.get((entry.run_id, body.call, body.index), "")
-            made.append({"role": "tool", "tool_call_id": identity, "content": body.text})
-    return made
+            messages.append({"role": "tool", "tool_call_id": identity, "content": body.text})
+    return messages
 
 
 def _call(identity: str, call: ToolCall) -> Message:

@@ -97,7 +97,7 @@ def _around(connection: sa.Connection, address: Address, most: int, now: float) 
     chat = {"c": address.channel, "chat": address.chat_id}
     spoke = connection.execute(_SPOKE, chat).first()
     owed = connection.execute(_OWED, chat).first()
-    said = _said(connection, chat, most)
+    recent = _said(connection, chat, most)
     heard_at = 0.0 if spoke is None else spoke.at
     gone = ""
     if owed is not None and owed.state == "dead" and heard_at < owed.settled_at:
@@ -107,8 +107,8 @@ def _around(connection: sa.Connection, address: Address, most: int, now: float) 
         person="" if spoke is None else f"{address.channel}:{spoke.sender_id}",
         spoke_at=None if spoke is None else spoke.at,
         active=_active(connection, address, now),
-        said=tuple(RecentMessage(text=_clipped(message.text), at=at) for at, message in said),
-        tainted=any(message.tainted for _, message in said),
+        said=tuple(RecentMessage(text=_clipped(message.text), at=at) for at, message in recent),
+        tainted=any(message.tainted for _, message in recent),
         gone=gone or "",
     )
 

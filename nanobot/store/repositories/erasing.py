@@ -167,7 +167,7 @@ def _empty_copies(connection: sa.Connection, body: UserEntry, run_id: str) -> No
 
 
 def _empty_outbound(
-    connection: sa.Connection, writer: StoreContext, which: sa.ColumnElement[bool], said: str
+    connection: sa.Connection, writer: StoreContext, which: sa.ColumnElement[bool], text: str
 ) -> set[str]:
     """Messages among `which` that say it, or begin with what it quotes of them; what they are
     called on their platform."""
@@ -175,10 +175,10 @@ def _empty_outbound(
     rows = connection.execute(sa.select(_o.c.id, _o.c.body).where(which)).all()
     for identity, body in rows:
         message = msgspec.json.decode(body, type=OutboundMessage)
-        quoted = said.strip() in message.text or message.text[:_QUOTED] in said
+        quoted = text.strip() in message.text or message.text[:_QUOTED] in text
         if message.key.startswith(DIGEST):
-            quoted = begun(said) in message.text
-        if said.strip() and quoted:
+            quoted = begun(text) in message.text
+        if text.strip() and quoted:
             messages |= _empty_message(connection, writer, identity, message)
     return messages
 
@@ -204,11 +204,11 @@ def _empty_approvals(
     """What people were asked about the calls of a reply, and the questions as chats got them."""
     query = sa.select(_a.c.id, _a.c.body).where(_a.c.session_key == key, _a.c.run_id == run_id)
     for identity, body in connection.execute(query).all():
-        asked = msgspec.json.decode(body, type=Approval)
-        if asked.model_call != call:
+        approval = msgspec.json.decode(body, type=Approval)
+        if approval.model_call != call:
             continue
         bare = msgspec.structs.replace(
-            asked, arguments="{}", question="", choices=(), answer="", why="", sender_name=""
+            approval, arguments="{}", question="", choices=(), answer="", why="", sender_name=""
         )
         emptied = sa.update(_a).where(_a.c.id == identity)
         connection.execute(emptied.values(body=msgspec.json.encode(bare)))

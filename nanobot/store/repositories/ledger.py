@@ -66,12 +66,12 @@ prepared(_RESERVE, _OPEN, _LEFT, _SETTLE, _OF_ROOT)
 def _add(dialect: str) -> sa.Executable:
     once = insert(dialect, _t)
     amounts = ("requests", "tokens_in", "tokens_out", "cost", "unpriced")
-    made = once.on_conflict_do_update(
+    upsert = once.on_conflict_do_update(
         index_elements=["day", "level", "name"],
         set_={name: _t.c[name] + once.excluded[name] for name in amounts},
     )
-    prepared(made)
-    return made
+    prepared(upsert)
+    return upsert
 
 
 class SqlBudgetLedger:
@@ -87,8 +87,8 @@ class SqlBudgetLedger:
         A call of the session that is open still was lost in a crash, and counts as it was reserved;
         one made beside a run that ended counts as it was once its end is heard after all."""
         price = call.profile.price
-        wanted = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
-        mine = self._fitting(connection, run, call.call, call.profile, wanted)
+        estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
+        mine = self._fitting(connection, run, call.call, call.profile, estimate)
         connection.execute(_RESERVE, mine)
         if mine["tokens_out"] < call.max_tokens:
             call = msgspec.structs.replace(call, max_tokens=mine["tokens_out"])
@@ -100,8 +100,8 @@ class SqlBudgetLedger:
         """As `reserve`, for a call beside those of a run."""
         log.fence(connection, lane)
         price = call.profile.price
-        wanted = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
-        mine = self._fitting(connection, run, 0, call.profile, wanted, apart=call.apart)
+        estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
+        mine = self._fitting(connection, run, 0, call.profile, estimate, apart=call.apart)
         return _AuxiliaryReservation(connection.execute(_RESERVE_ASIDE, mine).scalar_one(), mine)
 
     def retry(self, connection: sa.Connection, lane: Lane, run: Run, discarded: Usage) -> None:
@@ -158,7 +158,7 @@ class SqlBudgetLedger:
         run: Run,
         number: int,
         profile: ModelProfile,
-        wanted: CallEstimate,
+        estimate: CallEstimate,
         *,
         apart: bool = False,
     ) -> dict[str, Any]:
@@ -172,9 +172,9 @@ class SqlBudgetLedger:
         if limits or own:
             alone(connection, "budgets")
             used = self._used(connection, period.day, who, first.run_id if own else "")
-            most = budgets.allowed([*limits, *own], used, wanted, period)
-            wanted = msgspec.structs.replace(wanted, tokens_out=most)
-        price = wanted.price
+            most = budgets.allowed([*limits, *own], used, estimate, period)
+            estimate = msgspec.structs.replace(estimate, tokens_out=most)
+        price = estimate.price
         return {
             "run_id": run.id,
             "call": number,
@@ -188,9 +188,9 @@ class SqlBudgetLedger:
             "model": who.model,
             "state": "open",
             "requests": 1,
-            "tokens_in": wanted.tokens_in,
-            "tokens_out": wanted.tokens_out,
-            "cost": wanted.cost,
+            "tokens_in": estimate.tokens_in,
+            "tokens_out": estimate.tokens_out,
+            "cost": estimate.cost,
             "price_in": None if price is None else price.prompt,
             "price_out": None if price is None else price.completion,
             "price_cached": None if price is None else price.cached,
@@ -205,10 +205,10 @@ class SqlBudgetLedger:
         if not lines:
             return ending
         outbound = tuple(
-            msgspec.structs.replace(one, text=f"{one.text}\n\n({' '.join(lines)})")
-            if one.key == run.reply_key and one.kind is OutboundKind.REPLY
-            else one
-            for one in ending.outbound
+            msgspec.structs.replace(message, text=f"{message.text}\n\n({' '.join(lines)})")
+            if message.key == run.reply_key and message.kind is OutboundKind.REPLY
+            else message
+            for message in ending.outbound
         )
         return msgspec.structs.replace(ending, outbound=outbound)
 
@@ -240,8 +240,8 @@ def _after(run: Run) -> str:
 def _first_time(connection: sa.Connection, day: str, chat: str, limit: BudgetLimit) -> bool:
     table = schema.budget_warnings
     once = insert_ignore(connection, table, table.c.day)
-    told = connection.execute(once, {"day": day, "chat": chat, "of": limit.key})
-    return told.first() is not None
+    inserted = connection.execute(once, {"day": day, "chat": chat, "of": limit.key})
+    return inserted.first() is not None
 
 
 def _settle_all(

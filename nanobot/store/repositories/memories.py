@@ -66,9 +66,9 @@ class SqlMemoryStore:
             blank |= {"state": _FORGOTTEN, "kind": "note", "provenance": b"{}"}
             blank |= {"created_at": 0.0, "updated_at": 0.0}
             alone(connection, "memory")
-            made = connection.execute(sa.insert(_m).returning(_m.c.id), blank).scalar_one()
-            connection.execute(sa.delete(_m).where(_m.c.id == made))
-            return int(made)
+            identity = connection.execute(sa.insert(_m).returning(_m.c.id), blank).scalar_one()
+            connection.execute(sa.delete(_m).where(_m.c.id == identity))
+            return int(identity)
 
         return await self._database.transact(work, "memory_reserved")
 
@@ -114,10 +114,10 @@ class SqlMemoryStore:
 
     async def remove(self, identity: int) -> bool:
         """Remove a memory with every trace of it."""
-        found = await self._database.transact(lambda c: _remove(c, [identity]) == 1, "memory")
+        removed = await self._database.transact(lambda c: _remove(c, [identity]) == 1, "memory")
         await self._words.forget()
         await self._database.scrub()
-        return found
+        return removed
 
     async def one(self, identity: int) -> MemoryView | None:
         """One memory."""
@@ -134,8 +134,8 @@ class SqlMemoryStore:
         def work(connection: sa.Connection) -> list[MemoryView]:
             rows: list[sa.Row[*tuple[Any, ...]]] = []
             # Each by itself is the end of an index.
-            for one in (state,) if state else get_args(State):
-                query = _VIEW.where(_m.c.state == one).order_by(_m.c.id.desc()).limit(limit)
+            for each in (state,) if state else get_args(State):
+                query = _VIEW.where(_m.c.state == each).order_by(_m.c.id.desc()).limit(limit)
                 for scope in [None] if scopes is None else scopes:
                     mine = query if scope is None else query.where(_m.c.scope == scope)
                     rows += connection.execute(mine)
@@ -247,13 +247,13 @@ def _known(connection: sa.Connection, scope: str, digest: bytes) -> SavedMemory 
 
 def _save(connection: sa.Connection, now: float, draft: Draft) -> SavedMemory:
     alone(connection, f"memory {draft.scope}")
-    known = _known(connection, draft.scope, draft.digest)
-    if known is not None and (draft.state != "active" or known.state == "active"):
-        return known
+    existing = _known(connection, draft.scope, draft.digest)
+    if existing is not None and (draft.state != "active" or existing.state == "active"):
+        return existing
     values = _values(draft, now)
-    if known is not None:
-        connection.execute(sa.update(_m).where(_m.c.id == known.id).values(**values))
-        return msgspec.structs.replace(known, state=draft.state)
+    if existing is not None:
+        connection.execute(sa.update(_m).where(_m.c.id == existing.id).values(**values))
+        return msgspec.structs.replace(existing, state=draft.state)
     return SavedMemory(id=_insert(connection, draft, now), state=draft.state, fresh=True)
 
 
@@ -273,8 +273,8 @@ def _insert(connection: sa.Connection, draft: Draft, now: float) -> int:
     }
     if draft.id is not None:
         values["id"] = draft.id
-    made = connection.execute(sa.insert(_m).returning(_m.c.id), values).scalar_one()
-    return int(made)
+    identity = connection.execute(sa.insert(_m).returning(_m.c.id), values).scalar_one()
+    return int(identity)
 
 
 def _values(draft: Draft, now: float) -> dict[str, object]:

@@ -36,11 +36,11 @@ class SqlPairingStore:
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
         """As what somebody was let in."""
-        wanted = sa.select(_p.c.role).where(
+        query = sa.select(_p.c.role).where(
             _p.c.channel == channel, _p.c.sender_id == sender_id, _p.c.state == "approved"
         )
-        found = await self._database.transact(lambda c: c.scalar(wanted))
-        return None if found is None else Role(found)
+        role = await self._database.transact(lambda c: c.scalar(query))
+        return None if role is None else Role(role)
 
     async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role | None:
         """The sender's open request, or their role."""
@@ -98,10 +98,10 @@ def _ask(
         return Role(row.role)
     if row is not None and row.state == "asked" and row.expires_at > now:
         return PairingRequest(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
-    asked = _p.c.state == "asked"
-    connection.execute(sa.delete(_p).where(asked, _p.c.expires_at <= now - KEPT_SECONDS))
+    unanswered = _p.c.state == "asked"
+    connection.execute(sa.delete(_p).where(unanswered, _p.c.expires_at <= now - KEPT_SECONDS))
     count = sa.select(sa.func.count()).where(
-        _p.c.channel == address.channel, asked, _p.c.expires_at > now
+        _p.c.channel == address.channel, unanswered, _p.c.expires_at > now
     )
     if (connection.scalar(count) or 0) >= MAX_OPEN:
         return None
@@ -164,16 +164,16 @@ def _revoke(connection: sa.Connection, writer: StoreContext, who: str, by: str) 
     now = writer.clock.now()
     named = sa.or_(_p.c.sender_id == who, _p.c.channel + ":" + _p.c.sender_id == who)
     query = sa.select(_p).where(named, _p.c.state != "revoked").with_for_update()
-    found = connection.execute(query).all()
-    if not found:
+    rows = connection.execute(query).all()
+    if not rows:
         raise NanobotError(
             f"Nobody called {who} was let in by pairing; `pair list` shows who was. Whom the "
             "configuration names, only the configuration lets go."
         )
-    if len(found) > 1:
-        names = ", ".join(sorted(f"{row.channel}:{row.sender_id}" for row in found))
+    if len(rows) > 1:
+        names = ", ".join(sorted(f"{row.channel}:{row.sender_id}" for row in rows))
         raise UsageError(f"{who} is several: say which of {names}")
-    mine = _of(found[0].channel, found[0].sender_id)
+    mine = _of(rows[0].channel, rows[0].sender_id)
     values = {"state": "revoked", "decided_at": now, "decided_by": by}
     connection.execute(sa.update(_p).where(mine).values(**values))
     return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)

@@ -63,10 +63,10 @@ class SqlRemembering:
             )
             start = max(min(window or 1, due.remembered_seq + 1), due.head - _MOST_ENTRIES)
             entries = log.read(connection, due.session_key, start)
-            told = tuple(entry for entry in entries if entry.seq <= due.head)
-            ids = {entry.run_id for entry in told if entry.seq > due.remembered_seq}
+            within = tuple(entry for entry in entries if entry.seq <= due.head)
+            ids = {entry.run_id for entry in within if entry.seq > due.remembered_seq}
             spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
-            return Exchanges(entries=told, spoke=frozenset(connection.scalars(spoke)))
+            return Exchanges(entries=within, spoke=frozenset(connection.scalars(spoke)))
 
         return await self._database.transact(work)
 
@@ -105,10 +105,10 @@ class SqlRemembering:
         def work(connection: sa.Connection) -> RememberEntry | None:
             lane = log.lane_of(connection, due.session_key)
             call.write(connection)
-            found = connection.execute(
+            session = connection.execute(
                 sa.select(_s.c.remembered_seq, _s.c.updated_at).where(_s.c.key == due.session_key)
             ).one()
-            if found.remembered_seq != due.remembered_seq:
+            if session.remembered_seq != due.remembered_seq:
                 return None
             query = sa.select(_e.c.payload).where(
                 _e.c.session_key == due.session_key,
@@ -123,7 +123,7 @@ class SqlRemembering:
             log.append(connection, self._writer, lane, run_id, [entry])
             # It is not news: the session was not touched, and has nothing unread by it.
             same = sa.update(_s).where(_s.c.key == due.session_key)
-            connection.execute(same.values(updated_at=found.updated_at))
+            connection.execute(same.values(updated_at=session.updated_at))
             return entry
 
         return await self._database.transact(work, "remember")

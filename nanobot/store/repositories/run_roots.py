@@ -34,9 +34,9 @@ def _first_run() -> sa.Select[*tuple[object, ...]]:
         sa.select(_r.c.id, _r.c.parent, one_more).where(_r.c.id == all_of.c.parent)
     )
     columns = (_r.c.id, _r.c.parent, _r.c.origin, _r.c.channel, _r.c.chat_id, _r.c.sender_id)
-    found = sa.select(*columns, _r.c.session_key, _r.c.first_seq)
-    found = found.join(all_of, all_of.c.id == _r.c.id)
-    return found.order_by(all_of.c.far.desc()).limit(sa.literal_column("1"))
+    query = sa.select(*columns, _r.c.session_key, _r.c.first_seq)
+    query = query.join(all_of, all_of.c.id == _r.c.id)
+    return query.order_by(all_of.c.far.desc()).limit(sa.literal_column("1"))
 
 
 _FIRST = _first_run()
@@ -74,8 +74,8 @@ def beginning(connection: sa.Connection, run: Run) -> RootRun:
 
 def job_name(connection: sa.Connection, account: str) -> str:
     """What people call the job of an account; empty if it is no job's."""
-    found = _ACCOUNT.fullmatch(account)
-    return "" if found is None else _name(connection, found[1])
+    match = _ACCOUNT.fullmatch(account)
+    return "" if match is None else _name(connection, match[1])
 
 
 def _job(connection: sa.Connection, session_key: str, first_seq: int) -> str:

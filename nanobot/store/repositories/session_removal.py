@@ -66,16 +66,16 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
     if row is None:
         raise UsageError(f"there is no session {key}")
     keys = _with_children(connection, key)
-    for one in keys:
-        live = sa.select(_r.c.id).where(_r.c.session_key == one, schema.RUN_LIVE)
+    for session_key in keys:
+        live = sa.select(_r.c.id).where(_r.c.session_key == session_key, schema.RUN_LIVE)
         run_id = connection.scalar(live)
         if run_id is not None:
-            raise UsageError(f"run {run_id} is alive in {one}: cancel it first")
+            raise UsageError(f"run {run_id} is alive in {session_key}: cancel it first")
     waiting = sa.update(_i).where(schema.INBOUND_OPEN, _i.c.session_key.in_(keys))
     connection.execute(waiting.values(state="settled"))
     lanes.own(connection, writer, hold, Lane(key, row.token + 1), row.token)
-    for one in keys:
-        note(connection, SESSION, one)
+    for session_key in keys:
+        note(connection, SESSION, session_key)
     note(connection, SCRUB, key)
     return int(row.head_seq)
 

@@ -78,7 +78,7 @@ class SqlTaskEnds:
         task = connection.execute(sa.select(_t).where(_t.c.run_id == run.id)).first()
         if task is None:
             return
-        said = "\n\n".join(message.text for message in ending.outbound)
+        text = "\n\n".join(message.text for message in ending.outbound)
         head = f"Task {_VERBS[ending.state]}: {task.title}"
         tainted = ending.tainted or task.tainted
         key = run.parent_session or run.session_key
@@ -90,20 +90,20 @@ class SqlTaskEnds:
                 message_id="",
                 dedupe_key=REPORTS.of(run.id),
                 sender=Sender(run.sender_id),
-                text=f"[background run {run.id}] {head}\n\n{said}",
+                text=f"[background run {run.id}] {head}\n\n{text}",
                 sent_at=writer.clock.now(),
                 origin=Origin.RUN,
                 tainted=tainted,
             )
-            told = Admission(message=message, session_key=key, role=run.role)
-            admission.insert(connection, writer, told, waits=True, held=0.0)
+            follow_up = Admission(message=message, session_key=key, role=run.role)
+            admission.insert(connection, writer, follow_up, waits=True, held=0.0)
             return
         if run.parent_session is None:
             named = sa.update(_s).where(_s.c.key == key).values(title=log.title_of(head))
             connection.execute(named)
         post = OutboundMessage(
             address=run.address,
-            text=f"{head}\n\n{said}".strip(),
+            text=f"{head}\n\n{text}".strip(),
             key=f"{run.id}:report",
             kind=OutboundKind.POST,
             tainted=tainted,
@@ -130,9 +130,9 @@ class SqlTasks:
 
         def work(connection: sa.Connection) -> str:
             alone(connection, "start a task")
-            known = _known(connection, task)
-            if known is not None:
-                return known
+            existing = _known(connection, task)
+            if existing is not None:
+                return existing
             _room(connection, task.wanted.parent)
             self._insert(connection, task, run_id)
             return run_id
@@ -151,15 +151,15 @@ class SqlTasks:
     def _insert(self, connection: sa.Connection, task: NewTask, run_id: str) -> None:
         if _known(connection, task) is not None:
             return
-        wanted, now = task.wanted, self._writer.clock.now()
-        key, parent = TASKS.of(run_id), wanted.parent
+        request, now = task.wanted, self._writer.clock.now()
+        key, parent = TASKS.of(run_id), request.parent
         _still_lives(connection, parent)
         address = Address(TERMINAL, key) if parent is None else parent.address
         sender = _OWNER if parent is None else parent.sender_id
         role = Role.OWNER if parent is None else parent.role
         tainted = parent is not None and parent.tainted
-        log.ensure_session(connection, self._writer, key, wanted.title)
-        asked = UserEntry(
+        log.ensure_session(connection, self._writer, key, request.title)
+        entry = UserEntry(
             text=task.text,
             address=address,
             sender_id=sender,
@@ -172,7 +172,7 @@ class SqlTasks:
             terms=msgspec.structs.replace(task.terms, run_id=run_id),
         )
         lane = log.lane_of(connection, key)
-        (first,) = log.append(connection, self._writer, lane, run_id, [asked])
+        (first,) = log.append(connection, self._writer, lane, run_id, [entry])
         run = {
             "id": run_id,
             "session_key": key,
@@ -194,10 +194,10 @@ class SqlTasks:
         connection.execute(sa.insert(_r), run)
         row = {
             "run_id": run_id,
-            "key": wanted.key,
-            "type": wanted.type,
-            "title": wanted.title,
-            "input": msgspec.json.encode(wanted.input),
+            "key": request.key,
+            "type": request.type,
+            "title": request.title,
+            "input": msgspec.json.encode(request.input),
             "report": task.report,
             "depth": _depth(connection, parent) + 1,
             "tainted": tainted,
@@ -252,8 +252,10 @@ def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:
 
 
 def _known(connection: sa.Connection, task: NewTask) -> str | None:
-    found: str | None = connection.scalar(sa.select(_t.c.run_id).where(_t.c.key == task.wanted.key))
-    return found
+    run_id: str | None = connection.scalar(
+        sa.select(_t.c.run_id).where(_t.c.key == task.wanted.key)
+    )
+    return run_id
 
 
 def _room(connection: sa.Connection, parent: Parent | None) -> None:

@@ -56,9 +56,9 @@ def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, U
     """What is used and reserved of each account on a day."""
     names = who.names()
     used: dict[Level, UsageSum] = {level: UsageSum() for level in names}
-    asked: dict[str, str] = {level: names.get(level, "") for level in LEVELS}
-    asked["day"] = day
-    for row in connection.execute(_STANDING, asked).all():
+    parameters: dict[str, str] = {level: names.get(level, "") for level in LEVELS}
+    parameters["day"] = day
+    for row in connection.execute(_STANDING, parameters).all():
         amount = UsageSum(requests=row.requests, tokens=row.tokens, cost=row.cost)
         if row.level:
             if row.level in used:

@@ -106,8 +106,8 @@ def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Ad
     query = sa.select(_r.c.id, _r.c.channel, _r.c.chat_id, _r.c.thread_id)
     query = query.order_by(_r.c.id.desc()).limit(_CHATS_AT_ONCE)
     rows = connection.execute(query.where(_r.c.id < before) if before else query).all()
-    found = [Address(channel, chat, thread) for _, of, chat, thread in rows if of == channel]
-    return found, rows[-1].id if len(rows) == _CHATS_AT_ONCE else None
+    addresses = [Address(channel, chat, thread) for _, of, chat, thread in rows if of == channel]
+    return addresses, rows[-1].id if len(rows) == _CHATS_AT_ONCE else None
 
 
 def entries(
@@ -163,7 +163,7 @@ def _of_session(
     each = [own.where(schema.RUN_ENDED), own.where(schema.RUN_LIVE)]
     if children:
         each.append(query.where(schema.RUN_CHILD, _r.c.parent_session == key))
-    rows = {row.id: row for one in each for row in connection.execute(one)}
+    rows = {row.id: row for statement in each for row in connection.execute(statement)}
     return [rows[run_id] for run_id in sorted(rows, reverse=True)[:limit]]
 
 
@@ -175,7 +175,9 @@ def one_run(connection: sa.Connection, run_id: str) -> RunView | None:
 
 def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView:
     usage = None if row.usage is None else msgspec.json.decode(row.usage, type=RunUsage)
-    asked = [entry.body for entry in _of_run(connection, row, ("user",)) if entry.body is not None]
+    messages = [
+        entry.body for entry in _of_run(connection, row, ("user",)) if entry.body is not None
+    ]
     task = None
     if row.kind == RunKind.TASK:
         named = sa.select(_t.c.type, _t.c.title).where(_t.c.run_id == row.id)
@@ -186,7 +188,7 @@ def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView
         kind=RunKind(row.kind),
         state=RunState(row.state),
         parent=row.parent,
-        inbound_ids=tuple(body["inbound_id"] for body in asked if body["inbound_id"]),
+        inbound_ids=tuple(body["inbound_id"] for body in messages if body["inbound_id"]),
         usage=usage,
         error=row.error,
         origin=row.origin,
@@ -219,8 +221,8 @@ def _of_run(
     )
     if kinds:
         query = query.where(_e.c.kind.in_({*kinds, "user"}))
-    with connection.execute(query) as found:
-        for entry in found:
+    with connection.execute(query) as rows:
+        for entry in rows:
             if entry.run_id == row.id:
                 if not kinds or entry.kind in kinds:
                     yield _as_entry(entry)
@@ -230,14 +232,14 @@ def _of_run(
 
 def outbox_list(connection: sa.Connection, *, state: str, limit: int) -> list[OutboxView]:
     """See Records.outbox."""
-    found = outbox.listing(connection, state or None, limit)
-    return [as_outbox(row) for row in found]
+    rows = outbox.listing(connection, state or None, limit)
+    return [as_outbox(row) for row in rows]
 
 
 def one_outbox(connection: sa.Connection, number: int) -> OutboxView | None:
     """See Records.owed."""
-    found = outbox.listing(connection, None, 1, number)
-    return as_outbox(found[0]) if found else None
+    rows = outbox.listing(connection, None, 1, number)
+    return as_outbox(rows[0]) if rows else None
 
 
 def as_outbox(row: OutboundRow) -> OutboxView:
@@ -287,17 +289,17 @@ def _made_none(row: sa.Row[*tuple[Any, ...]]) -> bool:
     return not msgspec.json.decode(row.usage, type=RunUsage).tool_calls
 
 
-def _calls(session_key: str, found: Iterable[EntryView]) -> Iterator[ToolCallView]:
+def _calls(session_key: str, entries: Iterable[EntryView]) -> Iterator[ToolCallView]:
     """The calls of one run: each result with the arguments that stand in the reply before it."""
-    asked: dict[int, list[dict[str, Any]]] = {}
-    for entry in found:
+    requested: dict[int, list[dict[str, Any]]] = {}
+    for entry in entries:
         body = entry.body
         if body is None:
             continue
         if entry.kind == "reply":
-            asked[body["call"]] = body.get("tool_calls", [])
+            requested[body["call"]] = body.get("tool_calls", [])
             continue
-        calls = asked.get(body["call"], [])
+        calls = requested.get(body["call"], [])
         index = body["index"]
         yield ToolCallView(
             run_id=entry.run_id,
