@@ -334,6 +334,8 @@ async def test_an_edit_of_what_was_answered_is_not_answered_again(shared: World,
     update = shared.telegram.say(chat, "say:one")
     await shared.said(chat, "one")
     shared.telegram.edit(chat, update["message"]["message_id"], "say:two")
+    late = "I had dealt with this before you changed it. Send it anew if I should answer again."
+    await shared.said(chat, "one", late)
     shared.telegram.say(chat, "say:three")
-    await shared.said(chat, "one", "three")
+    await shared.said(chat, "one", late, "three")
     assert "say:two" not in str(shared.model.requests[-1]["messages"])

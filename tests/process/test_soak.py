@@ -64,6 +64,7 @@ async def soak(world: World, seed: int, size: Size) -> Soak:
     return made
 
 
+@pytest.mark.timeout(300)  # longer than a message may go unanswered, which says which one it was
 async def test_nothing_is_lost_doubled_or_out_of_order_whatever_breaks(world: World) -> None:
     size = Size(chats=20, fewer=6, hooks=2, each=5, once=6, small=10)
     made = await soak(world, seed=1, size=size)
