@@ -14,12 +14,23 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 _ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtext(:n))")
+_ONE_SNAPSHOT = sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
 def alone(connection: sa.Connection, name: str) -> None:
     """Wait until no other transaction is in this place; SQLite never has another."""
     if connection.dialect.name == "postgresql":
         connection.execute(_ALONE, {"n": name})
+
+
+def one_snapshot(connection: sa.Connection) -> None:
+    """All reads of this transaction see one state; to be called before any of them.
+
+    SQLite's always do. PostgreSQL's see what was committed before each statement, so that what
+    moves from one table to another between two reads is in neither.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(_ONE_SNAPSHOT)
 
 
 def insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:

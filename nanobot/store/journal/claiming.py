@@ -14,6 +14,7 @@ from nanobot.session.keys import REPORTS
 from nanobot.session.runs import Claim, Lane, Ready, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
+from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import approvals, inbox, lanes, log, runs
 from nanobot.store.unit import Hold, StoreContext, store_now
@@ -30,6 +31,7 @@ prepared(_RUN_INSERT)
 
 def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
     """See Journal.ready."""
+    one_snapshot(connection)  # a message that is claimed meanwhile is pending or in a run
     now = store_now(connection, writer)
     found: dict[str, Ready] = {}
     live = sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts, _r.c.state).where(schema.RUN_LIVE)

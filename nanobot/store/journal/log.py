@@ -11,7 +11,7 @@ from nanobot.errors import Fenced, StoreCorrupt
 from nanobot.session import entries as log
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.dialect import insert_ignore, one_snapshot
 from nanobot.store.database.prepared import prepared
 from nanobot.store.unit import StoreContext
 
@@ -27,6 +27,7 @@ _HEAD = (
     .where(_s.c.key == sa.bindparam("k"))
     .with_for_update()
 )
+_HEAD_HASH = sa.select(_s.c.head_hash).where(_s.c.key == sa.bindparam("k"))
 _EXISTS = sa.select(_s.c.key).where(_s.c.key == sa.bindparam("k"))
 _SET_MODEL = sa.update(_s).where(_s.c.key == sa.bindparam("k")).values(model=sa.bindparam("m"))
 _ADVANCE = (
@@ -182,6 +183,7 @@ def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> in
 
     With `head`, a hash noted earlier, it also proves that the log still contains that moment.
     """
+    one_snapshot(connection)
     chain, count, seen_head = log.GENESIS, 0, head in (None, log.GENESIS)
     missing: set[int] = set()
     with connection.execute(_WHOLE, {"k": key}) as rows:
@@ -197,8 +199,8 @@ def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> in
             seen_head = seen_head or chain == head
     if missing:
         raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
-    kept = connection.execute(_HEAD, {"k": key}).first()
-    if chain != (log.GENESIS if kept is None else bytes(kept.head_hash)):
+    kept = connection.scalar(_HEAD_HASH, {"k": key})
+    if chain != (log.GENESIS if kept is None else bytes(kept)):
         raise StoreCorrupt(f"the log of {key} was cut: its last entry is missing")
     if not seen_head:
         raise StoreCorrupt(f"the log of {key} does not contain the given head: its tail was cut")
