@@ -245,7 +245,7 @@ class ToolExecutor:
                         try:
                             arguments = pending.call.arguments
                             context = _context(active, pending)
-                            return await self._tools.perform(name, arguments, context), True
+                            return _judged(await self._tools.perform(name, arguments, context))
                         except ToolError as error:
                             return ToolOutput(f"error: {error}"), False
                     text = f"error: {name} failed inside ({type(caught.error).__name__})"
@@ -254,6 +254,13 @@ class ToolExecutor:
                 raise
             text = "error: cut off by the run's time limit; outcome unknown"
         return ToolOutput(text), False
+
+
+def _judged(output: ToolOutput) -> tuple[ToolOutput, bool]:
+    """The output as the model is told of it, and whether the call succeeded."""
+    if not output.failed:
+        return output, True
+    return msgspec.structs.replace(output, text=f"error: {output.text}"), False
 
 
 def _within_terms(

@@ -76,13 +76,15 @@ class Question(msgspec.Struct, frozen=True):
 class ToolOutput(msgspec.Struct, frozen=True):
     """The result of a call: its text and, if its effect is `store`, the messages to chats and rows
     that are committed with it. `tainted`: this one result is content from outside. `attachments`
-    are pictures, kept as blobs already, that models are shown with the text if they see."""
+    are pictures, kept as blobs already, that models are shown with the text if they see. `failed`:
+    as a ToolError, for a failure that comes with attachments."""
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
     tainted: bool = False
     writes: tuple[StoreWrite, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    failed: bool = False
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):

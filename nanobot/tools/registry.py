@@ -200,8 +200,12 @@ class ToolRegistry:
             return None
 
     async def execute(self, name: str, arguments: str, context: CallContext) -> str:
-        """As `perform`, for callers without a log: what would be sent is not."""
-        return (await self.perform(name, arguments, context)).text
+        """As `perform`, for callers without a log: what would be sent is not, and what failed is
+        raised as a ToolError."""
+        output = await self.perform(name, arguments, context)
+        if output.failed:
+            raise ToolError(output.text)
+        return output.text
 
     async def perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
         """Run one call with the model's own text as arguments, and return the text for the model,
@@ -215,7 +219,7 @@ class ToolRegistry:
         began, outcome = time.monotonic(), "failed inside"
         try:
             done = await self._perform(name, arguments, context)
-            outcome = "done"
+            outcome = f"refused: {done.text}" if done.failed else "done"
         except ToolError as error:
             outcome = f"refused: {error}"
             raise

@@ -19,14 +19,21 @@ from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import BlobResourceContents, EmbeddedResource, ImageContent, ToolAnnotations
+from mcp_types import (
+    BlobResourceContents,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+    ToolAnnotations,
+)
 from pydantic import Field
 
 from tests.pictures import jpeg, png
 
 NAMES = (
     *("add", "break", "colour", "data", "die", "hang", "huge", "late", "offspring", "pid"),
-    "pictures",
+    *("pictures", "snap"),
 )
 
 
@@ -119,6 +126,12 @@ def _pictures(server: MCPServer[Any]) -> None:
     def pictures(kind: str) -> list[Any]:
         """Gives pictures, or what it calls so."""
         return PICTURES[kind]()
+
+    @server.tool(structured_output=False)
+    def snap() -> CallToolResult:
+        """Fails, and shows where."""
+        blocks = [TextContent(type="text", text="the page never loaded"), _image(png(4, 3))]
+        return CallToolResult(content=blocks, is_error=True)
 
     @server.resource("shot://today", mime_type="image/png")
     def shot() -> bytes:

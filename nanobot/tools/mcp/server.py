@@ -277,8 +277,8 @@ class McpServer:
         what: str,
         context: CallContext,
     ) -> ToolOutput:
-        """What the server says, marked as a stranger's, with its pictures. Raises ToolError; what
-        the server itself calls an error is one, in its words alone."""
+        """What the server says, marked as a stranger's, with its pictures; failed if the server
+        itself calls it an error. Raises ToolError."""
         link, line = self._link, self._line
         if link is None or line.ended:
             why = self._registry.redact(line.why or self._error) or "it is being connected"
@@ -306,10 +306,10 @@ class McpServer:
         room = MAX_RESULT_CHARS - FRAME_CHARS
         text = untrusted(shorten(answer.text, room, _REST), f"MCP server {self.name}, {what}")
         if not answer.ok:
-            raise ToolError(f"the server says that it failed:\n{text}")
+            text = f"the server says that it failed:\n{text}"
         pictures = answer.pictures if context.logged else ()
         files = [await self._kept(picture) for picture in pictures]
-        return ToolOutput(text, attachments=tuple(files))
+        return ToolOutput(text, attachments=tuple(files), failed=not answer.ok)
 
     async def _kept(self, picture: Picture) -> Attachment:
         size = len(picture.content)

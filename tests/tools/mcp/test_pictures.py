@@ -103,6 +103,14 @@ async def test_a_model_that_does_not_see_gets_a_line_with_type_and_size(tmp_path
         assert "base64" not in request
 
 
+async def test_the_picture_of_a_failed_call_is_shown_with_its_words(tmp_path: Path) -> None:
+    async with world(tmp_path) as it:
+        request = await it.call("mcp__it__snap")
+        assert "error: the server says that it failed:" in request
+        assert "the page never loaded" in request
+        assert shown(request) == [("image/png", png(4, 3))]
+
+
 async def test_what_a_picture_is_its_bytes_say(tmp_path: Path) -> None:
     async with world(tmp_path) as it:
         assert shown(await it.pictures("lying")) == [("image/jpeg", jpeg(3, 4))]

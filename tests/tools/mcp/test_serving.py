@@ -8,15 +8,17 @@ import os
 import re
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server import Server
 from mcp_types import TextContent
 
 from nanobot.cli.mcp.serving import server
@@ -69,7 +71,34 @@ async def test_a_message_gets_its_answer_whether_or_not_a_gateway_serves(home: H
             assert [one["state"] for one in json.loads(runs)] == ["completed", "completed"]
 
 
-async def test_a_run_that_takes_long_reports_its_state_at_a_steady_pace(home: Home) -> None:
+@asynccontextmanager
+async def in_memory(served: Server[Any]) -> AsyncIterator[Client]:
+    async with Client(served) as made:
+        yield made
+
+
+@asynccontextmanager
+async def over_http(served: Server[Any]) -> AsyncIterator[Client]:
+    port = free_port()
+    settings = uvicorn.Config(served.streamable_http_app(), port=port, log_config=None)
+    listening = uvicorn.Server(settings)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(listening.serve())
+        async with asyncio.timeout(10):
+            while not listening.started:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.02)
+        async with (
+            httpx2.AsyncClient(trust_env=False) as web,
+            Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=web)) as made,
+        ):
+            yield made
+        listening.should_exit = True
+
+
+@pytest.mark.parametrize("connected", [in_memory, over_http])
+async def test_a_run_that_takes_long_reports_its_state_at_a_steady_pace(
+    home: Home, connected: Callable[[Server[Any]], AbstractAsyncContextManager[Client]]
+) -> None:
     """The official TypeScript client gives up after 60 s without progress."""
     (home.workspace).mkdir()
     (home.workspace / "a.txt").write_text("hello")
@@ -79,7 +108,7 @@ async def test_a_run_that_takes_long_reports_its_state_at_a_steady_pace(home: Ho
         reports.append((progress, message or ""))
 
     text = 'wait:0.4\ntool:read_file:{"path": "a.txt"}\nsay:done'
-    async with home.gateway(), Client(server(environ(home), 0.05)) as made:
+    async with home.gateway(), connected(server(environ(home), 0.05)) as made:
         result = await made.call_tool("send_message", {"text": text}, progress_callback=heard)
     assert not result.is_error
     times = [seconds for seconds, _ in reports]
