@@ -119,22 +119,21 @@ class ChannelStarter:
         except PluginBroken:
             self.channels.add_broken(name)
             return []
-        started = []
+        gate = gate_of(settings, channel.capabilities)
+        return [self._start(tasks, name, channel, gate, self._hosting(name, channel, settings))]
+
+    def _hosting(self, name: str, channel: Channel, settings: ChannelSettings) -> Hosting:
+        fetcher = None
         if isinstance(channel, Fetching):
             limit = settings.max_attachment_mb * 1_000_000
             fetcher = AttachmentFetcher(name, channel, self.bus, self.clock, self.received, limit)
-            started.append(tasks.create_task(fetcher.run(), name=f"files of {name}"))
-        gate = gate_of(settings, channel.capabilities)
-        started.append(self._start(tasks, name, channel, gate, self._hosting(settings)))
-        return started
-
-    def _hosting(self, settings: ChannelSettings) -> Hosting:
         return Hosting(
             preview=settings.preview,
             show_tools=settings.show_tools,
             marks=settings.marks,
             text_of=self.worker.text_so_far,
             blobs=self.received.blobs,
+            fetcher=fetcher,
             shared=self.shared,
             commands=menu(self.operations, Role.MEMBER if settings.members else Role.OWNER),
         )

@@ -66,7 +66,9 @@ class AttachmentFetcher:
         self._backoff = Backoff(1.0, 30.0, rng=random.Random())  # noqa: S311 - jitter, nothing secret
 
     async def run(self) -> None:
-        """Fetch until cancelled, beginning with what an earlier process left."""
+        """Fetch until cancelled, beginning with what was left by an earlier process, or by this one
+        when it was cancelled before."""
+        self._busy.clear()
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._came.clear()

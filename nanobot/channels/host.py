@@ -13,6 +13,7 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.channels.activity import Activity, RunEnded
+from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.delivery import Delivery
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.lease import ChannelLease
@@ -43,14 +44,15 @@ class _Silent(ChannelDown):
 
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `text_of` gives what a run has said so far (None: it is not driven
-    here), `blobs` holds the contents of files, `commands` are for the platform's menu. `shared`:
-    other processes work on the same store."""
+    here), `blobs` holds the contents of files, `fetcher` gets those that come with messages,
+    `commands` are for the platform's menu. `shared`: other processes work on the same store."""
 
     preview: bool = True
     show_tools: bool = False
     marks: bool = False
     text_of: Callable[[str], str | None] = lambda _run_id: None
     blobs: BlobReader | None = None
+    fetcher: AttachmentFetcher | None = None
     commands: tuple[MenuCommand, ...] = ()
     shared: bool = False
 
@@ -91,6 +93,7 @@ class ChannelHost:
         self._reactions: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
             self._reactions = Reactions(name, channel, self.moved)
+        self._fetcher = hosting.fetcher
         self._delivery = Delivery(name, sender, bus, clock, rng, self._release_preview)
         self._first_up = asyncio.Event()
         self._heard = 0.0
@@ -113,9 +116,9 @@ class ChannelHost:
         self.settled.set()
 
     async def run(self, intake: ChannelIntake) -> None:
-        """Receive, deliver and show work until cancelled. Where processes share a store, only the
-        one that holds the channel's lease does; who waits in front of a screen is served by their
-        own."""
+        """Receive, fetch files, deliver and show work until cancelled. Where processes share a
+        store, only the one that holds the channel's lease does; who waits in front of a screen is
+        served by their own."""
         if not self._hosting.shared or self._channel.capabilities.waits:
             await self._serve(intake)
             return
@@ -142,6 +145,8 @@ class ChannelHost:
             tasks.create_task(self._delivery.run(), name=f"{name}: delivery")
             if self._hosting.shared:
                 tasks.create_task(self._poll_outbox(), name=f"{name}: outbox of other processes")
+            if self._fetcher is not None:
+                tasks.create_task(self._fetcher.run(), name=f"{name}: files")
             self._receiving = tasks.create_task(self._receive(intake), name=f"{name}: intake")
             if typing or reactions or previews:
                 tasks.create_task(self._activity.watch(self._ended), name=f"{name}: activity")

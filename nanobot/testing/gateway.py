@@ -272,7 +272,14 @@ class FakeGateway:
     def _host(self, options: Options) -> None:
         channel, clock = self.channel, self.home.clock
         rng = random.Random(0)  # noqa: S311 - the same jitter every time
-        hosting = msgspec.structs.replace(options.hosting, text_of=self.loop.text_so_far)
+        fetcher = None
+        if options.received is not None and isinstance(channel, Fetching):
+            fetcher = AttachmentFetcher(
+                channel.name, channel, self.bus, clock, options.received, options.max_attachment
+            )
+        hosting = msgspec.structs.replace(
+            options.hosting, text_of=self.loop.text_so_far, fetcher=fetcher
+        )
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(
             options.owners, options.members, options.guests, options.groups, pairing=options.pairing
@@ -285,19 +292,12 @@ class FakeGateway:
             options.policy,
             self.host,
         )
-        self.fetcher: AttachmentFetcher | None = None
-        if options.received is not None and isinstance(channel, Fetching):
-            self.fetcher = AttachmentFetcher(
-                channel.name, channel, self.bus, clock, options.received, options.max_attachment
-            )
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = [
             tasks.create_task(self.loop.run(), name="agent"),
             tasks.create_task(self.host.run(self.intake), name=self.host.name),
         ]
-        if self.fetcher is not None:
-            self._tasks.append(tasks.create_task(self.fetcher.run(), name="files"))
 
     def stop(self) -> None:
         """End as a process that is told to: what runs is given back."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from nanobot.channels.host import Hosting
 from nanobot.channels.lease import ChannelLease
 from nanobot.errors import StoreUnwritable
+from nanobot.messages import Attachment
 from nanobot.session.lease import CHANNEL
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
+from tests.channels.test_attachments import received
+from tests.doubles.files_channel import FilesChannel
 
 SHARED = Options(hosting=Hosting(shared=True))
 
@@ -92,3 +96,33 @@ async def test_a_process_without_the_store_stops_serving_and_comes_back() -> Non
         await bot.channel.push("again")
         await pass_seconds(bot, 5)
         assert (await bot.channel.pop()).text == "echo: again"
+
+
+async def test_files_are_fetched_by_whoever_serves_their_channel_and_again_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    clock, channel = ManualClock(instant=False), FilesChannel()
+    channel.put("doc", b"hello")
+    channel.held["doc"] = asyncio.Event()
+    options = Options(hosting=Hosting(shared=True), received=received(tmp_path))
+    async with (
+        MemoryHome(clock) as home,
+        gateway(channel=channel, home=home, options=options) as bot,
+    ):
+        await channel.push("look", attachments=(Attachment("document", ref="doc", name="a.txt"),))
+        await pass_seconds(bot, 1)
+        assert channel.fetched == ["doc"]
+        broken = True
+
+        def before(verb: str) -> None:
+            if broken:
+                raise StoreUnwritable("the database is gone")
+
+        bot.process.before = before
+        await pass_seconds(bot, 30)
+        assert bot.host.state == "standby"
+        channel.held["doc"].set()
+        broken = False
+        await pass_seconds(bot, 5)
+        assert channel.fetched == ["doc", "doc"]
+        assert "look" in (await channel.pop()).text

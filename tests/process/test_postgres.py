@@ -209,6 +209,31 @@ async def test_of_two_gateways_each_time_is_done_once_and_a_delivery_known_by_bo
 
 
 @pytest.mark.slow
+async def test_of_two_gateways_on_one_channel_one_fetches_and_the_other_takes_over(
+    shared_world: World, tmp_path: Path
+) -> None:
+    one, telegram = shared_world, shared_world.telegram
+    other = World(tmp_path / "other", telegram, one.model)
+    other.database_url = one.database_url
+    other.configure()
+    try:
+        first = await one.start()
+        telegram.fail("getFile", delay=60)
+        file = {"file_id": telegram.extras.put_file(b"hello"), "file_unique_id": "1"}
+        telegram.say(1, document=file | {"file_name": "a.txt"}, caption="say:read")
+        await telegram.called("getFile")
+        await other.start()
+        assert "standby" in (await other.run("status")).output
+        assert len(telegram.calls_of("getFile")) == 1
+        await first.kill()
+        telegram.heal()
+        await telegram.until(lambda: one.texts(1) == ["read"], 40)
+        assert len(telegram.calls_of("getFile")) == 2
+    finally:
+        await other.close()
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_of_two_gateways_one_beats(both: tuple[World, World, MatrixServer]) -> None:
     one, other, matrix = both
