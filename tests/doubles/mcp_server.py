@@ -22,6 +22,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import (
     BlobResourceContents,
     CallToolResult,
+    ContentBlock,
     EmbeddedResource,
     ImageContent,
     TextContent,
@@ -130,7 +131,10 @@ def _pictures(server: MCPServer[Any]) -> None:
     @server.tool(structured_output=False)
     def snap() -> CallToolResult:
         """Fails, and shows where."""
-        blocks = [TextContent(type="text", text="the page never loaded"), _image(png(4, 3))]
+        blocks: list[ContentBlock] = [
+            TextContent(type="text", text="the page never loaded"),
+            _image(png(4, 3)),
+        ]
         return CallToolResult(content=blocks, is_error=True)
 
     @server.resource("shot://today", mime_type="image/png")

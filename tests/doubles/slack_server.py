@@ -15,6 +15,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import math
+import time
+from collections import deque
 from contextlib import suppress
 from typing import Any
 
@@ -41,12 +44,15 @@ class SlackServer(SlackMethods, PlatformServer):
         self.says_hello = True
         self.deaf = 0
         """So many acknowledgements get lost on their way here."""
+        self.limits: dict[str, int] = {}
+        """How many calls of a method the workspace may make in a minute; the next ones get 429."""
         self.scopes = ""
         """What the header x-oauth-scopes says."""
         self._numbers = itertools.count(1)
         self._faults: list[Fault] = []
         self._sockets: list[web.WebSocketResponse] = []
         self._turn = 0
+        self._taken: dict[str, deque[float]] = {}
 
     def routes(self, app: web.Application) -> None:
         app.router.add_route("*", "/api/{method}", self._answer)
@@ -254,6 +260,10 @@ class SlackServer(SlackMethods, PlatformServer):
             if (fault.status != 200 or fault.error) and fault.drop != "after":
                 self.wake()
                 return _faulty(fault)
+        wait = self._too_fast(call)
+        if wait:
+            call.status = 429
+            return _faulty(Fault(method, 0, "ratelimited", status=429, retry_after=wait))
         body = self._result(request, call)
         call.status = 200
         self.wake()
@@ -262,6 +272,19 @@ class SlackServer(SlackMethods, PlatformServer):
         if fault and fault.body is not None:
             return web.Response(body=fault.body, content_type=fault.content_type)
         return web.json_response(body, headers={"X-OAuth-Scopes": self.scopes})
+
+    def _too_fast(self, call: Call) -> int:
+        """Seconds until this call may be made, 0 if it may be now."""
+        limit = self.limits.get(call.method)
+        if limit is None:
+            return 0
+        now, taken = time.monotonic(), self._taken.setdefault(call.method, deque())
+        while taken and taken[0] <= now - 60:
+            taken.popleft()
+        if len(taken) >= limit:
+            return math.ceil(taken[0] + 60 - now)
+        taken.append(now)
+        return 0
 
     def _result(self, request: web.Request, call: Call) -> Params:
         bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")

@@ -37,6 +37,7 @@ COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
 OWNERS = range(1, 100)
 MEMBERS = range(100, 200)
 STEERED = "(This also takes in what you wrote while I was working.)"
+LATE_EDIT = "I had dealt with this before you changed it. Send it anew if I should answer again."
 
 
 class Nanobot:

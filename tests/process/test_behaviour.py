@@ -14,7 +14,7 @@ from nanobot.messages import EventKind
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import EventLine
 from tests.doubles.openai_server import Answer, Body, Fault
-from tests.process.harness import PATIENCE, STEERED, World
+from tests.process.harness import LATE_EDIT, PATIENCE, STEERED, World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -334,8 +334,7 @@ async def test_an_edit_of_what_was_answered_is_not_answered_again(shared: World,
     update = shared.telegram.say(chat, "say:one")
     await shared.said(chat, "one")
     shared.telegram.edit(chat, update["message"]["message_id"], "say:two")
-    late = "I had dealt with this before you changed it. Send it anew if I should answer again."
-    await shared.said(chat, "one", late)
+    await shared.said(chat, "one", LATE_EDIT)
     shared.telegram.say(chat, "say:three")
-    await shared.said(chat, "one", late, "three")
+    await shared.said(chat, "one", LATE_EDIT, "three")
     assert "say:two" not in str(shared.model.requests[-1]["messages"])

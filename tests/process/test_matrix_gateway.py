@@ -10,7 +10,7 @@ import pytest
 
 from tests.doubles.matrix_rooms import ANN
 from tests.doubles.matrix_server import MatrixServer
-from tests.process.harness import World
+from tests.process.harness import LATE_EDIT, World
 
 # A checkout that was installed before there was this channel has to be installed anew.
 pytestmark = pytest.mark.skipif(
@@ -104,3 +104,15 @@ async def test_what_was_said_while_the_gateway_was_dead_is_answered_once_and_in_
     ]
     assert heard == ["say:zero", "say:one", "say:two", "say:three"]
     assert len(matrix.texts(matrix.dm)) == len(set(matrix.texts(matrix.dm)))
+
+
+async def test_who_edits_a_message_after_its_answer_hears_that_it_was_too_late(
+    world: World, matrix: MatrixServer
+) -> None:
+    await world.start()
+    await connected(matrix)
+    event = matrix.say(matrix.dm, "say:one")
+    await matrix.until(lambda: matrix.texts(matrix.dm) == ["one"])
+    matrix.edit(matrix.dm, event["event_id"], "say:two")
+    await matrix.until(lambda: matrix.texts(matrix.dm) == ["one", LATE_EDIT])
+    assert "say:two" not in str(world.model.requests)

@@ -9,9 +9,9 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from tests.doubles.slack_rules import shown_text
+from tests.doubles.slack_rules import Room, shown_text
 from tests.doubles.slack_server import SlackServer
-from tests.process.harness import World
+from tests.process.harness import LATE_EDIT, World
 
 # A checkout that was installed before there was this channel has to be installed anew.
 pytestmark = pytest.mark.skipif(
@@ -90,3 +90,37 @@ async def test_what_was_said_while_the_gateway_was_dead_is_answered_once_and_in_
     ]
     assert heard == ["say:zero", "say:one", "say:two", "say:three"]
     assert len(said(slack, "D1")) == len(set(said(slack, "D1")))
+
+
+async def test_who_edits_a_message_after_its_answer_hears_that_it_was_too_late(
+    world: World, slack: SlackServer
+) -> None:
+    await world.start()
+    await slack.connected()
+    message = slack.say("D1", "say:one")
+    await slack.until(lambda: said(slack, "D1") == ["one"])
+    slack.edit("D1", message, "say:two")
+    await slack.until(lambda: said(slack, "D1") == ["one", LATE_EDIT])
+    assert "say:two" not in str(world.model.requests)
+
+
+@pytest.mark.slow
+async def test_answers_come_before_previews_where_edits_are_limited(
+    world: World, slack: SlackServer
+) -> None:
+    """Twenty answers of twelve seconds each, with Slack's limit of 50 edits a minute for a
+    workspace: previews would need some ninety."""
+    rooms = [f"D{number}" for number in range(1, 21)]
+    slack.rooms |= {room: Room() for room in rooms}
+    slack.limits["chat.update"] = 50
+    answer = " ".join(f"word{number}" for number in range(20))
+    await world.start()
+    await slack.connected()
+    for room in rooms:
+        slack.say(room, f"pace:0.6\nsay:{answer}")
+    began = time.monotonic()
+    await slack.until(lambda: all(said(slack, room) == [answer] for room in rooms), 60)
+    assert time.monotonic() - began < 16
+    updates = slack.calls_of("chat.update")
+    assert [call for call in updates if call.status == 429] == []
+    assert len(updates) > len(rooms), "previews were shown"
