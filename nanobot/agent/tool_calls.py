@@ -204,6 +204,7 @@ class ToolExecutor:
             ms=ms,
             tainted=output.tainted or (pending.refusal is None and self._taints(active, pending)),
             attachments=output.attachments,
+            addresses=output.addresses,
         )
         batch.results.append(result)
         batch.effects += (*output.messages, *output.writes)
@@ -302,4 +303,5 @@ def _context(active: ActiveRun, pending: step.PendingCall) -> CallContext:
             if isinstance(body, ReplyEntry)
         ),
         logged=True,
+        entries=active.log.visible,
     )

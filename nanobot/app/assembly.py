@@ -240,7 +240,7 @@ class _Assembly:
         )
         chats = (TERMINAL, *self.config.served)
         for tool in (
-            *web_tools(self.config.tools.web),
+            *web_tools(self.config.tools.web, self.config.policy.hosts),
             ask_tool(),
             cron_tool(self.editor),
             *workspace_tools(self.files, self.blobs, chats),

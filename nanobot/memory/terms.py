@@ -39,9 +39,16 @@ def terms_of(text: str) -> str:
 
 def query_terms(query: str) -> list[str]:
     """The terms of a question, each once; one that ends in `*` stands for all that begin so."""
-    found = dict.fromkeys(_asked(query))
-    telling = [one for one in found if one not in _STOP and one not in _STOP_BIGRAMS]
-    return (telling or list(found))[:MAX_TERMS]
+    terms = dict.fromkeys(_asked(query))
+    telling = [term for term in terms if term not in _STOP and term not in _STOP_BIGRAMS]
+    return (telling or list(terms))[:MAX_TERMS]
+
+
+def telling_terms(text: str) -> list[str]:
+    """The terms of a text, each once, without those that say nothing."""
+    terms = dict.fromkeys(_terms(text))
+    empty = _STOP_TERMS | _STOP_BIGRAMS
+    return [term for term in terms if term not in empty]
 
 
 def _terms(text: str) -> Iterator[str]:
@@ -84,3 +91,6 @@ def _stem(word: str) -> str:
             word = word.removesuffix(ending) + instead
             break
     return word.removesuffix("e") if len(word) > 3 else word
+
+
+_STOP_TERMS = frozenset(_stem(word) for word in _STOP)

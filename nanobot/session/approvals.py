@@ -44,9 +44,9 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
 
     waiting: its run is parked for it; detached: its run went on without it, and an approval makes
     the call in a run of its own; then approved, denied, answered, expired or void (its run was
-    stopped). `digest` binds it to the exact call. `question` is empty for a call. `here`: who asked
-    for the call may approve it. `direct`: it is a program, and no chat is
-    asked. `approvers`: see `may_answer`. Times are unix seconds.
+    stopped). `digest` binds it to the exact call. `question` is empty for a call. `host`: whom on
+    the internet the call asks. `here`: who asked for the call may approve it. `direct`: it is a
+    program, and no chat is asked. `approvers`: see `may_answer`. Times are unix seconds.
     """
 
     id: int = 0
@@ -66,6 +66,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     sender_name: str = ""
     role: Role
     tainted: bool = False
+    host: str = ""
     here: bool = False
     direct: bool = False
     approvers: tuple[str, ...] = ()
@@ -146,10 +147,10 @@ def digest(tool: str, arguments: str) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def subject(tool: str, arguments: str) -> str:
-    """What "always" means: the same arguments; of a command, the same command."""
-    decoded = _decoded(arguments)
-    if tool == "exec" and isinstance(decoded, dict):
+def subject(approval: Approval) -> str:
+    """What "always" means: the same host, or the same arguments; of a command, the same command."""
+    decoded = {"host": approval.host} if approval.host else _decoded(approval.arguments)
+    if approval.tool == "exec" and isinstance(decoded, dict):
         decoded = {"command": decoded.get("command")}
     return json.dumps(decoded, sort_keys=True, ensure_ascii=False)
 
@@ -198,10 +199,11 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
         )
     else:
         text = _asking(approval, elsewhere=to != approval.address)
+        host = f"{approval.host[:40]} " if approval.host else ""
         choices = (
             Choice("Approve", f"/approve {number}"),
             Choice("Deny", f"/deny {number}"),
-            Choice("Always here", f"/approve {number} always"),
+            Choice(f"Always {host}here", f"/approve {number} always"),
         )
     return OutboundMessage(
         address=to,

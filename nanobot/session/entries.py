@@ -131,7 +131,7 @@ class ToolResultEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True
 ):
     """What a tool call gave, or why it was not made. `tainted`: content from outside.
-    `attachments`: pictures that came with it."""
+    `attachments`: pictures that came with it. `addresses`: what of the web it found or read."""
 
     call: int
     index: int
@@ -141,6 +141,7 @@ class ToolResultEntry(
     ms: int = 0
     tainted: bool = False
     attachments: tuple[Attachment, ...] = ()
+    addresses: tuple[str, ...] = ()
 
 
 class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval"):

@@ -65,6 +65,7 @@ def approval(
         sender_name=next((one.sender_name for one in place.asked), ""),
         role=run.role,
         tainted=place.tainted,
+        host=tools.host(call.name, call.arguments),
         here=here or program,
         direct=program,
         approvers=settings.approvers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 from typing import Any, Generic, Literal, TypeVar
 
@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.messages import Address, Attachment, Origin, OutboundMessage, Role
 from nanobot.ports import StoreWrite
+from nanobot.session.entries import Entry
 
 
 class Effect(StrEnum):
@@ -31,7 +32,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     may be what asks for this call. `approved`: a person has agreed to exactly this call, or a rule
     of the configuration allows it. `origin`: what the run answers. `replies`: which tools
     each answer of its model so far asked for. `logged`: the result goes into a session's log, so
-    that files kept for it are removed with it."""
+    that files kept for it are removed with it. `entries`: what of that log the model sees."""
 
     run_id: str
     session_key: str
@@ -45,6 +46,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     origin: Origin = Origin.USER
     replies: tuple[tuple[str, ...], ...] = ()
     logged: bool = False
+    entries: Sequence[Entry] = ()
 
     @property
     def trusted(self) -> bool:
@@ -77,7 +79,8 @@ class ToolOutput(msgspec.Struct, frozen=True):
     """The result of a call: its text and, if its effect is `store`, the messages to chats and rows
     that are committed with it. `tainted`: this one result is content from outside. `attachments`
     are pictures, kept as blobs already, that models are shown with the text if they see. `failed`:
-    as a ToolError, for a failure that comes with attachments."""
+    as a ToolError, for a failure that comes with attachments. `addresses`: what of the web the call
+    found or read."""
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
@@ -85,6 +88,7 @@ class ToolOutput(msgspec.Struct, frozen=True):
     writes: tuple[StoreWrite, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     failed: bool = False
+    addresses: tuple[str, ...] = ()
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
@@ -105,6 +109,9 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     makes of a call what a person is asked, whose answer is the result. `elsewhere`: whether a call
     says something in another chat. `danger`: what is dangerous about a call in itself, as it ends a
     sentence that begins with "because"; empty if nothing is known to be.
+
+    `host`: whom on the internet a call asks; allowed for good, it is allowed for all that is asked
+    there.
 
     `reached`: the file of the workspace that a call is about, links followed; the policy judges it
     beside the argument `path`.
@@ -130,6 +137,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     elsewhere: Callable[[Args, CallContext], bool] | None = None
     danger: Callable[[Args], str] | None = None
     reached: Callable[[Args], str] | None = None
+    host: Callable[[Args], str] | None = None
     parameters: dict[str, Any] | None = None
     lazy: bool = False
 

@@ -19,6 +19,7 @@ import msgspec
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
+from nanobot.tools.web.hosts import among
 from nanobot.workspace.globs import Glob
 
 PROMPT_FILES = (
@@ -50,9 +51,9 @@ class Verdict(StrEnum):
 class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     """A call as the policy sees it. `elsewhere`: it says something in another chat than its run's.
     `contained`: what it does stays within a sandbox. `sends`: it may carry what the run has read to
-    somebody outside. `reached`: the file that `path` leads to, links followed. `risky`: nothing is
-    known that makes it harmless. `foreign`: the tool is an MCP server's or a package's. `danger`:
-    what is dangerous about this very call, if anything."""
+    somebody outside; `host`: to whom, if that is known. `reached`: the file that `path` leads to,
+    links followed. `risky`: nothing is known that makes it harmless. `foreign`: the tool is an MCP
+    server's or a package's. `danger`: what is dangerous about this very call, if anything."""
 
     tool: str
     arguments: Mapping[str, Any] = {}
@@ -63,6 +64,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     elsewhere: bool = False
     contained: bool = True
     sends: bool = False
+    host: str = ""
     reached: str = ""
     danger: str = ""
     risky: bool = False
@@ -232,6 +234,8 @@ class Policy:
 
     def judge(self, call: PolicyInput) -> PolicyDecision:
         """The verdict of the first rule that matches."""
+        if among(call.host, self.settings.hosts):
+            call = msgspec.structs.replace(call, sends=False)
         for number, rule in enumerate(self.settings.rules, 1):
             if _configured(rule, call):
                 why = rule.why or f"rule {number} of the configuration says so"

@@ -178,6 +178,7 @@ class ToolRegistry:
             contained=contained,
             reached="" if tool.reached is None else tool.reached(args),
             sends=tool.sends is not None and tool.sends(args, context),
+            host="" if tool.host is None else tool.host(args),
             danger="" if tool.danger is None else tool.danger(args),
             risky=risk == "high",
             foreign=self._sources[name] != BUILT_IN,
@@ -188,6 +189,16 @@ class ToolRegistry:
                 verdict=Verdict.ASK, rule="the tool itself", why="it is a question"
             )
         return judged
+
+    def host(self, name: str, arguments: str) -> str:
+        """Whom on the internet a call asks, as far as that is known."""
+        tool = self._tools.get(name)
+        if tool is None or tool.host is None:
+            return ""
+        try:
+            return tool.host(_parsed(tool, arguments))
+        except ToolArgumentsError:
+            return ""
 
     def question(self, name: str, arguments: str) -> Question | None:
         """What a call puts to a person, None if it does not."""

@@ -100,9 +100,15 @@ class RuleSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class PolicySettings(Settings, frozen=True, kw_only=True):
     """`[policy]`: which calls are made, which need a person's approval, and whose.
 
+    `hosts` are patterns of those that conversations with content from outside may ask anything.
     `approvers`: besides owners; "members", or CHANNEL:ID."""
 
     rules: tuple[RuleSettings, ...] = ()
+    hosts: tuple[str, ...] = ()
     approvers: tuple[str, ...] = ()
     approval_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
     question_seconds: Annotated[float, Meta(gt=0, le=2_592_000)] = 86_400.0
+
+    def __post_init__(self) -> None:
+        if any(not host or set(host) & set("/:@?# ") for host in self.hosts):
+            raise Unfit("hosts", 'a list of hosts, such as "docs.python.org" or "*.wikipedia.org"')

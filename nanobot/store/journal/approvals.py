@@ -99,7 +99,7 @@ def _allowed_for_good(connection: sa.Connection, asked: Approval) -> int | None:
     query = sa.select(_u.c.id).where(
         _u.c.session_key == asked.session_key,
         _u.c.tool == asked.tool,
-        _u.c.subject == subject(asked.tool, asked.arguments),
+        _u.c.subject == subject(asked),
         _u.c.tainted == asked.tainted,
     )
     found: int | None = connection.scalar(query)
@@ -262,7 +262,7 @@ def _allow_for_good(connection: sa.Connection, done: Approval, now: float) -> No
     row = {
         "session_key": done.session_key,
         "tool": done.tool,
-        "subject": subject(done.tool, done.arguments),
+        "subject": subject(done),
         "tainted": done.tainted,
         "by": done.decided_by,
         "created_at": now,

@@ -125,6 +125,7 @@ class McpServers:
             args=ReadResource,
             run=run,
             effect=Effect.NONE,
+            sends=lambda args, _: bool(args.uri or args.prompt),
             timeout=_MAX_SECONDS,
             allowed=roles,
         )

@@ -11,9 +11,10 @@ from loguru import logger
 from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ToolError
 from nanobot.text import MAX_RESULT_CHARS, clean
-from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 from nanobot.tools.web.engines import Brave, Ddgs, Hit, SearchEngine, Searxng, Tavily
+from nanobot.tools.web.shown import is_private
 
 MAX_QUERY = 400
 MAX_COUNT = 20
@@ -57,7 +58,7 @@ class _Searcher:
         self._services = services
         self._room = room
 
-    async def run(self, args: WebSearch, context: CallContext) -> str:
+    async def run(self, args: WebSearch, context: CallContext) -> ToolOutput:
         query = " ".join(clean(args.query).split())
         if not query:
             raise ToolError("query is empty: say what to search for")
@@ -70,10 +71,11 @@ class _Searcher:
                 failed.append(str(error))
                 continue
             if hits:
-                return _shown(hits, query, self._room)
+                addresses = tuple(hit.url for hit in hits)
+                return ToolOutput(_shown(hits, query, self._room), addresses=addresses)
             failed.append(f"{service.name} found nothing")
         if all(reason.endswith("found nothing") for reason in failed):
-            return "[nothing was found: try other or fewer words]"
+            return ToolOutput("[nothing was found: try other or fewer words]")
         raise ToolError(
             f"the web cannot be searched now: {'; '.join(failed)}. Try again later, "
             "or fetch a page you know with web_fetch."
@@ -111,6 +113,7 @@ def web_search_tool(
         args=WebSearch,
         run=_Searcher(services, room).run,
         effect=Effect.NONE,
+        sends=lambda args, context: context.tainted and is_private(args.query, context.entries),
         timeout=_ENGINE_SECONDS * max(len(services), 1),
         rest="Ask for fewer results.",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nanobot.config.settings.tools import WebToolSettings
 from nanobot.tools.base import AnyTool
 from nanobot.tools.web.addresses import Addresses
@@ -9,13 +11,14 @@ from nanobot.tools.web.fetch import Web, web_fetch_tool
 from nanobot.tools.web.search import engines, web_search_tool
 
 
-def web_tools(settings: WebToolSettings) -> list[AnyTool]:
-    """web_fetch and web_search, unless they are off. Raises ConfigError."""
+def web_tools(settings: WebToolSettings, hosts: Sequence[str] = ()) -> list[AnyTool]:
+    """web_fetch and web_search, unless they are off; `hosts`: `policy.hosts`. Raises
+    ConfigError."""
     # Read even if nothing is fetched: a wrong entry is told at once.
     addresses = Addresses(settings.allow_private)
     tools: list[AnyTool] = []
     if settings.fetch:
-        tools.append(web_fetch_tool(Web(addresses, settings.proxy)))
+        tools.append(web_fetch_tool(Web(addresses, settings.proxy), hosts=hosts))
     if settings.search != "off":
         tools.append(web_search_tool(engines(settings)))
     return tools

@@ -1,0 +1,122 @@
+"""What a conversation has shown of the web, and which words in it are private: whether a call can
+carry something out by the address it fetches or the words it searches for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from yarl import URL
+
+from nanobot.errors import ToolError
+from nanobot.memory.terms import telling_terms
+from nanobot.messages import Origin
+from nanobot.session.entries import (
+    Body,
+    Entry,
+    RecallEntry,
+    SummaryEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+from nanobot.tools.web.addresses import MAX_URL, Addresses
+
+MAX_NEW_WORDS = 6
+"""So many plain words of its own may a search have in a conversation that content from outside may
+steer."""
+
+_OF_PEOPLE = (Origin.USER, Origin.API, Origin.CRON, Origin.APPROVAL)
+_OF_THE_WEB = ("web_fetch", "web_search")
+# What may be an address in a text of a person, and what may stand behind one.
+_TOKEN = re.compile(r"[^\s<>\"'`|\\^{}\[\]，。；：！？、（）】》]+")
+_ASCII = re.compile(r"[\x21-\x7e]+")
+_BEFORE, _BEHIND, _MOST_BEHIND = "(*_~", ".,;:!?)*_~", 4
+# Words as people and books have them, and small numbers: no keys, no codes.
+_LONGEST_WORD = 20
+_LARGEST_NUMBER = 4
+
+
+def is_shown(url: str, entries: Sequence[Entry], addresses: Addresses) -> bool:
+    """Whether a person wrote this very address in the conversation, a search found it, or it was
+    read already."""
+    wanted = _place(url, addresses)
+    return wanted is not None and any(
+        _place(text, addresses) == wanted for entry in entries for text in _addresses_in(entry.body)
+    )
+
+
+def is_private(query: str, entries: Sequence[Entry]) -> bool:
+    """Whether a search could tell what the conversation has read of private matters. Words that a
+    person wrote or that pages of the web hold are not private, what is in files, memory and output
+    of commands is; others must be few and plain."""
+    terms = set(telling_terms(query))
+    for text in _texts_in(entries, _is_known):
+        terms.difference_update(telling_terms(text))
+        if not terms:
+            return False
+    if len(terms) > MAX_NEW_WORDS or not all(map(_is_plain, terms)):
+        return True
+    return any(
+        not terms.isdisjoint(telling_terms(text)) for text in _texts_in(entries, _is_kept_apart)
+    )
+
+
+def _is_plain(term: str) -> bool:
+    if term.isdecimal():
+        return len(term) <= _LARGEST_NUMBER
+    return term.isalpha() and len(term) <= _LONGEST_WORD
+
+
+def _place(text: str, addresses: Addresses) -> str | None:
+    """What of an address matters: host, port, path and query; None if it is not one."""
+    try:
+        url = addresses.check(text if text.lower().startswith("http") else f"https://{text}")
+    except ToolError:
+        return None
+    port = url.explicit_port
+    return f"{url.raw_host}{f':{port}' if port else ''}{_path(url)}"
+
+
+def _path(url: URL) -> str:
+    return url.raw_path_qs or "/"
+
+
+def _addresses_in(body: Body | None) -> Iterator[str]:
+    if isinstance(body, ToolResultEntry):
+        yield from body.addresses
+    elif isinstance(body, UserEntry) and _speaks_for_itself(body):
+        for token in _TOKEN.findall(body.text):
+            if len(token) <= MAX_URL and "." in token:
+                yield from _readings(token)
+
+
+def _readings(token: str) -> Iterator[str]:
+    """The addresses that somebody may mean by a word."""
+    begins = token.lower().find("http")
+    address = token[max(begins, 0) :].lstrip(_BEFORE)
+    ascii_part = _ASCII.match(address)
+    for text in {address, ascii_part[0] if ascii_part else ""}:
+        yield text
+        for length in range(len(text) - 1, max(len(text) - 1 - _MOST_BEHIND, 0), -1):
+            if text[length] not in _BEHIND:
+                break
+            yield text[:length]
+
+
+def _speaks_for_itself(message: UserEntry) -> bool:
+    return message.origin in _OF_PEOPLE and not message.tainted
+
+
+def _is_known(body: Body | None) -> bool:
+    """Whether strangers wrote it, or a person showed it."""
+    if isinstance(body, ToolResultEntry):
+        return body.name in _OF_THE_WEB
+    return isinstance(body, UserEntry)
+
+
+def _is_kept_apart(body: Body | None) -> bool:
+    return isinstance(body, ToolResultEntry | RecallEntry | SummaryEntry) and not _is_known(body)
+
+
+def _texts_in(entries: Iterable[Entry], which: Callable[[Body | None], bool]) -> Iterator[str]:
+    return (getattr(entry.body, "text", "") for entry in entries if which(entry.body))

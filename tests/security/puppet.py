@@ -1,0 +1,60 @@
+"""A model that makes the calls that the test tells it to, not those that people write: what stands
+in a call was shown to nanobot by nobody."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.doubles.openai_server import Answer, Body
+from tests.process.harness import World
+
+OWNER = 1
+QUESTION = "May I do this?"
+
+
+class Puppet:
+    """Drives one chat of a running gateway."""
+
+    def __init__(self, world: World, chat: int = OWNER, sender: int = 0) -> None:
+        self.world = world
+        self.chat = chat
+        self.sender = sender or chat
+        self._calls: list[tuple[str, str]] = []
+        world.model.script = self._answer
+
+    def _answer(self, body: Body) -> Answer:
+        if self._calls and body["messages"][-1]["role"] == "user":
+            calls, self._calls = self._calls, []
+            return Answer(tool_calls=calls)
+        return Answer("done")
+
+    async def say(self, text: str, **more: Any) -> str:
+        """A person writes; what they get."""
+        texts = len(self.world.texts(self.chat))
+        self.world.telegram.say(self.chat, text, sender=self.sender, **more)
+        await self.world.answered(self.chat, texts + 1)
+        return self.world.texts(self.chat)[-1]
+
+    async def use(self, tool: str, said: str = "Go on.", **arguments: object) -> str:
+        """The result of a call that the model makes when `said` is said, or what a person is asked
+        before it is made."""
+        requests = len(self.world.model.requests)
+        self._calls = [(tool, json.dumps(arguments))]
+        answer = await self.say(said)
+        for request in self.world.model.requests[requests:]:
+            last = request["messages"][-1]
+            if last["role"] == "tool":
+                return str(last["content"])
+        return answer
+
+    async def decide(self, command: str) -> str:
+        """An owner answers a question; the result of the call that was asked about."""
+        requests, texts = len(self.world.model.requests), len(self.world.texts(self.chat))
+        self.world.telegram.say(self.sender, command)
+        await self.world.answered(self.chat, texts + 2)
+        for request in self.world.model.requests[requests:]:
+            last = request["messages"][-1]
+            if last["role"] == "tool":
+                return str(last["content"])
+        return self.world.texts(self.chat)[-1]
