@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
 import msgspec
 
@@ -233,11 +233,39 @@ class EventKind(StrEnum):
     END = "end"
 
 
+class RunPayload(TypedDict, total=False):
+    """What an event carries, by its kind (docs/library.md has the table)."""
+
+    state: str
+    text: str
+    reasoning: str
+    error: str | None
+    why: str
+    model: str
+    delay: float
+    address: Address
+    reply_key: str
+    reply_to: str | None
+    inbound_ids: list[int]
+    message_ids: list[str]
+    tool_calls: int
+    key: str
+    name: str
+    arguments: str
+    ok: bool
+    ms: int
+    id: int
+    tool: str
+    question: str
+    choices: tuple[str, ...]
+
+
 class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Something a watcher may want to see; never stored, may be dropped for a slow watcher.
 
-    `seq` counts within the run. `model_call` counts attempts, so a watcher that sees it grow
-    drops the deltas of the call before.
+    `seq` counts within the run as one process tells of it, also over a wait for a person.
+    `model_call` counts attempts, so a watcher that sees it grow drops the deltas of the call
+    before.
     """
 
     run_id: str
@@ -246,4 +274,4 @@ class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     kind: EventKind
     at: float
-    payload: dict[str, Any]
+    payload: RunPayload

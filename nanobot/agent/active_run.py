@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import msgspec
 
@@ -18,6 +19,7 @@ from nanobot.messages import (
     Role,
     RunEvent,
     RunOptions,
+    RunPayload,
 )
 from nanobot.ports import Clock
 from nanobot.providers.base import Usage
@@ -25,6 +27,7 @@ from nanobot.session.approvals import Approval, NobodyReached, Parked, ParkResul
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import (
     Body,
+    DecisionEntry,
     Entry,
     ModelCallEntry,
     PostEntry,
@@ -125,7 +128,6 @@ class ActiveRun:
         self._bus = bus
         self._journal = bus.journal
         self._clock = clock
-        self._seq = 0
         self._call = 0
 
     # What is known of it
@@ -183,6 +185,7 @@ class ActiveRun:
         return StepLimits(
             max_iterations=terms.max_iterations or configured.max_iterations,
             max_tool_rounds=rounds if terms.max_tool_rounds is None else terms.max_tool_rounds,
+            max_tool_calls=configured.max_tool_calls,
             max_run_seconds=terms.max_run_seconds or configured.max_run_seconds,
         )
 
@@ -316,6 +319,26 @@ class ActiveRun:
         """What the model said before somebody stopped it."""
         return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)
 
+    def show_decided(self) -> None:
+        """What a person's word made of a call while the run waited: nobody here called it."""
+        *_, decision, result = (None, None, *self.log.own)
+        if isinstance(decision, DecisionEntry) and isinstance(result, ToolResultEntry):
+            self.show_result(result)
+
+    def show_result(self, result: ToolResultEntry) -> None:
+        self.emit(
+            EventKind.TOOL_RESULT,
+            key=self.call_key(result.call, result.index),
+            name=result.name,
+            ok=result.ok,
+            text=result.text,
+            ms=result.ms,
+        )
+
+    def call_key(self, model_call: int, index: int) -> str:
+        """The identity of a call."""
+        return f"{self.run.id}:{model_call}:{index}"
+
     def stopped(self) -> None:
         """An order ended this run; its driver must not touch it any more."""
         self._ended(RunState.ABORTED, "", None)
@@ -325,19 +348,23 @@ class ActiveRun:
         self.emit(EventKind.END, state=str(state), text=text, error=error, message_ids=ids)
 
     def _show(self, approval: Approval, identity: int) -> None:
-        call: dict[str, object] = {"tool": approval.tool, "arguments": approval.arguments[:500]}
-        call |= {"why": approval.why, "id": identity}
-        question, choices = approval.question, approval.choices
-        self.emit(EventKind.APPROVAL, question=question, choices=choices, **call)
+        self.emit(
+            EventKind.APPROVAL,
+            id=identity,
+            tool=approval.tool,
+            arguments=approval.arguments,
+            why=approval.why,
+            question=approval.question,
+            choices=approval.choices,
+        )
 
-    def emit(self, kind: EventKind, **payload: object) -> None:
-        self._seq += 1
+    def emit(self, kind: EventKind, **payload: Unpack[RunPayload]) -> None:
         self._bus.emit(
             RunEvent(
                 run_id=self.run.id,
                 session_key=self.run.session_key,
                 model_call=self._call,
-                seq=self._seq,
+                seq=self._bus.next_seq(self.run.id),
                 kind=kind,
                 at=self._clock.now(),
                 payload=payload,

@@ -6,9 +6,10 @@ before, so that provider caches hit. The window moves in steps, never by one mes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -27,6 +28,7 @@ from nanobot.session.entries import (
     ReplyEntry,
     SummaryEntry,
     ToolResultEntry,
+    ToolStartedEntry,
     UndeliveredEntry,
     UserEntry,
 )
@@ -38,6 +40,7 @@ KEEP = 0.5
 """... down to this one."""
 
 _UNKNOWN = "interrupted, outcome unknown"
+_NOT_MADE = "not executed: the run ended before"
 _ELIDED = "(an older result, left out to fit the model's context; call again if it is needed)"
 _TEXT_SHARE = 0.4
 _HEADER_TOKENS = 20
@@ -45,6 +48,10 @@ _QUOTED = 500
 _NOTES = (FailedEntry, UndeliveredEntry, DeniedEntry)
 """What the model sees as a note from the gateway."""
 _TEXTS = (PostEntry, RecallEntry, *_NOTES)
+
+
+_CallKey: TypeAlias = tuple[str, int, int]
+"""Run, model call and index."""
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -184,7 +191,8 @@ def context(
     itself never saw it, and it must not come between a call and its result."""
     messages = _summary(entries, call.window_from)
     meanwhile: list[ChatMessage] = []
-    open_calls: dict[tuple[int, int], ToolCall] = {}
+    open_calls: dict[_CallKey, ToolCall] = {}
+    started = _started(entries)
     run_id = ""
     pictures = shown(entries, call.window_from, call.profile)
     for entry in entries:
@@ -192,7 +200,7 @@ def context(
         if entry.seq < call.window_from or isinstance(body, ModelCallEntry):
             continue
         if isinstance(body, ToolResultEntry):
-            tool_call = open_calls.pop((body.call, body.index), None)
+            tool_call = open_calls.pop((entry.run_id, body.call, body.index), None)
             if tool_call is not None:
                 content = _result_content(entry.seq, body, call.profile, pictures)
                 messages.append(_result(tool_call, content))
@@ -204,7 +212,7 @@ def context(
             meanwhile.append(message)
             continue
         if open_calls:
-            messages += [_result(tool_call, _UNKNOWN) for tool_call in open_calls.values()]
+            messages += _unfinished(open_calls, started)
             open_calls.clear()
         if isinstance(body, UserEntry) and entry.run_id != run_id:
             run_id = entry.run_id
@@ -212,10 +220,9 @@ def context(
             meanwhile.clear()
         messages.append(message)
         if message.tool_calls and isinstance(body, ReplyEntry):
-            open_calls = {
-                (body.call, n): tool_call for n, tool_call in enumerate(message.tool_calls)
-            }
-    messages += [_result(tool_call, _UNKNOWN) for tool_call in open_calls.values()]
+            calls = enumerate(message.tool_calls)
+            open_calls = {(entry.run_id, body.call, n): tool_call for n, tool_call in calls}
+    messages += _unfinished(open_calls, started)
     system = ChatMessage(role="system", content=snapshot.system)
     fixed = len(msgspec.json.encode(snapshot)) // 3
     return (system, *_fit(messages, fixed, call))
@@ -249,6 +256,19 @@ def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[
             message = msgspec.structs.replace(message, content=_ELIDED)  # noqa: PLW2901
         fitted.append(message)
     return fitted
+
+
+def _started(entries: Sequence[Entry]) -> set[_CallKey]:
+    bodies = ((entry.run_id, entry.body) for entry in entries)
+    return {(run, b.call, b.index) for run, b in bodies if isinstance(b, ToolStartedEntry)}
+
+
+def _unfinished(
+    calls: Mapping[_CallKey, ToolCall], started: Collection[_CallKey]
+) -> list[ChatMessage]:
+    """Results for calls that have none: only one that was started can have had an effect."""
+    texts = (_UNKNOWN if key in started else _NOT_MADE for key in calls)
+    return [_result(call, text) for call, text in zip(calls.values(), texts, strict=True)]
 
 
 def _result(tool_call: ToolCall, content: str | tuple[Part, ...]) -> ChatMessage:

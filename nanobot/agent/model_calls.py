@@ -30,7 +30,7 @@ from nanobot.errors import (
     NanobotError,
     OverBudget,
 )
-from nanobot.messages import EventKind
+from nanobot.messages import EventKind, RunPayload
 from nanobot.ports import Clock
 from nanobot.providers.base import (
     ChatMessage,
@@ -349,5 +349,7 @@ def _show(active: ActiveRun, delta: TextDelta | ReasoningDelta) -> None:
     if isinstance(delta, TextDelta):
         active.partial += delta.text
     if active.watched:
-        kind = "text" if isinstance(delta, TextDelta) else "reasoning"
-        active.emit(EventKind.MODEL_DELTA, **{kind: delta.text})
+        payload: RunPayload = (
+            {"text": delta.text} if isinstance(delta, TextDelta) else {"reasoning": delta.text}
+        )
+        active.emit(EventKind.MODEL_DELTA, **payload)

@@ -117,19 +117,19 @@ class RunClient:
             if outcome is None:
                 return
             if outcome.state in ENDED:
-                watching.offer(end_of(outcome, self._clock.now()))
+                watching.offer(end_of(outcome, self._bus.next_seq(run_id), self._clock.now()))
                 return
             if not self._attends() or not await self._worker.attend(outcome.session_key):
                 await self._clock.sleep(_LOOK_SECONDS)
 
 
-def end_of(outcome: RunOutcome, at: float) -> RunEvent:
+def end_of(outcome: RunOutcome, seq: int, at: float) -> RunEvent:
     """The last event of a run, from what is recorded."""
     return RunEvent(
         run_id=outcome.run_id,
         session_key=outcome.session_key,
         model_call=outcome.usage.model_calls,
-        seq=0,
+        seq=seq,
         kind=EventKind.END,
         at=at,
         payload={"state": str(outcome.state), "text": outcome.text, "error": outcome.error},

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-import msgspec
-
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.model_calls import ModelCaller
@@ -66,11 +64,12 @@ class Runner:
         active.emit(
             EventKind.STATUS,
             state="running",
-            address=msgspec.to_builtins(active.address),
+            address=active.address,
             reply_key="" if active.terms.direct else active.run.reply_key,
             reply_to=active.run.question_id,
             inbound_ids=[message.inbound_id for message in active.messages],
         )
+        active.show_decided()
         if active.run.attempts > MAX_UNCLEAN_ENDS:
             return await self._fail(active, *_gave_up())
         lost: StoreError | None = None
@@ -127,7 +126,7 @@ class Runner:
         text = end.text.strip() or "(The model gave an empty answer. Please ask again.)"
         if end.warning:
             text += f"\n\n({end.warning})"
-        if any(message.steered for message in active.messages):
+        if any(m.steered and m.origin is Origin.USER for m in active.messages):
             text += "\n\n(This also takes in what you wrote while I was working.)"
         return await active.finish(RunState.COMPLETED, text, OutboundKind.REPLY)
 
@@ -191,6 +190,7 @@ class Runner:
 _LIMIT_LINES = {
     "limit_iterations": "I stopped here: the limit of {limits.max_iterations} model calls.",
     "limit_tool_rounds": "I stopped here: the limit of {limits.max_tool_rounds} rounds of tools.",
+    "limit_tool_calls": "I stopped here: the limit of {limits.max_tool_calls} tool calls.",
     "limit_seconds": "I stopped here: the limit of {limits.max_run_seconds:g} seconds.",
 }
 

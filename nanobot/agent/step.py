@@ -51,6 +51,7 @@ class StepLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     max_iterations: int = 25
     max_tool_rounds: int = 20
+    max_tool_calls: int = 100
     max_run_seconds: float = 300.0
 
 
@@ -128,15 +129,24 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: StepLimits) -> Step
     reply = _last_reply(bodies)
     if reply is not None:
         pending = _pending(bodies, reply)
-        if pending and sum(1 for b in bodies if _asks(b)) > limits.max_tool_rounds:
-            return Stop("limit_tool_rounds", last_text(bodies))
-        if pending and pending[0].approval is not None:
-            return AskHuman(pending[0].approval)
         if pending:
-            return RunTools(tuple(pending))
+            return _next_tools(bodies, pending, limits)
         if not reply.tool_calls and not reply.partial:
             return _answer(reply)
     return _next_call(bodies, limits)
+
+
+def _next_tools(
+    bodies: Sequence[Body], pending: Sequence[PendingCall], limits: StepLimits
+) -> RunTools | AskHuman | Stop:
+    if sum(1 for body in bodies if _asks(body)) > limits.max_tool_rounds:
+        return Stop("limit_tool_rounds", last_text(bodies))
+    if pending[0].approval is not None:
+        return AskHuman(pending[0].approval)
+    left = limits.max_tool_calls - sum(isinstance(body, ToolResultEntry) for body in bodies)
+    if left <= 0:
+        return Stop("limit_tool_calls", last_text(bodies))
+    return RunTools(tuple(pending[:left]))
 
 
 def _next_call(bodies: Sequence[Body], limits: StepLimits) -> CallModel | Stop:

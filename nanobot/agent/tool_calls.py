@@ -184,8 +184,9 @@ class ToolExecutor:
 
     async def _perform(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:
         """One call; every failure becomes a result that the model can work with."""
-        name, key = pending.call.name, _key(active, pending)
-        active.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=pending.call.arguments[:500])
+        name, arguments = pending.call.name, pending.call.arguments
+        key = active.call_key(pending.model_call, pending.index)
+        active.emit(EventKind.TOOL_CALL, key=key, name=name, arguments=arguments)
         seconds = active.terms.max_run_seconds or self._max_run_seconds
         output, ok = ToolOutput(pending.refusal or ""), False
         if pending.refusal is None:
@@ -194,7 +195,6 @@ class ToolExecutor:
             if output.messages and self._receipt is not None:
                 output, ok = await self._sent(active, output, self._receipt)
         ms, text = batch.lap(), self._tools.redact(output.text)
-        active.emit(EventKind.TOOL_RESULT, key=key, name=name, ok=ok, text=text[:500], ms=ms)
         result = ToolResultEntry(
             call=pending.model_call,
             index=pending.index,
@@ -206,6 +206,7 @@ class ToolExecutor:
             attachments=output.attachments,
             addresses=output.addresses,
         )
+        active.show_result(result)
         batch.results.append(result)
         batch.effects += (*output.messages, *output.writes)
 
@@ -281,10 +282,6 @@ def _within_terms(
     return pending
 
 
-def _key(active: ActiveRun, pending: step.PendingCall) -> str:
-    return f"{active.run.id}:{pending.model_call}:{pending.index}"
-
-
 def _context(active: ActiveRun, pending: step.PendingCall) -> CallContext:
     return CallContext(
         run_id=active.run.id,
@@ -292,7 +289,7 @@ def _context(active: ActiveRun, pending: step.PendingCall) -> CallContext:
         address=active.address,
         sender_id=active.run.sender_id,
         role=active.run.role,
-        key=_key(active, pending),
+        key=active.call_key(pending.model_call, pending.index),
         private=active.log.private,
         tainted=active.tainted,
         approved=pending.approved,

@@ -26,6 +26,7 @@ def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettin
         limits=StepLimits(
             max_iterations=config.max_iterations,
             max_tool_rounds=config.max_tool_rounds,
+            max_tool_calls=config.max_tool_calls,
             max_run_seconds=config.max_run_seconds,
         ),
         temperature=config.temperature,

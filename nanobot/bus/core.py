@@ -23,6 +23,7 @@ from nanobot.session.states import RunKind
 
 _WATCH_LIMIT = 1_000
 _LONGEST_TIMER = 60.0
+_NUMBERED_RUNS = 4_096
 
 
 class Subscription:
@@ -107,6 +108,7 @@ class Bus:
         self._files: dict[str, asyncio.Event] = {}
         self._owed: dict[str, WakeUps] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
+        self._numbers: dict[str, int] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
 
     @property
@@ -247,6 +249,15 @@ class Bus:
     def watched(self, session_key: str) -> bool:
         """Whether events of single tokens would be seen by anybody."""
         return session_key in self._watchers
+
+    def next_seq(self, run_id: str) -> int:
+        """The number of a run's next event. It goes on when the run does after a wait, unless
+        thousands of others spoke meanwhile."""
+        number = self._numbers.pop(run_id, 0) + 1
+        self._numbers[run_id] = number
+        if len(self._numbers) > _NUMBERED_RUNS:
+            del self._numbers[next(iter(self._numbers))]
+        return number
 
     def emit(self, event: RunEvent) -> None:
         """Tell the watchers; never blocks."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.messages import Address, EventKind, RunEvent
+from nanobot.messages import Address, EventKind, RunEvent, RunPayload
 from nanobot.ports import Clock
 
 _TOOL_LINE = 80
@@ -83,7 +83,7 @@ class Activity:
             run.tool = _tool_line(payload) if event.kind is EventKind.TOOL_CALL else ""
 
     def _began(self, event: RunEvent) -> None:
-        address = msgspec.convert(event.payload["address"], Address)
+        address = event.payload["address"]
         if address.channel == self._channel:
             self.runs[event.run_id] = RunInProgress(
                 run_id=event.run_id,
@@ -95,7 +95,7 @@ class Activity:
             self._any.set()
 
 
-def _tool_line(payload: Mapping[str, Any]) -> str:
+def _tool_line(payload: RunPayload) -> str:
     """`exec: ls -la`: the tool, and the first text it is arguments."""
     try:
         arguments = msgspec.json.decode(payload["arguments"], type=dict[str, Any])

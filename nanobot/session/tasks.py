@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, Unpack
 
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.messages import Address, EventKind, Role, RunOptions
+from nanobot.messages import Address, EventKind, Role, RunOptions, RunPayload
 from nanobot.ports import StoreWrite
 from nanobot.session.runs import Ending, Run
 
@@ -151,7 +151,7 @@ class TaskExecution(Protocol):
         """Whether what it was told comes from outside."""
         ...
 
-    def emit(self, kind: EventKind, **payload: object) -> None:
+    def emit(self, kind: EventKind, **payload: Unpack[RunPayload]) -> None:
         """Show whoever watches what is going on."""
         ...
 

@@ -226,6 +226,12 @@ def test_a_call_that_never_got_a_result_is_told_as_unknown() -> None:
     assert seen(entries)[2] == ("tool", "interrupted, outcome unknown")
 
 
+def test_calls_that_a_limit_kept_from_being_made_are_told_as_such() -> None:
+    cut: list[Body] = [user(), reply(1, "", "look", "exec"), result(1)]
+    entries = joined([("a", cut), ("b", [user("and?")])])
+    assert seen(entries)[2:4] == [("tool", "ok"), ("tool", "not executed: the run ended before")]
+
+
 # The window
 
 

@@ -192,6 +192,7 @@ async def test_a_call_still_running_at_the_time_limit_is_cut_off() -> None:
     [
         (StepLimits(max_iterations=2), "the limit of 2 model calls"),
         (StepLimits(max_tool_rounds=1), "the limit of 1 rounds of tools"),
+        (StepLimits(max_tool_calls=1), "the limit of 1 tool calls"),
     ],
 )
 async def test_a_limit_ends_the_run_with_what_there_is_and_says_which(

@@ -145,6 +145,25 @@ def test_the_limit_of_rounds_stops_before_the_round_over_it() -> None:
     assert after(*two, limits=limits) == Stop("limit_tool_rounds", "b")
 
 
+def test_the_limit_of_tool_calls_holds_within_one_answer_too() -> None:
+    limits = StepLimits(max_tool_calls=3)
+    many = (user(), asking(1), reply(1, "a", *["look"] * 40))
+    first = after(*many, limits=limits)
+    assert isinstance(first, RunTools)
+    assert [call.index for call in first.calls] == [0, 1, 2]
+    results: list[Body] = [result(1, index) for index in range(3)]
+    assert after(*many, *results, limits=limits) == Stop("limit_tool_calls", "a")
+
+
+def test_as_many_tool_calls_as_are_allowed_may_be_answered() -> None:
+    limits = StepLimits(max_tool_calls=1)
+    done = (user(), asking(1), reply(1, "a", "look"), result(1))
+    assert after(*done, limits=limits) == CallModel(2)
+    assert after(*done, asking(2), reply(2, "b"), limits=limits) == Finish("b")
+    more = (*done, asking(2), reply(2, "b", "look"))
+    assert after(*more, limits=limits) == Stop("limit_tool_calls", "b")
+
+
 def test_the_limit_of_seconds_counts_recorded_steps_only() -> None:
     limits = StepLimits(max_run_seconds=3)
     bodies = (user(), asking(1), reply(1, "a", "look", ms=1_000), result(1, ms=1_999))

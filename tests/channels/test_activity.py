@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from nanobot.channels.activity import Activity
-from nanobot.messages import EventKind, RunEvent
+from nanobot.messages import Address, EventKind, RunEvent, RunPayload
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock
+
+STARTED: RunPayload = {
+    "state": "running",
+    "address": Address("fake", "1"),
+    "reply_key": "r:0",
+}
 
 
 @pytest.mark.parametrize(
@@ -29,9 +34,7 @@ async def test_a_tool_is_shown_whatever_it_is_given(arguments: str, line: str) -
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(work.watch(lambda _ended: None))
             await bot.settle()
-            address = {"channel": "fake", "chat_id": "1"}
-            started: dict[str, Any] = {"state": "running", "address": address, "reply_key": "r:0"}
-            bot.bus.emit(event(EventKind.STATUS, started))
+            bot.bus.emit(event(EventKind.STATUS, STARTED))
             bot.bus.emit(event(EventKind.TOOL_CALL, {"name": "exec", "arguments": arguments}))
             await bot.settle()
             assert f"`{work.runs['r'].tool}`" == line
@@ -41,7 +44,7 @@ async def test_a_tool_is_shown_whatever_it_is_given(arguments: str, line: str) -
             watching.cancel()
 
 
-def event(kind: EventKind, payload: dict[str, Any]) -> RunEvent:
+def event(kind: EventKind, payload: RunPayload) -> RunEvent:
     return RunEvent(
         run_id="r", session_key="fake:1", model_call=1, seq=1, kind=kind, at=0.0, payload=payload
     )
@@ -54,9 +57,7 @@ async def test_an_event_that_makes_no_sense_costs_nothing_but_itself() -> None:
             watching = tasks.create_task(work.watch(lambda _ended: None))
             await bot.settle()
             bot.bus.emit(event(EventKind.STATUS, {"state": "running"}))
-            address = {"channel": "fake", "chat_id": "1"}
-            started: dict[str, Any] = {"state": "running", "address": address, "reply_key": "r:0"}
-            bot.bus.emit(event(EventKind.STATUS, started))
+            bot.bus.emit(event(EventKind.STATUS, STARTED))
             await bot.settle()
             assert list(work.runs) == ["r"]
             watching.cancel()

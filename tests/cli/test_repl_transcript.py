@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import pytest
 
 from nanobot.cli.chat.transcript import ToolCallLine, Transcript
-from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent
+from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPayload
 from nanobot.server.protocol import EventLine, Refusal, ShowMessage, Taken
 
 
@@ -59,7 +61,9 @@ class Talk:
         if inbound is not None:
             self.transcript.see(Taken(key, inbound, answered=False, stopped=False))
 
-    def event(self, kind: EventKind, run: str = "r", call: int = 1, **payload: object) -> None:
+    def event(
+        self, kind: EventKind, run: str = "r", call: int = 1, **payload: Unpack[RunPayload]
+    ) -> None:
         self._seq += 1
         event = RunEvent(
             run_id=run,
@@ -261,7 +265,7 @@ def test_choices_are_offered_once_and_until_something_is_said(talk: Talk) -> Non
 def test_a_question_within_a_run_is_shown_as_it_comes_and_waited_for(talk: Talk) -> None:
     talk.begins()
     talk.event(EventKind.STATUS, state="waiting")
-    talk.event(EventKind.APPROVAL, question=False, choices=[], tool="exec")
+    talk.event(EventKind.APPROVAL, question="", choices=(), tool="exec")
     talk.message("approval:1:cli:direct", "May I?", OutboundKind.APPROVAL, WHICH)
     assert talk.kept == ["May I?", "? this | that"]
     assert talk.transcript.status().startswith("waiting for your answer")

@@ -12,6 +12,7 @@ from nanobot.messages import EventKind, RunEvent
 from nanobot.server.protocol import ShowMessage
 
 _PROMPT = "> "
+_ARGUMENTS_CHARS = 500
 
 
 class PlainScreen:
@@ -37,7 +38,7 @@ class PlainScreen:
         if not self._streaming:
             return
         if event.kind is EventKind.MODEL_DELTA:
-            text = str(event.payload.get("text", ""))
+            text = event.payload.get("text", "")
             if (event.run_id, event.model_call) != self._call:
                 self._end_stream()
                 self._call = (event.run_id, event.model_call)
@@ -45,7 +46,8 @@ class PlainScreen:
             piece(text)
         elif event.kind is EventKind.TOOL_CALL:
             self._end_stream()
-            self.say(f"[{event.payload.get('name')} {event.payload.get('arguments')}]")
+            arguments = event.payload.get("arguments", "")[:_ARGUMENTS_CHARS]
+            self.say(f"[{event.payload.get('name')} {arguments}]")
         elif event.kind is EventKind.STATUS and (
             event.payload.get("state") in ("retrying", "fallback")
         ):

@@ -23,7 +23,7 @@ from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import warn
 from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError, ModelError, NanobotError, StoreLocked, UsageError
-from nanobot.messages import EventKind
+from nanobot.messages import EventKind, RunPayload
 from nanobot.providers.base import Models
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Answer, EventLine, Refusal, ShowMessage, Taken
@@ -254,9 +254,9 @@ class PendingAnswer:
         keys = {key for key in self._shown if key.endswith(f":{self._key}")}
         return keys | ({f"{self._run}:0"} if self._run else set())
 
-    def _event(self, run_id: str, kind: EventKind, payload: dict[str, object]) -> None:
+    def _event(self, run_id: str, kind: EventKind, payload: RunPayload) -> None:
         ids = payload.get("inbound_ids")
-        if kind is EventKind.STATUS and isinstance(ids, list):
+        if kind is EventKind.STATUS and ids is not None:
             self._runs.setdefault(run_id, set()).update(ids)
         if kind is EventKind.END and self._runs_it(run_id):
             self._ended = True
@@ -276,7 +276,7 @@ class PendingAnswer:
             self.done = True
 
 
-def _exit_code(payload: dict[str, object]) -> int:
+def _exit_code(payload: RunPayload) -> int:
     if payload.get("state") == "completed":
         return 0
     kinds: list[type[NanobotError]] = [ConfigError, *ModelError.__subclasses__()]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from nanobot.cli.chat.markdown import settled
-from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent
+from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPayload
 from nanobot.server.protocol import Answer, EventLine, Refusal, ShowMessage, Taken
 
 _QUIET_SECONDS = 2.0
@@ -261,10 +261,10 @@ class Transcript:
             case EventKind.ASSISTANT_MESSAGE:
                 self._trouble = ""
                 if payload.get("tool_calls"):
-                    self._finish_draft(str(payload.get("text", "")))
+                    self._finish_draft(payload.get("text", ""))
             case EventKind.TOOL_CALL:
-                call = ToolCallLine(str(payload.get("name")), str(payload.get("arguments", "")))
-                self._calls[str(payload.get("key"))] = call
+                call = ToolCallLine(payload.get("name", ""), payload.get("arguments", ""))
+                self._calls[payload.get("key", "")] = call
             case EventKind.TOOL_RESULT:
                 self._result(payload)
             case EventKind.END:
@@ -280,9 +280,8 @@ class Transcript:
             self._runs[run] = True
         return self._runs[run]
 
-    def _status(self, payload: dict[str, object]) -> None:
-        ids = payload.get("inbound_ids")
-        for number in ids if isinstance(ids, list) else ():
+    def _status(self, payload: RunPayload) -> None:
+        for number in payload.get("inbound_ids", ()):
             self._begun.add(number)
             key = self._waiting.pop(number, None)
             if key is not None:
@@ -293,14 +292,14 @@ class Transcript:
             now = f"asking {other}" if other else "trying again"
             self._trouble = f"{payload.get('why')}; {now}"
 
-    def _delta(self, call: tuple[str, int], payload: dict[str, object]) -> None:
+    def _delta(self, call: tuple[str, int], payload: RunPayload) -> None:
         self._trouble = ""
         if call != self._draft.call:
             self._restart()
             self._draft.begin(call)
         draft = self._draft
-        draft.thought = (draft.thought + str(payload.get("reasoning") or ""))[-200:]
-        piece = str(payload.get("text") or "")
+        draft.thought = (draft.thought + payload.get("reasoning", ""))[-200:]
+        piece = payload.get("text", "")
         draft.text = draft.text + piece if draft.text else piece.lstrip()
         if "\n" in piece and len(draft.rest) > draft.tried and not self._paper.fits(draft.rest):
             self._keep_settled(draft)
@@ -332,17 +331,15 @@ class Transcript:
             self._paper.called(call, ok=False, ms=None, text="")
         self._calls.clear()
 
-    def _result(self, payload: dict[str, object]) -> None:
-        call = self._calls.pop(str(payload.get("key")), ToolCallLine(str(payload.get("name")), ""))
-        ms = payload.get("ms")
-        ok = bool(payload.get("ok"))
-        text = str(payload.get("text", ""))
-        self._paper.called(call, ok=ok, ms=ms if isinstance(ms, int) else 0, text=text)
+    def _result(self, payload: RunPayload) -> None:
+        call = self._calls.pop(payload.get("key", ""), ToolCallLine(payload.get("name", ""), ""))
+        text, ms = payload.get("text", ""), payload.get("ms", 0)
+        self._paper.called(call, ok=payload.get("ok", False), ms=ms, text=text)
 
-    def _end(self, run: str, payload: dict[str, object]) -> None:
+    def _end(self, run: str, payload: RunPayload) -> None:
         self._runs[run] = False
         self._trouble = ""
-        key, text = f"{run}:0", str(payload.get("text") or "")
+        key, text = f"{run}:0", payload.get("text", "")
         if text and key not in self._drawn:
             self._drawn.add(key)
             self._finish_draft(text)

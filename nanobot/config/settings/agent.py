@@ -33,6 +33,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     max_tokens: LargeCount = 4096
     max_iterations: Count = 25
     max_tool_rounds: Count = 20
+    max_tool_calls: LargeCount = 100
     max_run_seconds: Duration = 300.0
     max_history: Annotated[int, Meta(ge=2, le=100_000)] = 200
     max_concurrent_runs: Annotated[int, Meta(ge=1, le=10_000)] = 64

@@ -204,6 +204,8 @@ async def test_the_report_steers_a_run_of_the_same_person() -> None:
         await bot.settle()
         steered = [one for one in bodies(bot, UserEntry) if one.steered]
         assert [one.origin for one in steered] == [Origin.RUN]
+        # Nobody wrote meanwhile, so nobody is told that what they wrote is taken in.
+        assert "takes in what you wrote" not in (await bot.channel.pop()).text
 
 
 async def test_one_conversation_may_not_start_too_many() -> None:
