@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from loguru import logger
 from nanobot.errors import ChannelDown
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Intake
+from nanobot.system import Backoff
 from nanobot_channels._slack_api import ApiRefusal, NoAnswer, WebApi, is_passing
 from nanobot_channels._slack_backfill import (
     Bounds,
@@ -35,6 +36,7 @@ from nanobot_channels._slack_events import (
 from nanobot_channels._slack_lookups import People, Threads
 
 _TRIES = 5
+_BACKOFF = Backoff(1.0, 16.0)
 _MESSAGES = {"message", "app_mention"}
 
 
@@ -164,7 +166,7 @@ class Receiver:
 
     async def _missed(self, place: Place, oldest: str) -> list[InboundMessage]:
         try:
-            result = await self._insist(lambda: self._history.after(place, oldest))
+            result = await self._look_up(place, oldest)
         except ApiRefusal as error:
             logger.warning("{}: what was missed in {} is unknown: {}", self._name, place[0], error)
             return []
@@ -177,13 +179,13 @@ class Receiver:
                 messages.append(message)
         return messages
 
-    async def _insist(self, ask: Callable[[], Awaitable[HistoryResult]]) -> HistoryResult:
-        """Ask until Slack answers, as long as it says when, and else five times."""
-        delay = 1.0
+    async def _look_up(self, place: Place, oldest: str) -> HistoryResult:
+        """What was said since then: asked for as long as Slack says when to ask again, else five
+        times. Raises ApiRefusal, and ChannelDown if Slack does not answer."""
         failures = 0
         while True:
             try:
-                return await ask()
+                return await self._history.after(place, oldest)
             except ApiRefusal as error:
                 if not is_passing(error):
                     raise
@@ -192,8 +194,7 @@ class Receiver:
                 wait, reason = None, str(error)
             if wait is None:
                 failures += 1
-                wait = delay
-                delay *= 2
+                wait = _BACKOFF.delay(failures)
             if failures == _TRIES:
                 raise ChannelDown(f"what was missed cannot be looked up: {reason}")
             await self._clock.sleep(wait)

@@ -213,7 +213,7 @@ async def test_a_server_that_is_not_there_means_down() -> None:
         b.slack.fail("apps.connections.open", status=503, body=b"<html>")
         with pytest.raises(ChannelDown, match=r"connections\.open"):
             await b.channel.run(b.intake)
-        b.slack.mend()
+        b.slack.heal()
         b.slack.fail("apps.connections.open", error="ratelimited", status=429, retry_after=7)
         with pytest.raises(ChannelDown) as raised:
             await b.channel.run(b.intake)

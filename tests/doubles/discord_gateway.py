@@ -13,6 +13,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
+from tests.doubles.discord_wire import DiscordFault
 from tests.doubles.platform_server import PlatformServer
 
 MESSAGE_CONTENT = 1 << 15
@@ -50,7 +51,7 @@ class Connection:
             await self.socket.send_bytes(data + self._deflate.flush(zlib.Z_SYNC_FLUSH))
 
 
-class GatewayServer(PlatformServer):
+class GatewayServer(PlatformServer[DiscordFault]):
     """The gateway of the double. Subclasses provide `ready`."""
 
     def __init__(self, token: str) -> None:

@@ -20,8 +20,7 @@ from aiohttp import web
 
 from tests.doubles.discord_gateway import MESSAGE_CONTENT, GatewayServer, Session
 from tests.doubles.discord_rules import Refusal, check_message, snowflake
-from tests.doubles.discord_wire import Call, Fault, as_json, failure, read_call
-from tests.doubles.platform_server import cut
+from tests.doubles.discord_wire import Call, DiscordFault, as_json, failure, read_call
 
 ME, APPLICATION, PERSON = "42", "43", "7"
 GUILD, CHANNEL, THREAD, DM = "500", "501", "502", "601"
@@ -30,6 +29,8 @@ MY_ROLE, OTHER_ROLE = "510", "511"
 
 class DiscordServer(GatewayServer):
     """One application's Discord: chats, a gateway, and the faults between."""
+
+    fault_type = DiscordFault
 
     def __init__(self, token: str = "loopback.token") -> None:
         super().__init__(token)
@@ -51,7 +52,6 @@ class DiscordServer(GatewayServer):
         self._numbers = itertools.count(1)
         self._links = itertools.count(1)
         self._contents: dict[str, bytes] = {}
-        self._faults: list[Fault] = []
 
     def routes(self, app: web.Application) -> None:
         app.router.add_get("/gateway", self.accept)
@@ -165,16 +165,6 @@ class DiscordServer(GatewayServer):
 
     # What goes wrong.
 
-    def fail(self, route: str, **fault: Any) -> Fault:
-        """Let the next calls of a route ("POST /channels/{channel}/messages") fail."""
-        added = Fault(route, **fault)
-        self._faults.append(added)
-        return added
-
-    def heal(self) -> None:
-        """End every fault."""
-        self._faults.clear()
-
     def forget_nonces(self) -> None:
         """Some minutes have passed: a message with a nonce of before is a new one."""
         for messages in self.history.values():
@@ -248,37 +238,26 @@ class DiscordServer(GatewayServer):
         async def handle(request: web.Request) -> web.StreamResponse:
             call = await read_call(route, request)
             self.calls.append(call)
-            fault = next((f for f in self._faults if f.route == route and f.times != 0), None)
-            refused = self._before(request, fault)
-            if refused is not None:
-                return refused
-            try:
-                answer = handler(call)
-                if asyncio.iscoroutine(answer):
-                    answer = await answer
-            except Refusal as refusal:
-                return as_json(refusal.status, {"message": str(refusal), "code": refusal.code})
-            finally:
-                self.wake()
-            if fault and fault.drop == "after":
-                return failure(fault) if fault.status else cut(request)
-            if fault and fault.body is not None:
-                return web.Response(body=fault.body, content_type="application/json")
-            return web.Response(status=204) if answer is None else as_json(200, answer)
+            if request.headers.get("Authorization") != f"Bot {self.token}":
+                return as_json(401, {"message": "401: Unauthorized", "code": 0})
+
+            async def perform() -> web.StreamResponse:
+                try:
+                    answer = handler(call)
+                    if asyncio.iscoroutine(answer):
+                        answer = await answer
+                except Refusal as refusal:
+                    return as_json(refusal.status, {"message": str(refusal), "code": refusal.code})
+                finally:
+                    self.wake()
+                return web.Response(status=204) if answer is None else as_json(200, answer)
+
+            return await self.spoiled(request, self.fault(lambda it: it.fits(route)), perform)
 
         return handle
 
-    def _before(self, request: web.Request, fault: Fault | None) -> web.Response | None:
-        if request.headers.get("Authorization") != f"Bot {self.token}":
-            return as_json(401, {"message": "401: Unauthorized", "code": 0})
-        if fault is None:
-            return None
-        fault.hits += 1
-        fault.times = None if fault.times is None else fault.times - 1
-        self.wake()
-        if fault.drop == "before":
-            return cut(request)
-        return failure(fault) if fault.status and not fault.drop else None
+    def failure(self, fault: DiscordFault) -> web.Response:
+        return failure(fault)
 
     def _get_me(self, call: Call) -> Any:
         return self.me

@@ -8,23 +8,18 @@ from typing import Any
 
 from aiohttp import BodyPartReader, web
 
+from tests.doubles.platform_server import Fault
 
-@dataclass
-class Fault:
-    """How calls go wrong. `drop`: the connection is cut before or after the effect; with a
-    `status` too, a proxy answers so once the call was applied. `scope` of a rate limit: "user" or
-    "global"."""
 
-    route: str
+@dataclass(kw_only=True)
+class DiscordFault(Fault):
+    """How calls of a route ("POST /channels/{channel}/messages") go wrong, the next one unless
+    told otherwise. `scope` of a rate limit: "user" or "global"."""
+
     times: int | None = 1
-    status: int = 0
     code: int = 0
     message: str = "error"
-    retry_after: float | None = None
     scope: str = "user"
-    body: bytes | None = None
-    drop: str = ""
-    hits: int = 0
 
 
 @dataclass
@@ -62,7 +57,7 @@ def as_json(status: int, data: Any, **headers: str) -> web.Response:
     )
 
 
-def failure(fault: Fault) -> web.Response:
+def failure(fault: DiscordFault) -> web.Response:
     if fault.body is not None:
         return web.Response(status=fault.status, body=fault.body)
     details: dict[str, Any] = {"message": fault.message, "code": fault.code}

@@ -19,7 +19,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.doubles.matrix_rooms import ANN, ME, Entry, Json, Rooms, chosen, oversized
-from tests.doubles.platform_server import PlatformServer, cut
+from tests.doubles.platform_server import Fault, PlatformServer
 
 _CLIENT = "/_matrix/client/v3"
 _MEDIA = "/_matrix/client/v1/media/download"
@@ -33,22 +33,22 @@ class Refused(Exception):
         self.answer = {"errcode": errcode, "error": error, **more}
 
 
-@dataclass
-class Fault:
-    """What goes wrong with calls: an error, an odd body, or a connection that breaks before or
-    after the call has done its work."""
+@dataclass(kw_only=True)
+class MatrixFault(Fault):
+    """What goes wrong with the calls in whose path `what` stands, the next one unless told
+    otherwise."""
 
-    what: str
-    times: int
-    status: int = 0
+    times: int | None = 1
     answer: Json = field(default_factory=dict)
-    drop: str = ""
-    body: bytes = b""
-    hits: int = 0
+
+    def fits(self, what: str) -> bool:
+        return self.what is None or self.what in what
 
 
-class MatrixServer(PlatformServer):
+class MatrixServer(PlatformServer[MatrixFault]):
     """One homeserver, with a bot ME and a person ANN in a room of their own."""
+
+    fault_type = MatrixFault
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,6 @@ class MatrixServer(PlatformServer):
         self.upload_limit = 50_000_000
         self.old_media = False
         self._sent: dict[tuple[str, str], str] = {}
-        self._faults: list[Fault] = []
         self._numbers = itertools.count(1)
         self.dm = self.room("!dm:loopback", ANN)
 
@@ -149,15 +148,10 @@ class MatrixServer(PlatformServer):
         """Method, path and body of the calls in whose path this stands."""
         return [call for call in self.calls if what in call[1]]
 
-    def fail(self, what: str, *, times: int = 1, **how: Any) -> Fault:
-        """The next calls in whose path this stands go wrong."""
-        added = Fault(what, times, **how)
-        self._faults.append(added)
-        return added
-
-    def heal(self) -> None:
-        """Nothing goes wrong any more."""
-        self._faults.clear()
+    def failure(self, fault: MatrixFault) -> web.Response:
+        if not fault.answer and fault.drop:
+            return web.Response(status=fault.status)
+        return web.json_response(fault.answer, status=fault.status)
 
     # The wire.
 
@@ -168,29 +162,20 @@ class MatrixServer(PlatformServer):
         if request.content_type == "application/json" and data:
             body = json.loads(data)
         self.calls.append((request.method, path, body))
-        fault = next(
-            (fault for fault in self._faults if fault.times and fault.what in path),
-            None,
-        )
-        if fault is not None:
-            fault.times -= 1
-            fault.hits += 1
-            self.rooms.wake()
-            if fault.drop == "before":
-                return cut(request)
-            if fault.body:
-                return web.Response(body=fault.body)
-            if fault.status and not fault.drop:
-                return web.json_response(fault.answer, status=fault.status)
-        try:
-            answer = await self._served(request, path, body, data)
-        except Refused as refused:
-            return web.json_response(refused.answer, status=refused.status)
-        finally:
-            self.rooms.wake()
-        if fault is not None and fault.drop == "after":
-            return web.Response(status=fault.status) if fault.status else cut(request)
-        return answer if isinstance(answer, web.Response) else web.json_response(answer)
+
+        async def perform() -> web.StreamResponse:
+            try:
+                answer = await self._served(request, path, body, data)
+            except Refused as refused:
+                return web.json_response(refused.answer, status=refused.status)
+            finally:
+                self.rooms.wake()
+            return answer if isinstance(answer, web.Response) else web.json_response(answer)
+
+        return await self.spoiled(request, self.fault(lambda it: it.fits(path)), perform)
+
+    def wake(self) -> None:
+        self.rooms.wake()
 
     async def _served(
         self, request: web.Request, path: str, body: Json, data: bytes

@@ -1,23 +1,65 @@
-"""What the doubles of platforms have in common: an HTTP server on loopback."""
+"""What the doubles of platforms have in common: an HTTP server on loopback, and what goes wrong."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from email.utils import formatdate
-from typing import Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from aiohttp import web
 
 
-class PlatformServer:
+@dataclass(kw_only=True)
+class Fault:
+    """What goes wrong with the calls of one kind (None: with all), `times` times (None: always),
+    until `until`.
+
+    `status` refuses as the platform does. `drop` cuts the connection "before" or "after" the
+    effect, or "never" answers; with a `status` and "after" a proxy answers so once the call was
+    applied. `delay` seconds come first; `body` is answered in the place of the true one.
+    """
+
+    what: str | None = None
+    times: int | None = None
+    until: float | None = None
+    status: int = 0
+    retry_after: float | None = None
+    drop: str = ""
+    delay: float = 0.0
+    body: bytes | None = None
+    hits: int = 0
+
+    @property
+    def refuses(self) -> bool:
+        return bool(self.status)
+
+    @property
+    def spent(self) -> bool:
+        too_often = self.times is not None and self.hits >= self.times
+        return too_often or (self.until is not None and time.monotonic() >= self.until)
+
+    def fits(self, what: str) -> bool:
+        """Whether a call of this kind is to fail."""
+        return self.what in {None, what}
+
+
+F = TypeVar("F", bound=Fault)
+
+
+class PlatformServer(Generic[F]):
     """Serves `routes` while it is entered, on a port of its own or the given one."""
+
+    fault_type: ClassVar[Callable[..., Any]] = Fault
 
     def __init__(self, port: int = 0) -> None:
         self.root_url = ""
         self._port = port
         self._runner: web.AppRunner | None = None
         self._changed = asyncio.Event()
+        self._faults: list[F] = []
 
     def routes(self, app: web.Application) -> None:
         """Add what the platform serves."""
@@ -26,6 +68,10 @@ class PlatformServer:
     def clock(self) -> float | None:
         """The platform's time in Unix seconds, None for the machine's."""
         return None
+
+    def failure(self, fault: F) -> web.Response:
+        """How the platform refuses."""
+        raise NotImplementedError
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 << 20)
@@ -46,6 +92,50 @@ class PlatformServer:
         now = self.clock()
         if now is not None:
             response.headers["Date"] = formatdate(now, usegmt=True)
+
+    # What goes wrong.
+
+    def fail(self, what: str | None = None, **how: Any) -> F:
+        """Let calls go wrong: of one kind or all, see Fault; returns it, with `hits`."""
+        fault: F = self.fault_type(what=what, **how)
+        self._faults.append(fault)
+        return fault
+
+    def heal(self) -> None:
+        """End every fault."""
+        self._faults.clear()
+
+    def fault(self, fits: Callable[[F], bool]) -> F | None:
+        """What goes wrong with the call at hand."""
+        return next((fault for fault in self._faults if not fault.spent and fits(fault)), None)
+
+    async def spoiled(
+        self,
+        request: web.Request,
+        fault: F | None,
+        perform: Callable[[], Awaitable[web.StreamResponse]],
+    ) -> web.StreamResponse:
+        """The answer to a call, as far as the fault lets it come about."""
+        if fault is None:
+            return await perform()
+        fault.hits += 1
+        self.wake()
+        if fault.delay:
+            await asyncio.sleep(fault.delay)
+        if fault.drop == "before":
+            return cut(request)
+        if fault.drop == "never":
+            await asyncio.Event().wait()
+        if fault.refuses and not fault.drop:
+            return self.failure(fault)
+        answer = await perform()
+        if fault.drop == "after":
+            return self.failure(fault) if fault.refuses else cut(request)
+        if fault.body is not None:
+            return web.Response(body=fault.body, content_type="application/json")
+        return answer
+
+    # What happens.
 
     def wake(self) -> None:
         """Something happened."""

@@ -8,6 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.doubles.platform_server import Fault
+
 Params = dict[str, Any]
 _JSON_METHODS = ("chat.", "reactions.", "assistant.")
 _JSON_PARAMS = {"blocks", "files", "metadata"}
@@ -32,20 +34,18 @@ class Call:
     status: int = 0
 
 
-@dataclass
-class Fault:
-    """What goes wrong with the next `times` calls of a method."""
+@dataclass(kw_only=True)
+class SlackFault(Fault):
+    """What goes wrong with the calls of a method. `error`: Slack's word for it, with which it
+    refuses also where the status is 200."""
 
-    method: str
-    times: int
     error: str = ""
-    status: int = 200
-    retry_after: int | None = None
     needed: str = ""
-    drop: str = ""
-    """Cut the socket "before" or "after" the effect, or "never" answer."""
-    body: bytes | None = None
     content_type: str = "application/json"
+
+    @property
+    def refuses(self) -> bool:
+        return bool(self.error or self.status)
 
 
 @dataclass

@@ -23,13 +23,22 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from tests.doubles.platform_server import PlatformServer, cut
+from tests.doubles.platform_server import PlatformServer
 from tests.doubles.slack_methods import START, SlackMethods
-from tests.doubles.slack_rules import Call, Envelope, Fault, Params, Refusal, read_params
+from tests.doubles.slack_rules import (
+    Call,
+    Envelope,
+    Params,
+    Refusal,
+    SlackFault,
+    read_params,
+)
 
 
-class SlackServer(SlackMethods, PlatformServer):
+class SlackServer(SlackMethods, PlatformServer[SlackFault]):
     """One workspace with one bot in it, and the faults between."""
+
+    fault_type = SlackFault
 
     def __init__(self, port: int = 0, *, start: int = START) -> None:
         PlatformServer.__init__(self, port)
@@ -49,7 +58,6 @@ class SlackServer(SlackMethods, PlatformServer):
         self.scopes = ""
         """What the header x-oauth-scopes says."""
         self._numbers = itertools.count(1)
-        self._faults: list[Fault] = []
         self._sockets: list[web.WebSocketResponse] = []
         self._turn = 0
         self._taken: dict[str, deque[float]] = {}
@@ -160,15 +168,6 @@ class SlackServer(SlackMethods, PlatformServer):
             if transport is not None:
                 transport.abort()
 
-    def fail(self, method: str, times: int = 10_000, **fault: Any) -> Fault:
-        """Let something go wrong; see Fault."""
-        self._faults.append(Fault(method, times, **fault))
-        return self._faults[-1]
-
-    def mend(self) -> None:
-        """No faults any more."""
-        self._faults.clear()
-
     # What a test looks at.
 
     @property
@@ -246,32 +245,32 @@ class SlackServer(SlackMethods, PlatformServer):
         method = request.match_info["method"]
         call = Call(method, await read_params(request, method))
         self.calls.append(call)
-        fault = next(
-            (fault for fault in self._faults if fault.method == method and fault.times),
-            None,
-        )
-        if fault:
-            fault.times -= 1
-            if fault.drop == "before":
-                return cut(request)
-            if fault.drop == "never":
-                self.wake()
-                await asyncio.Event().wait()
-            if (fault.status != 200 or fault.error) and fault.drop != "after":
-                self.wake()
-                return _faulty(fault)
-        wait = self._too_fast(call)
-        if wait:
-            call.status = 429
-            return _faulty(Fault(method, 0, "ratelimited", status=429, retry_after=wait))
-        body = self._result(request, call)
-        call.status = 200
+
+        async def perform() -> web.StreamResponse:
+            wait = self._too_fast(call)
+            if wait:
+                call.status = 429
+                return self.failure(SlackFault(error="ratelimited", status=429, retry_after=wait))
+            body = self._result(request, call)
+            call.status = 200
+            return web.json_response(body, headers={"X-OAuth-Scopes": self.scopes})
+
+        response = await self.spoiled(request, self.fault(lambda it: it.fits(method)), perform)
         self.wake()
-        if fault and fault.drop == "after":
-            return cut(request) if fault.status == 200 else _faulty(fault)
-        if fault and fault.body is not None:
-            return web.Response(body=fault.body, content_type=fault.content_type)
-        return web.json_response(body, headers={"X-OAuth-Scopes": self.scopes})
+        return response
+
+    def failure(self, fault: SlackFault) -> web.Response:
+        wait = fault.retry_after
+        headers = {} if wait is None else {"Retry-After": f"{wait:g}"}
+        status = fault.status or 200
+        if fault.body is not None:
+            return web.Response(
+                status=status, body=fault.body, content_type=fault.content_type, headers=headers
+            )
+        body = {"ok": False, "error": fault.error}
+        if fault.needed:
+            body |= {"needed": fault.needed, "provided": "chat:write"}
+        return web.json_response(body, status=status, headers=headers)
 
     def _too_fast(self, call: Call) -> int:
         """Seconds until this call may be made, 0 if it may be now."""
@@ -319,15 +318,3 @@ async def _send(socket: web.WebSocketResponse, frame: str) -> None:
     with suppress(ConnectionError):  # the bot was killed a moment ago
         if not socket.closed:
             await socket.send_str(frame)
-
-
-def _faulty(fault: Fault) -> web.Response:
-    headers = {"Retry-After": str(fault.retry_after)} if fault.retry_after is not None else {}
-    if fault.body is not None:
-        return web.Response(
-            status=fault.status, body=fault.body, content_type=fault.content_type, headers=headers
-        )
-    body = {"ok": False, "error": fault.error}
-    if fault.needed:
-        body |= {"needed": fault.needed, "provided": "chat:write"}
-    return web.json_response(body, status=fault.status, headers=headers)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+
+from tests.doubles.platform_server import Fault
 
 Params = dict[str, Any]
 _JSON_PARAMS = {"allowed_updates", "entities", "link_preview_options", "reply_markup"}
@@ -67,46 +68,18 @@ class Message:
         return entities[:_ENTITY_LIMIT]
 
 
-@dataclass
-class Fault:
-    """Something that goes wrong with the calls it fits, `times` times, until `until`.
+@dataclass(kw_only=True)
+class TelegramFault(Fault):
+    """What goes wrong with calls, of one chat or of all."""
 
-    `status` refuses, `drop` cuts the socket "before" or "after" the effect, `delay` (seconds)
-    comes first, `body` is answered instead of the true one. With both `status` and drop="after" a
-    proxy answers so once the call was applied.
-    """
-
-    method: str | None = None
     chat: int | None = None
-    status: int | None = None
     description: str = ""
-    retry_after: float | None = None
     migrate_to_chat_id: int | None = None
-    drop: str | None = None
-    delay: float = 0.0
-    body: bytes | None = None
-    times: int | None = None
-    until: float | None = None
-    hits: int = 0
 
-    def fits(self, method: str, chat: int | None) -> bool:
-        """Whether this call is to fail."""
-        return (
-            self.method in {None, method}
-            and self.chat in {None, chat}
-            and (self.times is None or self.hits < self.times)
-            and (self.until is None or time.monotonic() < self.until)
-        )
-
-    def refuse(self) -> None:
-        """Raise the refusal this fault is, if it is one."""
-        if self.status and not self.drop:
-            extra = {
-                "retry_after": self.retry_after,
-                "migrate_to_chat_id": self.migrate_to_chat_id,
-            }
-            parameters = {name: value for name, value in extra.items() if value is not None}
-            raise Refusal(self.status, self.description or f"Fault {self.status}", **parameters)
+    def refusal(self) -> Refusal:
+        extra = {"retry_after": self.retry_after, "migrate_to_chat_id": self.migrate_to_chat_id}
+        parameters = {name: value for name, value in extra.items() if value is not None}
+        return Refusal(self.status, self.description or f"Fault {self.status}", **parameters)
 
 
 def user(number: int) -> dict[str, Any]:

@@ -25,10 +25,10 @@ from tests.doubles.platform_server import PlatformServer
 from tests.doubles.telegram_extras import Extras
 from tests.doubles.telegram_rules import (
     Call,
-    Fault,
     Message,
     Params,
     Refusal,
+    TelegramFault,
     Upload,
     check_text,
     entities_of,
@@ -37,8 +37,10 @@ from tests.doubles.telegram_rules import (
 )
 
 
-class TelegramServer(PlatformServer):
+class TelegramServer(PlatformServer[TelegramFault]):
     """One bot's Telegram: its chats, its queue of updates, and the faults between."""
+
+    fault_type = TelegramFault
 
     def __init__(
         self, token: str = "424242:loopback", username: str = "nano_bot", port: int = 0
@@ -61,7 +63,6 @@ class TelegramServer(PlatformServer):
         self._read: dict[int, int] = {}
         self._groups: set[int] = set()
         self._blocked: set[int] = set()
-        self._faults: list[Fault] = []
         self._poll = 0
 
     def routes(self, app: web.Application) -> None:
@@ -154,17 +155,16 @@ class TelegramServer(PlatformServer):
     # What goes wrong.
 
     def fail(
-        self, method: str | None = None, *, seconds: float | None = None, **fault: Any
-    ) -> Fault:
-        """Let calls fail: of one method or all, see Fault; returns it, with `hits`."""
+        self, what: str | None = None, *, seconds: float | None = None, **how: Any
+    ) -> TelegramFault:
+        """Let calls of a method or all go wrong, for `seconds`; see TelegramFault."""
         until = None if seconds is None else time.monotonic() + seconds
-        added = Fault(method=method, until=until, **fault)
-        self._faults.append(added)
-        return added
+        return super().fail(what, until=until, **how)
 
-    def heal(self) -> None:
-        """End every fault."""
-        self._faults.clear()
+    def failure(self, fault: TelegramFault) -> web.Response:
+        if fault.body is not None:
+            return _json(fault.body, fault.status)
+        return _refused(fault.refusal())
 
     # What can be seen.
 
@@ -201,42 +201,24 @@ class TelegramServer(PlatformServer):
         self.calls.append(call)
         self.wake()
         fault = self._fault(call)
-        if fault and fault.delay:
-            await asyncio.sleep(fault.delay)
-        body = await self._body(request.match_info["token"], call, fault)
-        if fault and fault.drop and fault.status:
-            call.status = fault.status
-        elif fault and fault.drop:
-            call.status = 0
-            if request.transport:
-                request.transport.abort()
+
+        async def perform() -> web.StreamResponse:
+            try:
+                result = await self._method(request.match_info["token"], call)
+            except Refusal as refusal:
+                call.description = refusal.description
+                return _refused(refusal)
+            return _json(json.dumps({"ok": True, "result": result}).encode())
+
+        response = await self.spoiled(request, fault, perform)
+        cut_off = fault is not None and fault.drop and not fault.status
+        call.status = 0 if cut_off else response.status
         self.wake()
-        return web.Response(body=body, status=call.status or 200, content_type="application/json")
+        return response
 
-    def _fault(self, call: Call) -> Fault | None:
-        chat = call.params.get("chat_id")
-        for fault in self._faults:
-            if fault.fits(call.method, None if chat is None else int(chat)):
-                fault.hits += 1
-                return fault
-        return None
-
-    async def _body(self, token: str, call: Call, fault: Fault | None) -> bytes:
-        call.status = 200
-        try:
-            if fault and fault.drop == "before":
-                return b""
-            if fault:
-                fault.refuse()
-            result = await self._method(token, call)
-        except Refusal as refusal:
-            call.status, call.description = refusal.status, refusal.description
-            answer = {"ok": False, "error_code": call.status, "description": call.description}
-            if refusal.parameters:
-                answer["parameters"] = refusal.parameters
-        else:
-            answer = {"ok": True, "result": result}
-        return fault.body if fault and fault.body is not None else json.dumps(answer).encode()
+    def _fault(self, call: Call) -> TelegramFault | None:
+        chat = int(call.params.get("chat_id") or 0)
+        return self.fault(lambda fault: fault.fits(call.method) and fault.chat in {None, chat})
 
     async def _method(self, token: str, call: Call) -> Any:
         if token != self.token:
@@ -326,15 +308,14 @@ class TelegramServer(PlatformServer):
         path = request.match_info["path"]
         call = Call("(download)", {"path": path})
         self.calls.append(call)
-        fault = self._fault(call)
-        content = self.extras.paths.get(path)
-        if fault and fault.status:
-            return web.json_response({"ok": False}, status=fault.status)
-        if request.match_info["token"] != self.token or content is None:
-            return web.json_response({"ok": False, "description": "Not Found"}, status=404)
-        if fault and fault.drop and request.transport:
-            request.transport.abort()
-        return web.Response(body=content)
+
+        async def perform() -> web.StreamResponse:
+            content = self.extras.paths.get(path)
+            if request.match_info["token"] != self.token or content is None:
+                return _refused(Refusal(404, "Not Found"))
+            return web.Response(body=content)
+
+        return await self.spoiled(request, self._fault(call), perform)
 
     def _edit_message(self, params: Params) -> dict[str, Any]:
         self._check_chat(params)
@@ -369,3 +350,14 @@ class TelegramServer(PlatformServer):
             if str(message.message_id) == str(params.get("message_id")):
                 return message
         raise Refusal(400, f"Bad Request: {otherwise}")
+
+
+def _json(body: bytes, status: int = 200) -> web.Response:
+    return web.Response(body=body, status=status, content_type="application/json")
+
+
+def _refused(refusal: Refusal) -> web.Response:
+    answer = {"ok": False, "error_code": refusal.status, "description": refusal.description}
+    if refusal.parameters:
+        answer["parameters"] = refusal.parameters
+    return _json(json.dumps(answer).encode(), refusal.status)

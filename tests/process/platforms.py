@@ -301,7 +301,7 @@ class OnSlack(Platform):
             self._server.give_up()
 
     def calm(self) -> None:
-        self._server.mend()
+        self._server.heal()
         self._server.deaf = 0
         self._server.redeliver()
 
@@ -318,7 +318,7 @@ backfill_messages = 1000
     def _spoil(self, method: str, **fault: Any) -> Trouble:
         def fail() -> Callable[[], bool]:
             made = self._server.fail(method, times=1, **fault)
-            return lambda: made.times == 0
+            return lambda: made.hits > 0
 
         return self._once(f"{method} {fault}", fail)
 
