@@ -14,7 +14,7 @@ _FLOOD_CHARS = 40
 _PHRASE_WORDS = 5
 _MOST = 3
 # What a cut leaves of the point of a list that is not there any more.
-_BARE_POINT = re.compile(r"\n\s*(?:\d+[.)]|[-*•#]+)?[\s*_\"'(]*\Z")
+_BARE_POINT = re.compile(r"\n[\s\d.)*•#_\"'(-]*\Z")
 
 
 class LoopWatch:
@@ -27,7 +27,7 @@ class LoopWatch:
         self.shown = 0
         self.cut: str | None = None
         self._places: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        self._words: list[tuple[str, int]] = []
+        self._words: list[tuple[str, int, int]] = []
         self._read = 0
         self._repeated_from: int | None = None
 
@@ -37,7 +37,8 @@ class LoopWatch:
         for match in _WORD.finditer(self.text, self._read):
             if self.cut is not None or (match.end() == len(self.text) and piece):
                 break  # a word may still go on
-            self._word(match[0].lower(), match.start())
+            self._words.append((match[0].lower(), match.start(), match.end()))
+            self._look()
             self._read = match.end()
         flood = _FLOOD.search(self.text, self.shown and max(self.shown - _FLOOD_CHARS, 0))
         if self.cut is None and flood is not None:
@@ -46,8 +47,7 @@ class LoopWatch:
             return self._show(len(self.cut))
         if self._repeated_from is not None:
             return self._show(self._repeated_from)
-        # The last words may be the beginning of a phrase that was there before.
-        return self._show(self._words[-_PHRASE_WORDS][1] if len(self._words) > _PHRASE_WORDS else 0)
+        return self._show(self._before_the_last_words())
 
     def end(self) -> str:
         """The same at the end of the text."""
@@ -58,21 +58,24 @@ class LoopWatch:
         start, self.shown = self.shown, max(self.shown, upto)
         return self.text[start : self.shown]
 
-    def _word(self, word: str, start: int) -> None:
-        self._words.append((word, start))
+    def _before_the_last_words(self) -> int:
+        """The end of what stands before them: they may begin a phrase that was there before."""
+        return self._words[-_PHRASE_WORDS - 1][2] if len(self._words) > _PHRASE_WORDS else 0
+
+    def _look(self) -> None:
         last = self._words[-_PHRASE_WORDS:]
         if len(last) < _PHRASE_WORDS:
             return
-        places = self._places[tuple(word for word, _ in last)]
+        phrase = tuple(word for word, _, _ in last)
+        places = self._places[phrase]
         places.append(last[0][1])
         if len(places) == 1:
             self._repeated_from = None
             return
         if self._repeated_from is None:
-            self._repeated_from = last[0][1]
-        most = 1 if len({word for word, _ in last}) == 1 else _MOST
-        if len(places) > most:
-            whole = _BARE_POINT.sub("", self.text[: max(places[1], self.shown)])
+            self._repeated_from = self._before_the_last_words()
+        if len(places) > (_MOST if len(set(phrase)) > 1 else 1):
+            whole = _BARE_POINT.sub("", self.text[: places[1]])
             self.cut = self.text[: max(len(whole), self.shown)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -140,7 +141,7 @@ FIRST_QUESTIONS = (
 
 def repetitions(text: str, length: int = 5) -> int:
     """How often the most frequent phrase of that many words comes."""
-    words = text.split()
+    words = re.findall(r"[^\W\d_]+", text.lower())
     phrases = Counter(zip(*(words[start:] for start in range(length)), strict=False))
     return max(phrases.values(), default=0)
 

@@ -51,6 +51,13 @@ def test_points_of_a_list_that_say_the_same_are_a_loop_and_leave_no_bare_number(
     assert without_loop(text) == "Skills:\n1. Writing\n2. Art and design for you"
 
 
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_what_is_cut_leaves_no_bare_point_of_a_list(size: int) -> None:
+    text = "To buy:\n" + "".join(f"- {n} cups of finely chopped dried fruit\n" for n in range(9))
+    shown, watch = grown(text, size)
+    assert shown == watch.cut == "To buy:\n- 0 cups of finely chopped dried fruit"
+
+
 def test_a_word_six_times_in_a_row_is_a_loop() -> None:
     assert without_loop("Art.\n" * 6).count("Art") == 1
 
