@@ -3,6 +3,7 @@
 NanobotError
 |-- UsageError              wrong use of a command or of the library             exit 2
 |   `-- RunConflict         a run of that id was asked for with other input
+|-- RunFailed               a run ended without an answer; `reason` names why  exit 1
 |-- NotServed               no process serves this home                          exit 1
 |-- Disconnected            the process that was asked is gone; ask it again     exit 1
 |-- BlobMissing             the content of a file is gone, or damaged            exit 1
@@ -56,6 +57,14 @@ class UsageError(NanobotError):
     """Wrong use of a command or of the library."""
 
     exit_code = 2
+
+
+class RunFailed(NanobotError):
+    """A run ended without an answer of its own: `reason` is limit_..., internal or unclean."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class NotServed(NanobotError):

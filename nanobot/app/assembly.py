@@ -133,7 +133,9 @@ class _Assembly:
         self.editor = self.cron.book(machine.zone, (TERMINAL, *config.served))
         self.memory = memory_of(config, machine.zone, store, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ)
-        self.tools = ToolRegistry(policy=Policy(config.policy), redact=machine.redact)
+        self.tools = ToolRegistry(
+            policy=Policy(config.policy), redact=machine.redact, log_calls=True
+        )
 
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus

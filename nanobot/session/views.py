@@ -97,7 +97,8 @@ class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call that a run made. `arguments` is the model's text as it came."""
+    """A tool call that a run made. `arguments` is the model's text as it came, `message` what the
+    run had been asked last by then."""
 
     run_id: str
     session_key: str
@@ -107,6 +108,7 @@ class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool
     text: str
     ms: int
+    message: str = ""
 
 
 class AuditView(msgspec.Struct, frozen=True, kw_only=True):

@@ -275,7 +275,7 @@ def tool_calls(
     for row in rows:
         if _made_none(row):
             continue
-        calls = list(_calls(row.session_key, _of_run(connection, row, ("reply", "tool_result"))))
+        calls = list(_calls(row.session_key, _of_run(connection, row, _OF_CALLS)))
         made += [call for call in reversed(calls) if name in ("", call.name)]
         if len(made) >= limit:
             break
@@ -289,12 +289,19 @@ def _made_none(row: sa.Row[*tuple[Any, ...]]) -> bool:
     return not msgspec.json.decode(row.usage, type=RunUsage).tool_calls
 
 
+_OF_CALLS = ("user", "reply", "tool_result")
+
+
 def _calls(session_key: str, entries: Iterable[EntryView]) -> Iterator[ToolCallView]:
     """The calls of one run: each result with the arguments that stand in the reply before it."""
     requested: dict[int, list[dict[str, Any]]] = {}
+    message = ""
     for entry in entries:
         body = entry.body
         if body is None:
+            continue
+        if entry.kind == "user":
+            message = body["text"]
             continue
         if entry.kind == "reply":
             requested[body["call"]] = body.get("tool_calls", [])
@@ -310,6 +317,7 @@ def _calls(session_key: str, entries: Iterable[EntryView]) -> Iterator[ToolCallV
             ok=body.get("ok", True),
             text=body["text"],
             ms=body.get("ms", 0),
+            message=message,
         )
 
 
