@@ -74,7 +74,7 @@ class Gateway:
                 await stack.enter_async_context(parts.http.serving())
             await parts.lifecycle.tidy(self._machine.ids)
             await parts.worker.recover()
-            await parts.engine.records.finish_erasures()
+            await parts.eraser.remove_rows()
             terminal = Terminal()
             control = self._control(parts, terminal)
             await stack.enter_async_context(control.serving(parts.programs, parts.received))
@@ -89,6 +89,7 @@ class Gateway:
                 starting = [
                     tasks.create_task(parts.cron.run(), name="cron"),
                     tasks.create_task(triggers, name="triggers"),
+                    tasks.create_task(parts.eraser.run(), name="erasing"),
                     tasks.create_task(warm_up(parts.models), name="model"),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     tasks.create_task(parts.stages.remember(), name="remembering"),
