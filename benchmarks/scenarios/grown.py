@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -71,6 +72,7 @@ async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedD
         assert isinstance(database, SqliteDatabase)
         await asyncio.to_thread(filled, database, size)
         await database.scrub()  # what was written in bulk is in the file, and its pages are clean
+        gc.freeze()  # as a gateway does that is ready
         yield store, TimedDatabase(database)
     finally:
         await store.close()
