@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,6 +18,7 @@ from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
 from nanobot.server.control import ControlServer
+from nanobot.server.protocol import Hello
 from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.quiet import SqlNotificationLimiter
@@ -75,7 +75,7 @@ class Gateway:
                 await stack.enter_async_context(parts.http.serving())
             await parts.lifecycle.tidy(self._machine.ids)
             await parts.worker.recover()
-            await parts.eraser.remove_rows()
+            await parts.engine.records.finish_erasures()
             terminal = Terminal()
             control = self._control(parts, terminal)
             await stack.enter_async_context(control.serving(parts.programs, parts.received))
@@ -90,7 +90,6 @@ class Gateway:
                 starting = [
                     tasks.create_task(parts.cron.run(), name="cron"),
                     tasks.create_task(triggers, name="triggers"),
-                    tasks.create_task(parts.eraser.run(), name="erasing"),
                     tasks.create_task(warm_up(parts.models), name="model"),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     tasks.create_task(parts.stages.remember(), name="remembering"),
@@ -138,7 +137,12 @@ class Gateway:
         path, intake = self.config.home / "control.sock", parts.starter.terminal_intake()
         models = parts.models
         return ControlServer(
-            path, parts.engine.bus, terminal, intake, self._machine.clock, lambda: models.line
+            path,
+            parts.engine.bus,
+            terminal,
+            intake,
+            self._machine.clock,
+            lambda session: Hello(os.getpid(), session, models.line, self._with_channels),
         )
 
     async def _begin(
@@ -157,9 +161,6 @@ class Gateway:
         states = ",".join(f"{name}:{state}" for name, state in parts.channels.states().items())
         web = parts.http.url or "off"
         ready(f"ready pid={os.getpid()} web={web} channels={states or 'none'}")
-        # What stays for the process's life is not gone through again by the garbage collector,
-        # which held everything up for 75 ms each time.
-        gc.freeze()
 
     async def _drain(
         self, parts: Parts, agent: asyncio.Task[None], hosting: list[asyncio.Task[None]]

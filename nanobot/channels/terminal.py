@@ -24,6 +24,10 @@ class TerminalMessage(msgspec.Struct, frozen=True):
 class TerminalClient(Protocol):
     """Somebody attached."""
 
+    def tell(self, shown: TerminalMessage) -> None:
+        """Show a message, whether it is seen or not."""
+        ...
+
     async def show(self, shown: TerminalMessage) -> bool:
         """Show a message. False: the client left before it said that it had."""
         ...
@@ -38,7 +42,7 @@ class Terminal:
         self._clients: dict[str, list[TerminalClient]] = {}
 
     def attach(self, chat_id: str, client: TerminalClient) -> None:
-        """From now on messages of the chat go to this client (the last one attached)."""
+        """From now on messages of the chat go to this client too."""
         self._clients.setdefault(chat_id, []).append(client)
 
     def detach(self, chat_id: str, client: TerminalClient) -> None:
@@ -60,14 +64,18 @@ class Terminal:
         return [OutboundPart(text=shown.text, payload=msgspec.json.encode(shown))]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
-        """Show a part to the client attached last. Raises NobodyThere or OutcomeUnknown."""
+        """Show a part to all who are attached; the last of them says that it was seen. Raises
+        NobodyThere or OutcomeUnknown."""
         clients = self._clients.get(address.chat_id)
         if not clients:
             raise NobodyThere(f"waits for `nanobot agent --session {address.chat_id}`")
         shown = TerminalMessage(part.key, OutboundKind.NOTICE, part.text)
         if part.payload and not plain:
             shown = msgspec.json.decode(part.payload, type=TerminalMessage)
-        if not await clients[-1].show(shown):
+        *others, last = clients
+        for client in others:
+            client.tell(shown)
+        if not await last.show(shown):
             raise OutcomeUnknown("the terminal went away while it was being shown")
         return shown.key
 

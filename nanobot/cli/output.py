@@ -4,6 +4,7 @@ obey instead of show, JSON for programs as it is. The linter lets nobody else pr
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from typing import Any, Literal, TextIO, TypeAlias
 
@@ -49,6 +50,13 @@ def piece(text: str) -> None:
     """A part of a line, shown at once."""
     sys.stdout.write(harmless(text))
     sys.stdout.flush()
+
+
+def transient(text: str) -> None:
+    """A line on a terminal's standard error that the next one replaces; an empty one removes it."""
+    width = shutil.get_terminal_size((80, 24)).columns - 1
+    sys.stderr.write(f"\r\x1b[K{harmless(text)[:width]}")
+    sys.stderr.flush()
 
 
 def document(value: Any) -> None:

@@ -33,7 +33,7 @@ from nanobot.providers.openai_errors import (
     failure_of_protocol,
     failure_of_status,
 )
-from nanobot.providers.openai_http import EndpointClient, may_pass, words
+from nanobot.providers.openai_http import EndpointClient, is_refused, may_pass, words
 from nanobot.providers.openai_request import Quirks, encode_request, learned
 from nanobot.providers.openai_stream import AnswerReader
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
@@ -124,7 +124,9 @@ class OpenAICompatProvider(LLMProvider):
                     yield delta
         except (aiohttp.ClientError, OSError) as problem:
             if not reader.complete:
-                lost = failure_of_connection(speaker, words(problem), again=may_pass(problem))
+                lost = failure_of_connection(
+                    speaker, words(problem), again=may_pass(problem), refused=is_refused(problem)
+                )
                 raise AttemptFailed(lost, paid=reader.begun) from problem
         except StreamError as problem:
             failure = failure_in_stream(speaker, problem.body)

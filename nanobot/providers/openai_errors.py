@@ -57,7 +57,8 @@ _STATUS_BY_WORD = (
 
 
 class ProviderFailure(msgspec.Struct, frozen=True):
-    """One failed attempt. `again`: asking again may help; `retry_after` is in seconds if said.
+    """One failed attempt. `again`: asking again may help, `refused`: hardly, for nothing listens
+    there; `retry_after` is in seconds if said.
 
     `status` is the HTTP status, 0 if there was none.
     """
@@ -67,6 +68,7 @@ class ProviderFailure(msgspec.Struct, frozen=True):
     why: str
     retry_after: float | None = None
     status: int = 0
+    refused: bool = False
 
 
 class Speaker(msgspec.Struct, frozen=True):
@@ -132,13 +134,16 @@ def failure_of_protocol(speaker: Speaker, problem: str) -> ProviderFailure:
     )
 
 
-def failure_of_connection(speaker: Speaker, problem: str, *, again: bool = True) -> ProviderFailure:
+def failure_of_connection(
+    speaker: Speaker, problem: str, *, again: bool = True, refused: bool = False
+) -> ProviderFailure:
     """No connection, a broken one, or silence for too long."""
     message = (
         f"{speaker.provider} did not answer at {speaker.address}: {speaker.clean(problem)}. "
         f"Check the network and providers.{speaker.provider}.api_base."
     )
-    return ProviderFailure(ModelUnreachable(message), again=again, why=speaker.clean(problem))
+    why = speaker.clean(problem)
+    return ProviderFailure(ModelUnreachable(message), again=again, why=why, refused=refused)
 
 
 def failure_of_overflow(speaker: Speaker, text: str) -> ProviderFailure:

@@ -76,7 +76,16 @@ def words(problem: Exception) -> str:
         return "it does not speak TLS there; write http:// instead of https://"
     if isinstance(problem, TimeoutError):
         return "no answer in time"
+    if is_refused(problem):
+        return "nothing listens there (connection refused)"
     return str(problem) or "the connection broke"
+
+
+def is_refused(problem: Exception) -> bool:
+    """Whether the machine is there and no program of it takes connections."""
+    if not isinstance(problem, aiohttp.ClientConnectorError):
+        return False
+    return isinstance(problem.os_error, ConnectionRefusedError)
 
 
 def may_pass(problem: Exception) -> bool:

@@ -17,7 +17,7 @@ from nanobot.providers.openai_errors import (
     failure_of_protocol,
     failure_of_status,
 )
-from nanobot.providers.openai_http import EndpointClient, may_pass, words
+from nanobot.providers.openai_http import EndpointClient, is_refused, may_pass, words
 from nanobot.providers.retrying import CallPolicy
 
 _ATTEMPTS = 3
@@ -67,7 +67,9 @@ async def _attempt(
             finally:
                 response.close()
     except (aiohttp.ClientError, OSError) as problem:
-        return failure_of_connection(speaker, words(problem), again=may_pass(problem))
+        return failure_of_connection(
+            speaker, words(problem), again=may_pass(problem), refused=is_refused(problem)
+        )
     if not 200 <= response.status <= 299:
         return failure_of_status(speaker, response.status, response.headers, data, clock.now())
     with suppress(ValueError, RecursionError):  # of JSON and of UTF-8

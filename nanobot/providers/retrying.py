@@ -33,14 +33,16 @@ class ReadingState(Protocol):
 
 @dataclass(frozen=True)
 class CallPolicy:
-    """How patient a call is. All in seconds, but `attempts`, `paid_attempts` and `max_bytes`.
+    """How patient a call is. All in seconds, but what ends in `attempts`, and `max_bytes`.
 
+    At most `attempts` are made, and `refused_attempts` where nothing listens (about 2 s).
     `first_token_seconds` may pass until something of the answer is there, then `stall_seconds`
     between any two pieces; `call_seconds` bounds one attempt. At most `paid_attempts` are made of
     which an answer, or something unreadable, came: those are paid.
     """
 
     attempts: int = 6
+    refused_attempts: int = 3
     paid_attempts: int = 3
     connect_seconds: float = 10.0
     first_token_seconds: float = 120.0
@@ -132,7 +134,8 @@ async def with_retries(
             yield Retrying(0.0, "the endpoint refuses a parameter; asking without it")
             continue
         failed += 1
-        spent = failed >= policy.attempts or paid >= policy.paid_attempts
+        most = policy.refused_attempts if failure.refused else policy.attempts
+        spent = failed >= most or paid >= policy.paid_attempts
         if spent or not failure.again:
             raise failure.error
         delay = policy.delay(failed, failure)

@@ -85,6 +85,10 @@ class ControlClient:
         somebody is there to be asked."""
         self._send(Say(text, key, attended, images))
 
+    def abort_asked(self, run_id: str) -> None:
+        """End the run of a message that was sent here; `answers` has what came of it."""
+        self._send(AbortRun(run_id))
+
     def was_shown(self, key: str) -> None:
         """The person has seen the message."""
         self._send(Displayed(key))

@@ -27,6 +27,7 @@ from nanobot.messages import (
     TERMINAL,
     Address,
     Attachment,
+    EventKind,
     InboundMessage,
     RunOptions,
     Sender,
@@ -43,6 +44,7 @@ from nanobot.server.protocol import (
     Displayed,
     EventLine,
     Hello,
+    PeerMessage,
     Refusal,
     Request,
     Result,
@@ -52,6 +54,7 @@ from nanobot.server.protocol import (
     Taken,
     encode,
 )
+from nanobot.session.approvals import message
 from nanobot.workspace.received import Received
 
 _SHOW_SECONDS = 600.0
@@ -78,11 +81,14 @@ class _Attached:
     async def drain(self) -> None:
         await self._writer.drain()
 
+    def tell(self, shown: TerminalMessage) -> None:
+        self.write(ShowMessage(shown.key, shown.kind, shown.text, shown.choices))
+
     async def show(self, shown: TerminalMessage) -> bool:
         if self._gone:
             return False
         answer = self._waiting.setdefault(shown.key, asyncio.get_running_loop().create_future())
-        self.write(ShowMessage(shown.key, shown.kind, shown.text, shown.choices))
+        self.tell(shown)
         try:
             async with asyncio.timeout(_SHOW_SECONDS):
                 return await asyncio.shield(answer)
@@ -104,7 +110,8 @@ class _Attached:
 
 
 class ControlServer:
-    """Serves the control socket."""
+    """Serves the control socket. `hello` is what is said to a client of a session, but for what is
+    in its log."""
 
     def __init__(
         self,
@@ -113,14 +120,15 @@ class ControlServer:
         terminal: Terminal,
         intake: ChannelIntake,
         clock: Clock,
-        describe: Callable[[], str],
+        hello: Callable[[str], Hello],
     ) -> None:
         self._path = path
         self._bus = bus
         self._terminal = terminal
         self._intake = intake
         self._clock = clock
-        self._describe = describe
+        self._hello = hello
+        self._attached: list[_Attached] = []
         self._programs: RunService | None = None
         self._received: Received | None = None
 
@@ -163,6 +171,8 @@ class ControlServer:
         if attached is None:
             return
         watching = self._bus.subscribe(attached.session)
+        await self._catch_up(attached)
+        self._attached.append(attached)
         self._terminal.attach(attached.chat, attached)
         self._bus.owed(Address(TERMINAL, attached.chat))
         try:
@@ -176,6 +186,7 @@ class ControlServer:
                 telling.cancel()
         finally:
             self._bus.unsubscribe(watching)
+            self._attached.remove(attached)
             self._terminal.detach(attached.chat, attached)
             attached.gone()
 
@@ -203,8 +214,31 @@ class ControlServer:
         own = session.startswith(f"{TERMINAL}:")
         chat = session.removeprefix(f"{TERMINAL}:") if own else session
         attached = _Attached(writer, session, chat)
-        attached.write(Hello(os.getpid(), session, self._describe()))
+        row = await self._intake.operations.engine.records.session(session)
+        hello = self._hello(session)
+        if row is not None:
+            hello = msgspec.structs.replace(hello, entries=row.entries, changed_at=row.updated_at)
+        attached.write(hello)
         return attached
+
+    async def _catch_up(self, attached: _Attached) -> None:
+        """What runs in the session, how far its answer is, and what waits for a decision there."""
+        session, engine = attached.session, self._intake.operations.engine
+        events = self._bus.current(session)
+        partial = engine.partial(session)
+        for event in events:
+            attached.write(EventLine(event))
+        if events and partial is not None:
+            delta = msgspec.structs.replace(
+                events[0],
+                kind=EventKind.MODEL_DELTA,
+                model_call=partial.call,
+                payload={"text": partial.text},
+            )
+            attached.write(EventLine(delta))
+        for approval in await engine.records.approvals(session=session, state="waiting", limit=10):
+            asked = message(approval, Address(TERMINAL, attached.chat))
+            attached.write(ShowMessage(asked.key, asked.kind, asked.text, asked.choices))
 
     @staticmethod
     async def _tell(watching: Subscription, attached: _Attached) -> None:
@@ -227,8 +261,18 @@ class ControlServer:
                 await self._say(request, attached)
             case CallOperation():
                 attached.write_line(await self._call(request))
-            case Attach() | StartRun() | AbortRun():
+            case AbortRun(run_id):
+                attached.write(await self._abort(run_id, Address(TERMINAL, attached.chat)))
+            case Attach() | StartRun():
                 attached.write(Refusal("this connection is attached already"))
+
+    async def _abort(self, run_id: str, asked_from: Address) -> Aborted | Refusal:
+        if self._programs is None:
+            return Refusal("this nanobot runs nothing for programs")
+        try:
+            return Aborted(run_id, await self._programs.abort(run_id, asked_from))
+        except NanobotError as error:
+            return Refusal(str(error), code=error.exit_code)
 
     async def _call(self, request: CallOperation) -> bytes:
         """The answer to a call as it goes over the socket."""
@@ -275,7 +319,7 @@ class ControlServer:
             sender=Sender("local", "you"),
             text=request.text,
             sent_at=self._clock.now(),
-            terms=None if request.attended else RunOptions(unattended=True),
+            terms=None if request.attended else RunOptions(unattended=True, run_id=request.key),
         )
         try:
             images = tuple([await self._image(path) for path in request.images])
@@ -286,7 +330,11 @@ class ControlServer:
             return
         stopped = taken.stopped is not None
         answered = taken.owes is not None
-        attached.write(Taken(request.key, taken.inbound_id, answered, stopped))
+        answer = Taken(request.key, taken.inbound_id, answered, stopped)
+        attached.write(answer)
+        for other in self._attached:
+            if other is not attached and other.session == attached.session:
+                other.write(PeerMessage(request.text, answer))
 
     async def _image(self, path: str) -> Attachment:
         if self._received is None:

@@ -23,8 +23,9 @@ class Attach(msgspec.Struct, frozen=True, tag="attach", tag_field="op"):
 
 class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
     """A message. The same `key` is taken only once. `attended`: somebody is there to be asked
-    whether something may be done. `images` are absolute paths of pictures that go with it: whoever
-    may open this socket may read whatever this process can."""
+    whether something may be done; if not, it has a run of its own, with `key` as its id. `images`
+    are absolute paths of pictures that go with it: whoever may open this socket may read whatever
+    this process can."""
 
     text: str
     key: str
@@ -53,17 +54,22 @@ class StartRun(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
 
 
 class AbortRun(msgspec.Struct, frozen=True, tag="abort", tag_field="op"):
-    """End a run that a program asked for."""
+    """End a run that a program asked for, or an attached client by a message of its own."""
 
     run_id: str
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="op"):
-    """Attached. `model` is a line on who answers, or on what is wrong."""
+    """Attached. `model` is a line on who answers, or on what is wrong. `gateway`: it serves until
+    it is stopped; a terminal only until its person leaves. `entries` of the session's log were
+    there before, the last of them written at `changed_at` (unix seconds)."""
 
     pid: int
     session: str
     model: str
+    gateway: bool = True
+    entries: int = 0
+    changed_at: float = 0.0
 
 
 class Taken(msgspec.Struct, frozen=True, tag="taken", tag_field="op"):
@@ -73,6 +79,13 @@ class Taken(msgspec.Struct, frozen=True, tag="taken", tag_field="op"):
     inbound_id: int
     answered: bool
     stopped: bool
+
+
+class PeerMessage(msgspec.Struct, frozen=True, tag="peer", tag_field="op"):
+    """What another client said in the session, and how it was taken."""
+
+    text: str
+    taken: Taken
 
 
 class EventLine(msgspec.Struct, frozen=True, tag="event", tag_field="op"):
@@ -122,7 +135,9 @@ class Refusal(msgspec.Struct, frozen=True, tag="refused", tag_field="op"):
 
 
 Request: TypeAlias = Attach | Say | Displayed | CallOperation | StartRun | AbortRun
-Answer: TypeAlias = Hello | Taken | EventLine | ShowMessage | Result | Answered | Aborted | Refusal
+Answer: TypeAlias = (
+    Hello | Taken | PeerMessage | EventLine | ShowMessage | Result | Answered | Aborted | Refusal
+)
 
 
 def encode(answer: Request | Answer) -> bytes:

@@ -27,6 +27,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional, SessionArgument
 from nanobot.server.client import call
 from nanobot.server.control import ControlServer
+from nanobot.server.protocol import Hello
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.platform import MEMBER
@@ -77,7 +78,9 @@ def control_of(bot: FakeGateway, home: Path) -> ControlServer:
     gate, known = Gate(("local",), ()), Dispatcher(bot.engine, LISTED)
     intake = ChannelIntake(TERMINAL, gate, bot.bus, known, "chat")
     path = home / "control.sock"
-    return ControlServer(path, bot.bus, Terminal(), intake, bot.home.clock, lambda: "")
+    return ControlServer(
+        path, bot.bus, Terminal(), intake, bot.home.clock, lambda key: Hello(1, key, "")
+    )
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 
 from nanobot.cli.chat.markdown import Ink, ending, settled
 from nanobot.cli.chat.page import TerminalPage
-from nanobot.cli.chat.transcript import ToolCallLine
 from nanobot.cli.output import harmless
 from nanobot.messages import Choice
 
@@ -51,7 +50,7 @@ def test_markdown_is_drawn_and_not_shown() -> None:
     drawn = PLAIN.markdown(SAMPLE, 80)
     assert "Text with bold, code, a link (https://example.org/a/rather/long/path)" in drawn
     assert "<b>tags</b>\nand a second line." in drawn
-    assert " 1. one\n 2. two" in drawn
+    assert " 1 one\n 2 two" in drawn
     assert "  def a_function" in drawn
     assert "```" not in drawn
     assert "\n\n\n" not in drawn
@@ -114,25 +113,23 @@ class Page:
 @pytest.mark.parametrize("columns", [40, 80])
 def test_a_tool_call_takes_one_line_that_shows_its_time(columns: int) -> None:
     page = Page(columns)
-    page.paper.called(
-        ToolCallLine("exec", '{"command": "' + "x" * 200 + '"}'), ok=True, ms=1234, text=""
-    )
+    page.paper.called("exec " + "x" * 200, ok=True, ms=1234, text="")
     assert page.put.endswith("…  1.2 s\n")
     assert cell_len(page.put.rstrip("\n")) < columns
 
 
 def test_a_failed_call_says_why_and_one_cut_off_that_it_was() -> None:
     page = Page(80)
-    page.paper.called(ToolCallLine("a", "{}"), ok=False, ms=10, text="error: no\nmore")
-    page.paper.called(ToolCallLine("b", "{}"), ok=False, ms=None, text="")
+    page.paper.called("a", ok=False, ms=10, text="error: no\nmore")
+    page.paper.called("b", ok=False, ms=None, text="cut off")
     assert page.put == "✗ a   0.0 s  error: no\n– b   cut off\n"
 
 
 def test_unlike_things_stand_apart() -> None:
     page = Page(80)
     page.paper.said("hello")
-    page.paper.called(ToolCallLine("a", "{}"), ok=True, ms=0, text="")
-    page.paper.called(ToolCallLine("b", "{}"), ok=True, ms=0, text="")
+    page.paper.called("a", ok=True, ms=0, text="")
+    page.paper.called("b", ok=True, ms=0, text="")
     page.paper.answer("One.\n\n")
     page.paper.answer("Two.")
     page.paper.choices((Choice("yes", "/approve 1"), Choice("no", "/deny 1")))

@@ -8,9 +8,11 @@ import sys
 
 import pytest
 
-from nanobot.cli.chat.screen import JsonScreen, PlainScreen
-from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent
+from nanobot.cli.chat.plain import record_message, with_choices
+from nanobot.messages import Choice, OutboundKind
 from nanobot.server.protocol import ShowMessage
+from tests.cli.talking import Home
+from tests.doubles.terminal import in_terminal
 
 DRAWING = ("rich", "prompt_toolkit", "markdown_it", "pygments")
 
@@ -21,22 +23,11 @@ def test_one_question_loads_nothing_that_draws() -> None:
 
 
 def test_an_answer_without_a_run_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = JsonScreen()
-    event = RunEvent(
-        run_id="r",
-        session_key="cli:direct",
-        model_call=1,
-        seq=1,
-        kind=EventKind.END,
-        at=0.0,
-        payload={"text": "hi"},
-    )
-    screen.event(event)
-    screen.message(ShowMessage("r:0", OutboundKind.REPLY, "hi"), earlier=False)
-    screen.message(ShowMessage("notice:cli:direct:k", OutboundKind.NOTICE, "Fine."), earlier=False)
-    run, notice = (json.loads(line) for line in capsys.readouterr().out.splitlines())
-    assert run["kind"] == "end"
-    assert notice == {
+    record_message(ShowMessage("r:0", OutboundKind.REPLY, "hi"), earlier=False)
+    message = ShowMessage("notice:cli:direct:k", OutboundKind.NOTICE, "Fine.")
+    record_message(message, earlier=False)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line) == {
         "kind": "message",
         "key": "notice:cli:direct:k",
         "why": "notice",
@@ -47,13 +38,22 @@ def test_an_answer_without_a_run_is_a_line_of_json(capsys: pytest.CaptureFixture
 
 
 def test_an_answer_from_before_is_one_too(capsys: pytest.CaptureFixture[str]) -> None:
-    JsonScreen().message(ShowMessage("r:0", OutboundKind.REPLY, "late"), earlier=True)
+    record_message(ShowMessage("r:0", OutboundKind.REPLY, "late"), earlier=True)
     assert json.loads(capsys.readouterr().out)["earlier"] is True
 
 
-def test_plain_text_numbers_choices_and_obeys_no_model(capsys: pytest.CaptureFixture[str]) -> None:
-    message = ShowMessage(
-        "r:0", OutboundKind.REPLY, "Which\x1b[2J?", (Choice("this", "1"), Choice("that", "2"))
-    )
-    PlainScreen(streaming=False).message(message, earlier=False)
-    assert capsys.readouterr().out == "Which?\n1. this\n2. that\n"
+def test_plain_text_numbers_choices() -> None:
+    choices = (Choice("this", "1"), Choice("that", "2"))
+    message = ShowMessage("r:0", OutboundKind.REPLY, "Which?", choices)
+    assert with_choices(message) == "Which?\n1. this\n2. that"
+
+
+async def test_programs_at_a_terminal_get_events_a_line_each(home: Home) -> None:
+    async with in_terminal(("agent", "--json"), home.environ(), home.folder) as terminal:
+        await terminal.shows("Ctrl-D leaves.")
+        terminal.type("/status\n")
+        await terminal.until(lambda: '"why":"notice"' in terminal.screen.raw)
+        terminal.type("say:hi\n")
+        await terminal.until(lambda: '"kind":"end"' in terminal.screen.raw)
+        terminal.type("quit\n")
+        assert await terminal.ended() == 0

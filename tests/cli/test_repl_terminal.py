@@ -159,7 +159,7 @@ async def test_an_answer_that_nobody_saw_comes_first_and_is_marked(home: Home) -
         async with home.terminal() as terminal:
             await answered(terminal, "at last")
             lines = terminal.screen.lines
-            assert lines[lines.index("at last") - 1] == "From before:"
+            assert lines[lines.index("at last") - 2] == "From before:"
             terminal.type("say:now" + ENTER)
             await answered(terminal, "now")
             assert terminal.screen.text.count("From before:") == 1

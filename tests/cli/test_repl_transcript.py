@@ -6,9 +6,10 @@ from typing import Unpack
 
 import pytest
 
-from nanobot.cli.chat.transcript import ToolCallLine, Transcript
+from nanobot.cli.chat.plain import call_line
+from nanobot.cli.chat.transcript import Transcript
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPayload
-from nanobot.server.protocol import EventLine, Refusal, ShowMessage, Taken
+from nanobot.server.protocol import EventLine, PeerMessage, Refusal, ShowMessage, Taken
 
 
 class FakePaper:
@@ -16,6 +17,7 @@ class FakePaper:
 
     def __init__(self) -> None:
         self.kept: list[str] = []
+        self.texts: list[str] = []
         self.room = 1_000
 
     def said(self, text: str) -> None:
@@ -27,11 +29,9 @@ class FakePaper:
     def choices(self, choices: tuple[Choice, ...]) -> None:
         self.kept.append(f"? {' | '.join(one.label for one in choices)}")
 
-    def called(self, call: ToolCallLine, *, ok: bool, ms: int | None, text: str) -> None:
+    def called(self, call: str, *, ok: bool, ms: int | None, text: str) -> None:
         self.kept.append(f"{'+' if ok else '-'} {call} {ms}")
-
-    def earlier(self) -> None:
-        self.kept.append("earlier:")
+        self.texts.append(text)
 
     def note(self, text: str) -> None:
         self.kept.append(f"# {text}")
@@ -71,7 +71,7 @@ class Talk:
             model_call=call,
             seq=self._seq,
             kind=kind,
-            at=0.0,
+            at=self.now,
             payload=payload,
         )
         self.transcript.see(EventLine(event))
@@ -177,7 +177,7 @@ def test_tool_calls_are_kept_with_what_was_said_before_them(talk: Talk) -> None:
     ],
 )
 def test_a_call_is_shown_without_json_where_that_is_possible(arguments: str, shown: str) -> None:
-    assert str(ToolCallLine("exec", arguments)) == shown
+    assert call_line({"name": "exec", "arguments": arguments}) == shown
 
 
 def test_what_is_said_during_a_run_is_written_down_when_its_turn_comes(talk: Talk) -> None:
@@ -238,7 +238,8 @@ def test_stopping_keeps_what_was_written_and_nothing_that_still_streams(talk: Ta
     talk.streams("an answer")
     talk.ends("", state="aborted")
     talk.message("notice:cli:direct:k3", "Stopped.", OutboundKind.NOTICE)
-    assert talk.kept == ["> first", "Half", "> second", "Stopped."]
+    assert talk.kept == ["> first", "Half", "Stopped."]
+    assert talk.transcript.dropped == ["second"]
     assert not talk.transcript.busy
 
 
@@ -249,7 +250,7 @@ def test_answers_from_before_are_marked(talk: Talk) -> None:
     talk.begins(1)
     talk.ends("Hi.")
     talk.message("p:0", "By the way.", OutboundKind.POST)
-    assert talk.kept == ["earlier:", "Forty-two.", "> hello", "Hi.", "By the way."]
+    assert talk.kept == ["# From before:", "Forty-two.", "> hello", "Hi.", "By the way."]
 
 
 def test_choices_are_offered_once_and_until_something_is_said(talk: Talk) -> None:
@@ -299,3 +300,57 @@ def test_a_wait_is_counted_when_it_is_long(talk: Talk) -> None:
     talk.now = 3.2
     talk.event(EventKind.MODEL_DELTA, reasoning="Let me\nsee")
     assert talk.transcript.status() == "thinking: Let me see · 3 s"
+
+
+def test_words_that_answer_a_question_no_longer_wait(talk: Talk) -> None:
+    talk.say("k1", "go", 1)
+    talk.begins(1)
+    talk.event(EventKind.APPROVAL, question="Which?", choices=(), tool="ask_user")
+    talk.message("approval:1:cli:direct", "Which?", OutboundKind.APPROVAL, WHICH)
+    talk.say("k2", "neither", 2)
+    assert talk.transcript.waiting == ["neither"]
+    talk.begins(1)
+    assert talk.transcript.waiting == []
+    assert talk.kept[-1] == "> neither"
+    talk.ends("Fine.")
+    assert not talk.transcript.busy
+
+
+def test_what_waited_comes_back_to_who_said_it_and_not_to_others(talk: Talk) -> None:
+    talk.say("k1", "first", 1)
+    talk.begins(1)
+    talk.say("k2", "mine", 2)
+    theirs = Taken("k3", 3, answered=False, stopped=False)
+    talk.transcript.see(PeerMessage("theirs", theirs))
+    assert talk.transcript.waiting == ["mine", "theirs"]
+    talk.transcript.see(PeerMessage("/stop", Taken("k4", 4, answered=True, stopped=True)))
+    assert talk.transcript.dropped == ["mine"]
+    assert talk.transcript.waiting == ["/stop"]
+
+
+def test_what_another_terminal_says_and_gets_is_shown_as_in_its_own(talk: Talk) -> None:
+    talk.begins()
+    talk.ends("Before.")
+    talk.transcript.see(PeerMessage("hi", Taken("p1", 1, answered=False, stopped=False)))
+    talk.begins(1, run="s")
+    talk.ends("Hello.", run="s")
+    talk.message("s:0", "Hello.")
+    talk.transcript.see(PeerMessage("/status", Taken("p2", 2, answered=True, stopped=False)))
+    talk.message("notice:cli:direct:p2", "Fine.", OutboundKind.NOTICE)
+    assert talk.kept == ["Before.", "> hi", "Hello.", "> /status", "Fine."]
+    assert not talk.transcript.busy
+
+
+def test_a_call_that_began_before_one_came_shows_how_long_it_runs(talk: Talk) -> None:
+    talk.begins(1)
+    talk.event(EventKind.TOOL_CALL, key="c", name="exec", arguments='{"command": "make"}')
+    talk.now = 75.0
+    assert talk.transcript.status() == "exec make · 75 s"
+
+
+def test_leaving_does_not_call_cut_off_what_goes_on(talk: Talk) -> None:
+    talk.begins(1)
+    talk.event(EventKind.TOOL_CALL, key="c", name="exec", arguments='{"command": "make"}')
+    talk.transcript.leave()
+    assert talk.kept == ["- exec make None"]
+    assert talk.paper.texts == ["goes on"]

@@ -11,7 +11,15 @@ import pytest
 from tests.doubles.openai_server import Answer, Fault, error_status
 from tests.process.harness import COMMAND, Ended, World
 
-EARLIER = "(an answer from before)"
+
+def spoken(world: World) -> str:
+    """What the model was last shown, but for what it is told of itself and by memory."""
+    shown = [m["content"] for m in world.model.requests[-1]["messages"] if m["role"] != "system"]
+    return json.dumps([text for text in shown if "from memory" not in json.dumps(text)])
+
+
+def said_last(world: World) -> str:
+    return str(world.model.requests[-1]["messages"][-1]["content"])
 
 
 @pytest.fixture(params=["alone", "through a gateway"])
@@ -41,7 +49,7 @@ async def test_json_gives_events_line_by_line_to_the_end(world: World, place: st
         "end",
     ]
     assert events[-1]["payload"]["text"] == "done"
-    assert {event["session_key"] for event in events} == {"cli:direct"}
+    assert len({event["session_key"] for event in events}) == 1
     numbers = [event["seq"] for event in events]
     assert numbers == sorted(set(numbers))
 
@@ -87,7 +95,7 @@ async def test_a_pipe_of_nothing_or_of_bytes_ends_cleanly(world: World, stdin: b
 
 
 @pytest.mark.parametrize(
-    "arguments", [["agent", "-m", " "], ["agent", "--nosuch"], ["nosuch"], ["agent", "-m"]]
+    "arguments", [["agent", "-m", " "], ["agent", "--nosuch"], ["gatway"], ["agent", "-m"]]
 )
 async def test_wrong_use_ends_with_two(world: World, arguments: list[str]) -> None:
     assert (await world.run(*arguments)).code == 2
@@ -114,35 +122,97 @@ async def test_a_home_that_is_a_file_ends_with_four(world: World) -> None:
     assert (await world.run("agent", "-m", "hello", NANOBOT_HOME=str(file))).code in {3, 4}
 
 
-async def test_an_interrupt_ends_with_130_and_the_answer_waits_for_the_next_time(
-    world: World,
+async def test_an_interrupt_ends_the_run_that_was_asked_for_and_says_so(
+    world: World, place: str
 ) -> None:
     world.model.fail_with(Fault(hang=True))
     asking = await world.launch("agent", "-m", "say:late")
     await world.asked()
     asking.signal(signal.SIGINT)
     assert await asking.ended() == 130
+    assert "Stopped." in world.log
+    runs = json.loads((await world.run("runs", "list", "--json")).output)
+    assert [run["state"] for run in runs] == ["aborted"]
 
-    ended = await world.run("agent", "-m", "say:now")
-    assert ended.code == 0
-    assert ended.output.endswith("now\n")
 
-
-async def test_an_answer_whose_terminal_died_is_shown_at_the_next_start_as_earlier(
-    world: World,
-) -> None:
+async def test_an_answer_from_before_is_never_printed_as_the_one_of_now(world: World) -> None:
     gateway = await world.start()
     world.model.fail_with(Fault(hang=True))
-    asking = await world.launch("agent", "-m", "say:late")
+    asking = await world.launch("agent", "-m", "say:late", "--session", "cli:one")
     await world.asked()
     await asking.kill()
     await gateway.kill()
 
     await world.start()
     await world.asked(2)
-    ended = await world.run("agent", "-m", "say:now")
-    assert (ended.code, ended.output) == (0, "late\nnow\n")
-    assert EARLIER in ended.errors
+    ended = await world.run("agent", "-m", "say:now", "--session", "cli:one")
+    assert (ended.code, ended.output) == (0, "now\n")
+    assert "(1 earlier message of this conversation not shown here.)" in ended.errors
+
+
+async def test_one_message_begins_a_conversation_and_another_may_continue_it(world: World) -> None:
+    await world.run("agent", "-m", "say:xyzzy")
+    await world.run("agent", "-m", "say:here")
+    assert "xyzzy" not in spoken(world)
+    await world.run("agent", "-c", "-m", "say:again")
+    assert "say:here" in spoken(world)
+    assert "xyzzy" not in spoken(world)
+
+
+async def test_what_is_piped_in_stands_behind_the_message(world: World) -> None:
+    await world.run("agent", "-m", "sum this up", stdin=b"commit 1\ncommit 2\n")
+    assert "sum this up\n\ncommit 1\ncommit 2" in said_last(world)
+
+
+async def test_of_too_much_input_it_is_said_that_it_was_cut(world: World) -> None:
+    ended = await world.run("agent", "-m", "say:ok", stdin=b"x" * 220_000)
+    assert "standard input was cut after 200,000 bytes" in ended.errors
+    assert said_last(world).endswith("[standard input was cut after 200,000 bytes]")
+
+
+async def test_a_pipe_that_nobody_closes_is_not_waited_for_long(world: World) -> None:
+    command = await asyncio.create_subprocess_exec(
+        *(*COMMAND, "agent", "-m", "say:hello"),
+        env=world.environ(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert command.stdout is not None
+    async with asyncio.timeout(60):
+        assert await command.stdout.read() == b"hello\n"
+        assert await command.wait() == 0
+
+
+@pytest.mark.parametrize("arguments", [["agent", "say:hi"], ["say:hi"], ["say:hi", "--json"]])
+async def test_words_without_an_option_are_a_message(world: World, arguments: list[str]) -> None:
+    ended = await world.run(*arguments)
+    assert ended.code == 0
+    assert "hi" in ended.output
+
+
+async def test_a_mistyped_command_is_no_message(world: World) -> None:
+    ended = await world.run("stauts")
+    assert ended.code == 2
+    assert "status" in ended.errors
+    assert world.model.requests == []
+
+
+async def test_a_file_that_is_named_goes_along(world: World) -> None:
+    notes = world.home.parent / "notes.txt"
+    notes.write_text("the secret is 42", encoding="utf-8")
+    await world.run("agent", "-m", f"what is in @{notes}?")
+    assert "the secret is 42" in said_last(world)
+
+
+async def test_a_port_where_nothing_listens_is_told_at_once_and_given_up_soon(
+    world: World,
+) -> None:
+    ended = await world.run(
+        "agent", "-m", "hello", NANOBOT_PROVIDERS__TEST__API_BASE="http://127.0.0.1:9/v1"
+    )
+    assert ended.code == 5
+    assert "nothing listens there (connection refused)" in ended.output
+    assert ended.errors.count("trying again") == 2
 
 
 async def test_two_terminals_at_once_each_get_their_own_answer(world: World) -> None:
@@ -164,8 +234,9 @@ async def test_a_gateway_that_dies_meanwhile_is_said_and_the_message_is_kept(wor
     assert await asking.ended() == 1
     assert "what was asked is kept" in world.log
 
-    ended = await world.run("agent", "-m", "say:now")
-    assert ended.output == "kept\nnow\n"
+    ended = await world.run("agent", "-c", "-m", "say:now")
+    assert ended.output == "now\n"
+    assert "say:kept" in spoken(world)
 
 
 async def test_the_installed_command_is_the_same_program(world: World) -> None:

@@ -23,7 +23,7 @@ from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.providers.base import ImagePart, ModelProfile
 from nanobot.server.control import ControlServer
-from nanobot.server.protocol import LINE_LIMIT
+from nanobot.server.protocol import LINE_LIMIT, Hello
 from nanobot.session.entries import UserEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
@@ -113,9 +113,16 @@ async def serving(path: Path, provider: ScriptedProvider | None = None) -> Async
         host = ChannelHost(TERMINAL, terminal, bot.bus, clock, random.Random(0))
         gate = Gate(("local",), ())
         intake = ChannelIntake(TERMINAL, gate, bot.bus, Dispatcher(bot.engine), "chat", host)
-        control = ControlServer(path, bot.bus, terminal, intake, clock, lambda: "scripted answers")
+        control = ControlServer(
+            path,
+            bot.bus,
+            terminal,
+            intake,
+            clock,
+            lambda session: Hello(1, session, "scripted answers"),
+        )
         world = World(bot, path)
-        async with control.serving(None, received), asyncio.TaskGroup() as tasks:
+        async with control.serving(bot.programs, received), asyncio.TaskGroup() as tasks:
             hosting = tasks.create_task(host.run(intake))
             try:
                 yield world
@@ -132,9 +139,12 @@ async def test_a_message_is_taken_answered_and_shown(path: Path) -> None:
         hello = await client.read()
         assert hello == {
             "op": "hello",
-            "pid": os.getpid(),
+            "pid": 1,
             "session": "cli:direct",
             "model": "scripted answers",
+            "gateway": True,
+            "entries": 0,
+            "changed_at": 0.0,
         }
         await client.ask("say", text="hi", key="k1")
         taken = await client.read("taken")
@@ -280,7 +290,7 @@ async def test_a_session_of_another_channel_can_be_joined(path: Path) -> None:
         assert len(bodies(world.bot, UserEntry)) == 2
 
 
-async def test_of_two_clients_the_last_one_gets_the_messages_and_both_the_events(
+async def test_of_two_clients_both_see_what_is_said_what_happens_and_what_is_answered(
     path: Path,
 ) -> None:
     async with serving(path) as world:
@@ -290,11 +300,56 @@ async def test_of_two_clients_the_last_one_gets_the_messages_and_both_the_events
         for client in (first, second):
             event = await client.read("event")
             assert event["event"]["session_key"] == "cli:direct"
+        assert (await first.read("message"))["text"] == "echo: hi"
         assert await second.shown() == "echo: hi"
         await second.leave()
         assert await second.closed()
         await first.ask("say", text="again", key="k2")
         assert await first.shown() == "echo: again"
+
+
+async def test_what_one_client_says_is_shown_to_the_other(path: Path) -> None:
+    async with serving(path) as world:
+        first = await world.connect("cli:direct")
+        second = await world.connect("cli:direct")
+        elsewhere = await world.connect("cli:elsewhere")
+        await first.ask("say", text="/status", key="k1")
+        peer = await second.read("peer")
+        assert (peer["text"], peer["taken"]["key"]) == ("/status", "k1")
+        assert peer["taken"]["answered"]
+        await second.ask("say", text="/help", key="k2")
+        assert (await first.read("peer"))["text"] == "/help"
+        await elsewhere.ask("say", text="hi", key="k3")
+        assert (await elsewhere.read("taken", "peer"))["op"] == "taken"
+
+
+async def test_who_comes_later_sees_what_runs_and_how_far_it_is(path: Path) -> None:
+    held = Held()
+    async with serving(path, ScriptedProvider(held)) as world:
+        client = await world.connect("cli:direct")
+        await client.ask("say", text="hi", key="k1")
+        await held.reached.wait()
+        taken = await client.read("taken")
+        later = await world.connect("cli:direct")
+        event = (await later.read("event"))["event"]
+        assert event["kind"] == "status"
+        assert event["payload"]["inbound_ids"] == [taken["inbound_id"]]
+        held.answer("done")
+
+
+async def test_a_message_with_a_run_of_its_own_can_be_ended_while_it_runs(path: Path) -> None:
+    held = Held()
+    async with serving(path, ScriptedProvider(held)) as world:
+        client = await world.connect("cli:direct")
+        await client.ask("say", text="hi", key="k1", attended=False)
+        await held.reached.wait()
+        event = (await client.read("event"))["event"]
+        assert event["run_id"] == "k1"
+        await client.ask("abort", run_id="k1")
+        assert (await client.read("aborted"))["ended"]
+        while (event := (await client.read("event"))["event"])["kind"] != "end":
+            pass
+        assert event["payload"]["state"] == "aborted"
 
 
 async def test_an_answer_waits_for_somebody_to_attach(path: Path) -> None:

@@ -1,7 +1,7 @@
 """The input of a conversation, at the bottom of the terminal, while everything else scrolls above.
 
-One prompt_toolkit application for the whole conversation owns the screen: what is settled is put
-above it, what is not stands in it, so that nothing is ever drawn over.
+One prompt for the whole conversation owns the screen: what is settled is put above it, what is not
+stands in it, so that nothing is ever drawn over.
 """
 
 from __future__ import annotations
@@ -11,32 +11,18 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from prompt_toolkit.application import Application
-from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import Condition, has_completions, is_done, is_searching
-from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples
+from prompt_toolkit.filters import Condition, is_searching
+from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import create_input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.layout import (
-    BufferControl,
-    ConditionalContainer,
-    FormattedTextControl,
-    HSplit,
-    Layout,
-    VerticalAlign,
-    Window,
-)
-from prompt_toolkit.layout.containers import AnyContainer
-from prompt_toolkit.layout.dimension import Dimension
-from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
-from prompt_toolkit.widgets import SearchToolbar
 
 from nanobot.cli.chat.completion import Commands
 from nanobot.errors import StoreUnwritable
@@ -45,7 +31,7 @@ _MENU_ROWS = 6
 _FRAMES = 15
 # Terminals that know this (most do) show a change whole; others ignore it.
 _TOGETHER, _SHOWN = "\x1b[?2026h", "\x1b[?2026l"
-_PLAIN_STYLE = {
+_STYLE = {
     "completion-menu": "noinherit",
     "completion-menu.completion": "noinherit",
     "completion-menu.completion.current": "reverse",
@@ -53,10 +39,6 @@ _PLAIN_STYLE = {
     "completion-menu.meta.completion.current": "reverse",
     "scrollbar.background": "noinherit",
     "scrollbar.button": "noinherit",
-}
-_STYLE = _PLAIN_STYLE | {
-    "prompt": "bold",
-    "completion-menu.meta.completion": "fg:ansibrightblack noinherit",
 }
 
 
@@ -73,32 +55,38 @@ class Editor:
         colour: bool,
         term: str,
     ) -> None:
-        self.on_text: Callable[[str], None] = _ignore
+        self.on_text: Callable[[str], None] = lambda _text: None
         self.on_interrupt: Callable[[], None] = lambda: None
         self._live = live
+        self._mark = "\x1b[1m> " if colour else "> "
+        self._above = (-1, ANSI(""))
         self._output = Vt100_Output(sys.stdout, _size, term=term, enable_cpr=False)
-        self._buffer = Buffer(
-            completer=_Slash(commands),
-            complete_while_typing=Condition(self._is_command),
+        completer = _Completer(commands)
+        self._session: PromptSession[int] = PromptSession(
+            self._prompt,
             history=FileHistory(_private(history)),
+            completer=completer,
+            complete_while_typing=Condition(lambda: completer.begins(self._buffer.document)),
             multiline=True,
-        )
-        self._application: Application[int] = Application(
-            layout=self._layout(),
+            prompt_continuation="  ",
+            search_ignore_case=True,
+            reserve_space_for_menu=_MENU_ROWS,
             key_bindings=self._keys(),
-            style=Style.from_dict(_STYLE if colour else _PLAIN_STYLE),
+            style=Style.from_dict(_STYLE),
             color_depth=None if colour else ColorDepth.DEPTH_1_BIT,
             include_default_pygments_style=False,
             erase_when_done=True,
-            min_redraw_interval=1 / _FRAMES,
             input=create_input(sys.stdin),
             output=self._output,
         )
+        self._application = self._session.app
+        self._application.min_redraw_interval = 1 / _FRAMES
+        self._buffer = self._session.default_buffer
 
     async def run(self) -> int:
         """Read until the person leaves; returns the exit code."""
         try:
-            return await self._application.run_async(set_exception_handler=False)
+            return await self._session.prompt_async(set_exception_handler=False)
         except EOFError:
             # The terminal itself went away.
             return 0
@@ -109,6 +97,7 @@ class Editor:
             self._application.exit(result=code)
 
     def put(self, drawn: str) -> None:
+        """Write into the scrollback, above the input."""
         output, application = self._output, self._application
         if not application.is_running or application.is_done:
             output.write_raw(drawn)
@@ -136,52 +125,23 @@ class Editor:
         """What is typed so far."""
         return self._buffer.text
 
-    def clear(self) -> None:
-        """Forget what is typed so far."""
-        self._buffer.reset()
+    @text.setter
+    def text(self, text: str) -> None:
+        self._buffer.reset(Document(text))
 
-    def _is_command(self) -> bool:
-        return self._buffer.text.startswith("/")
-
-    # How it looks
-
-    def _layout(self) -> Layout:
-        search = SearchToolbar(ignore_case=True)
-        control = BufferControl(
-            buffer=self._buffer, search_buffer_control=search.control, preview_search=True
-        )
-        field = Window(
-            control,
-            height=lambda: Dimension(min=1, max=max(self.size()[1] // 3, 1)),
-            wrap_lines=True,
-            dont_extend_height=True,
-            get_line_prefix=_prefix,
-        )
-        above = Window(
-            FormattedTextControl(lambda: ANSI(self._live(self._rows()))),
-            dont_extend_height=True,
-            wrap_lines=False,
-        )
-        rows: list[AnyContainer] = [
-            ConditionalContainer(above, ~is_done),
-            ConditionalContainer(field, ~is_done),
-            ConditionalContainer(
-                CompletionsMenu(max_height=_MENU_ROWS), has_completions & ~is_done
-            ),
-            search,
-        ]
-        return Layout(HSplit(rows, align=VerticalAlign.TOP), focused_element=field)
+    def _prompt(self) -> ANSI:
+        """Asked for several times a frame, and drawn once."""
+        frame = self._application.render_counter
+        if self._above[0] != frame:
+            self._above = frame, ANSI(f"{self._live(self._rows())}{self._mark}")
+        return self._above[1]
 
     def _rows(self) -> int:
         """How many rows the input and its menu take."""
         columns, rows = self.size()
-        lines = self._buffer.text.split("\n")
-        typed = sum(1 + (len(line) + 2) // columns for line in lines)
-        state = self._buffer.complete_state
-        menu = min(len(state.completions), _MENU_ROWS) if state else 0
+        typed = sum(1 + (len(line) + 2) // columns for line in self._buffer.text.split("\n"))
+        menu = _MENU_ROWS if self._buffer.complete_state else 0
         return min(typed, max(rows // 3, 1)) + menu
-
-    # What keys do
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -207,15 +167,28 @@ class Editor:
         self.on_text(text)
 
 
-class _Slash(Completer):
+class _Completer(Completer):
+    """Commands after a slash, paths after an @."""
+
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
+        self._paths = PathCompleter(expanduser=True)
 
-    def get_completions(
-        self, document: Document, complete_event: CompleteEvent
-    ) -> Iterable[Completion]:
+    def begins(self, document: Document) -> bool:
+        """Whether there is something to complete without being asked."""
+        return document.text.startswith("/") or _word(document).startswith("@")
+
+    def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
+        word = _word(document)
+        if word.startswith("@"):
+            yield from self._paths.get_completions(Document(word[1:]), event)
+            return
         for suggestion in self._commands.suggest(document.text_before_cursor):
             yield Completion(suggestion.text, -suggestion.replaces, display_meta=suggestion.help)
+
+
+def _word(document: Document) -> str:
+    return document.get_word_before_cursor(WORD=True)
 
 
 def _size() -> Size:
@@ -226,10 +199,6 @@ def _size() -> Size:
     return Size(rows=rows or 24, columns=columns or 80)
 
 
-def _prefix(line: int, wrapped: int) -> StyleAndTextTuples:
-    return [("class:prompt", "> " if line == wrapped == 0 else "  ")]
-
-
 def _private(history: Path) -> str:
     """The file of what was typed, which only its owner may read."""
     try:
@@ -238,7 +207,3 @@ def _private(history: Path) -> str:
     except OSError as error:
         raise StoreUnwritable(f"{history} cannot be written ({error.strerror})") from error
     return str(history)
-
-
-def _ignore(_text: str) -> None:
-    """Nobody reads yet."""

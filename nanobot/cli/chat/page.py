@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nanobot.cli.chat.markdown import Ink, ending
-from nanobot.cli.chat.transcript import ToolCallLine, Transcript
+from nanobot.cli.chat.transcript import Transcript
 from nanobot.messages import Choice
 
 _SAID_LINES = 12
@@ -19,7 +19,7 @@ Size = Callable[[], tuple[int, int]]
 
 
 class TerminalPage:
-    """A Paper (see transcript) in a terminal; `put` writes into the scrollback.
+    """The page of a Transcript in a terminal; `put` writes into the scrollback.
 
     No line is as wide as the terminal, so that none wraps when it is narrowed by one.
     """
@@ -33,50 +33,45 @@ class TerminalPage:
     # What is kept
 
     def said(self, text: str) -> None:
-        """What the person said, the beginning of it if it is long."""
+        """What a person said, the beginning of it if it is long."""
         lines = text.split("\n")
         if len(lines) > _SAID_LINES:
-            more = len(lines) - _SAID_LINES
-            text = "\n".join([*lines[:_SAID_LINES], f"... ({more} more lines)"])
-        self._keep("said", self._ink.text(f"> {text}", self._width, "bold", indent="  "))
+            lines[_SAID_LINES:] = [f"... ({len(lines) - _SAID_LINES} more lines)"]
+        self._keep("said", self._ink.text("\n".join(lines), self._width, "bold", mark="> "))
 
     def answer(self, text: str) -> None:
-        """Whole blocks of Markdown."""
         self._keep("answer", self._ink.markdown(text, self._width))
 
     def choices(self, choices: tuple[Choice, ...]) -> None:
-        """One line each, and how to choose."""
-        lines = [f" {number}. {choice.label}" for number, choice in enumerate(choices, 1)]
-        drawn = [self._ink.text(line, self._width, indent="    ") for line in lines]
+        """One line each, numbered from 1, and how to choose."""
+        drawn = [
+            self._ink.text(choice.label, self._width, mark=f" {number}. ")
+            for number, choice in enumerate(choices, 1)
+        ]
         how = self._ink.text("Type a number, or answer in your own words.", self._width, "dim")
         self._keep("choices", "".join([*drawn, how]))
 
-    def called(self, call: ToolCallLine, *, ok: bool, ms: int | None, text: str) -> None:
+    def called(self, call: str, *, ok: bool, ms: int | None, text: str) -> None:
         """One line: a mark, the call, how long it took, and what went wrong."""
         mark, style = ("✓", "green") if ok else ("✗", "red")
+        took = "" if ms is None else f"{ms / 1000:.1f} s"
         if ms is None:
-            mark, style, took = "–", "dim", "cut off"
-        else:
-            took = f"{ms / 1000:.1f} s"
-        tail = f"  {took}" if ok or not text else f"  {took}  {text.splitlines()[0]}"
-        name, _, arguments = str(call).partition(" ")
+            mark, style = "–", "dim"
+        why = "" if ok or not text else text.splitlines()[0]
+        tail = "  ".join(["", *filter(None, (took, why))])
+        name, _, arguments = call.partition(" ")
         # The time must be seen, so it is the arguments that give way.
-        room = max(self._width - len(name) - len(took) - 8, 8)
+        room = max(self._width - len(name) - len(took or why) - 8, 8)
         if len(arguments) > room:
             arguments = arguments[: room - 1] + "…"
         parts = [(mark, style), (f" {name} ", ""), (arguments, "dim"), (tail, "dim")]
         self._keep("call", self._ink.line(parts, self._width))
-
-    def earlier(self) -> None:
-        """What comes next answers something from before."""
-        self._keep("said", self._ink.text("From before:", self._width, "dim"))
 
     def note(self, text: str) -> None:
         """A line of the program itself."""
         self._keep("note", self._ink.text(text, self._width, "dim"))
 
     def fits(self, text: str) -> bool:
-        """Whether the Markdown can be seen whole above the input."""
         room = self._size()[1] - _SPARE_ROWS
         if text.count("\n") > 2 * room:
             return False
@@ -103,13 +98,12 @@ class TerminalPage:
         # The top row stays free: some terminals (tmux) keep in their scrollback what is erased
         # from there on.
         room = max(self._size()[1] - len(below) - rows_below - 1, 1)
-        return "".join([*self._unfinished(transcript.tail, room), *below]).removesuffix("\n")
+        return "".join([*self._unfinished(transcript.tail, room), *below])
 
     def _unfinished(self, tail: str, room: int) -> list[str]:
         if not tail.strip():
             return []
-        drawn = self._ink.markdown(ending(tail, 2 * room), self._width)
-        lines = [f"{line}\n" for line in drawn[:-1].split("\n")]
+        lines = self._ink.markdown(ending(tail, 2 * room), self._width).splitlines(keepends=True)
         if self._gap("answer"):
             lines.insert(0, "\n")
         return lines[-room:]

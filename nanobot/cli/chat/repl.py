@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
-import os
 import signal
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 from nanobot import __version__
 from nanobot.cli.chat.completion import Commands, model_labels
+from nanobot.cli.chat.connection import connected
 from nanobot.cli.chat.editor import Editor
-from nanobot.cli.chat.images import say_typed
 from nanobot.cli.chat.markdown import Ink
+from nanobot.cli.chat.mentions import say_typed
 from nanobot.cli.chat.page import TerminalPage
+from nanobot.cli.chat.plain import LEAVING
+from nanobot.cli.chat.sessions import greeting, last_lines
 from nanobot.cli.chat.transcript import Transcript
+from nanobot.cli.exit_codes import INTERRUPTED
 from nanobot.cli.logs import to_function
 from nanobot.config.loader import Config
 from nanobot.errors import Disconnected, NanobotError
+from nanobot.messages import TERMINAL_SESSION
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Answer, Hello, ShowMessage, Taken
+from nanobot.system import RandomIds
 
 _RECONNECT_SECONDS = 0.5
 _FRAME_SECONDS = 0.12
 _LAST_SECONDS = 0.5
-_INTERRUPTED = 130
 _LOST = "(not connected; sent when it is back)"
 
 
@@ -36,8 +39,9 @@ class Repl:
     def __init__(self, config: Config, environ: Mapping[str, str], session: str) -> None:
         colour = not environ.get("NO_COLOR")
         commands = Commands({"model": lambda: model_labels(config)})
+        self._config = config
+        self._environ = environ
         self._session = session
-        self._socket = config.home / "control.sock"
         self._editor = Editor(
             config.home / "history",
             commands,
@@ -47,26 +51,28 @@ class Repl:
         )
         self._editor.on_text = self._entered
         self._editor.on_interrupt = self._interrupted
-        self._paper = TerminalPage(Ink(colour=colour), self._editor.put, self._editor.size)
-        self._transcript = Transcript(self._paper, time.monotonic)
-        self._environ = environ
+        self._page = TerminalPage(Ink(colour=colour), self._editor.put, self._editor.size)
+        self._transcript = Transcript(self._page, time.time)
         self._client: ControlClient | None = None
-        self._prefix = f"{getpass.getuser()}-{os.getpid()}-{os.urandom(6).hex()}"
-        self._count = 0
+        self._hello: Hello | None = None
+        self._ids = RandomIds()
         self._armed = ""
-        self._stopping = ""
+        self._stopping = False
         self._seen = asyncio.Event()
 
     async def run(self, client: ControlClient) -> int:
         """Talk until the person leaves; returns the exit code. Raises NanobotError when the
         session is refused."""
-        hello = await client.attach(self._session)
-        self._paper.note(f"nanobot {__version__}: {hello.model}")
-        self._paper.note("/help shows what I can do besides talking; Ctrl-D leaves.")
+        earlier = []
+        with suppress(NanobotError):  # a session that is not there yet
+            earlier = await last_lines(client, self._session)
+        self._hello = await client.attach(self._session)
+        for line in [*greeting(self._hello, __version__), *earlier]:
+            self._page.note(line)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._editor.leave, 128 + number)
-        with to_function(self._environ, "WARNING", _threadsafe(loop, self._paper.note)):
+        with to_function(self._environ, "WARNING", _threadsafe(loop, self._page.note)):
             async with asyncio.TaskGroup() as tasks:
                 talking = tasks.create_task(self._converse(client), name="terminal: conversation")
                 moving = tasks.create_task(self._move(), name="terminal: spinner")
@@ -80,9 +86,16 @@ class Repl:
     def _leave(self) -> None:
         self._transcript.leave()
         if self._transcript.unsent:
-            self._paper.note("What was not sent is lost; the history (arrow up) still has it.")
+            self._page.note("What was not sent is lost; the history (arrow up) still has it.")
         elif self._transcript.busy:
-            self._paper.note("The answer will wait for you here: `nanobot agent` shows it.")
+            command = "nanobot agent"
+            if self._session != TERMINAL_SESSION:
+                command += f" --session {self._session}"
+            stays = self._hello is not None and self._hello.gateway
+            goes_on = (
+                "The answer will wait for you here" if stays else "It goes on when you are back"
+            )
+            self._page.note(f"{goes_on}: `{command}` shows it.")
 
     async def _acknowledge(self) -> None:
         """Take what is on its way, or the next to come would be told again what stands here."""
@@ -96,7 +109,7 @@ class Repl:
 
     def _entered(self, text: str) -> None:
         self._armed = ""
-        if text.strip() in ("/quit", "/exit"):
+        if text.strip().lower() in LEAVING:
             self._editor.leave(0)
         elif text.strip():
             self._say(self._chosen(text))
@@ -111,53 +124,69 @@ class Repl:
     def _interrupted(self) -> None:
         """Stops what runs; with nothing running it clears the line, and twice leaves."""
         if self._stopping or (self._armed and not self._editor.text):
-            self._editor.leave(_INTERRUPTED)
+            self._editor.leave(INTERRUPTED)
         elif self._transcript.busy and self._client is not None:
-            self._stopping = self._say("/stop", silent=True)
+            self._stopping = True
+            self._say("/stop", silent=True)
         else:
-            self._editor.clear()
+            self._editor.text = ""
             self._armed = "(Ctrl-C again leaves)"
         self._editor.refresh()
 
-    def _say(self, text: str, *, silent: bool = False) -> str:
-        self._count += 1
-        key = f"{self._prefix}-{self._count}"
+    def _say(self, text: str, *, silent: bool = False) -> None:
+        key = self._ids.run_id()
         self._transcript.say(key, text, silent=silent)
-        if self._client is not None:
-            say_typed(self._client, text, key)
+        self._send(key, text)
         self._editor.refresh()
-        return key
+
+    def _send(self, key: str, text: str) -> None:
+        if self._client is not None and (note := say_typed(self._client, text, key)):
+            self._page.note(note)
 
     # What comes
 
     async def _converse(self, client: ControlClient) -> None:
+        await self._follow(client)
         while True:
-            self._client = client
-            for key, text in self._transcript.unsent.items():
-                say_typed(client, text, key)
-            try:
-                async for answer in client.answers():
-                    self._see(answer)
-            except Disconnected:
-                await client.close()
-            self._client = None
-            self._stopping = ""
-            self._transcript.broken()
-            self._paper.note(
+            async with AsyncExitStack() as stack:
+                client = await self._again(stack)
+                with suppress(NanobotError):  # it left at once
+                    self._hello = await client.attach(self._session)
+                    self._page.note(f"Connected again. {self._hello.model}")
+                    await self._follow(client)
+
+    async def _follow(self, client: ControlClient) -> None:
+        """See what comes until the connection ends."""
+        self._client = client
+        for key, text in self._transcript.unsent.items():
+            self._send(key, text)
+        with suppress(Disconnected):
+            async for answer in client.answers():
+                self._see(answer)
+        self._client = None
+        self._stopping = False
+        self._transcript.broken()
+        if self._hello is not None and self._hello.gateway:
+            self._page.note(
                 "The connection to nanobot ended. What you said is kept; I go on as soon as it is "
                 "back (`nanobot gateway` in another terminal starts it)."
             )
-            client, hello = await self._again()
-            self._paper.note(f"Connected again. {hello.model}")
 
-    async def _again(self) -> tuple[ControlClient, Hello]:
-        while True:
-            client = await ControlClient.connect(self._socket)
+    async def _again(self, stack: AsyncExitStack) -> ControlClient:
+        """A connection to whoever serves the home next. A gateway is waited for; after a terminal
+        that only served while its person was there, this one does."""
+        path = self._config.home / "control.sock"
+        while self._hello is None or self._hello.gateway:
+            client = await ControlClient.connect(path)
             if client is not None:
-                try:
-                    return client, await client.attach(self._session)
-                except NanobotError:
-                    await client.close()
+                stack.push_async_callback(client.close)
+                return client
+            await asyncio.sleep(_RECONNECT_SECONDS)
+        while True:
+            with suppress(NanobotError):  # another terminal was faster, and is not ready yet
+                return await stack.enter_async_context(
+                    connected(self._config, self._environ, greets=True)
+                )
             await asyncio.sleep(_RECONNECT_SECONDS)
 
     def _see(self, answer: Answer) -> None:
@@ -165,8 +194,12 @@ class Repl:
         self._seen.set()
         if isinstance(answer, ShowMessage) and self._client is not None:
             self._client.was_shown(answer.key)
+        if dropped := self._transcript.dropped:
+            self._editor.text = "\n".join([*dropped, *filter(None, [self._editor.text])])
+            dropped.clear()
+            self._page.note("What waited is back on the prompt: Enter sends it, Ctrl-C clears it.")
         if not (isinstance(answer, Taken) or self._transcript.busy):
-            self._stopping = ""
+            self._stopping = False
         self._editor.refresh()
 
     # What moves
@@ -174,7 +207,7 @@ class Repl:
     def _live(self, rows: int) -> str:
         lost = _LOST if self._client is None and self._transcript.unsent else ""
         armed = "" if self._editor.text else self._armed
-        return self._paper.live(self._transcript, lost or armed, time.monotonic(), rows)
+        return self._page.live(self._transcript, lost or armed, time.monotonic(), rows)
 
     async def _move(self) -> None:
         while True:

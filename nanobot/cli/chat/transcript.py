@@ -1,118 +1,75 @@
 """What a person has before them in a conversation: what is settled, what is being written, who is
-waiting. No terminal in here: a Paper keeps what is settled, and asks for the rest."""
+waiting. No terminal in here: a page keeps what is settled, and asks for the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
-
-import msgspec
+from typing import Protocol
 
 from nanobot.cli.chat.markdown import settled
+from nanobot.cli.chat.plain import call_line, trouble
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPayload
-from nanobot.server.protocol import Answer, EventLine, Refusal, ShowMessage, Taken
+from nanobot.server.protocol import Answer, EventLine, PeerMessage, Refusal, ShowMessage, Taken
 
 _QUIET_SECONDS = 2.0
 """A wait that is shorter needs no number."""
+_UNASKED = (OutboundKind.POST, OutboundKind.APPROVAL)
+"""What comes in the middle of a conversation without being its answer."""
 
 
-class ScrollbackPage(Protocol):
-    """Where settled things are kept for good, in order."""
+class _Page(Protocol):
+    """Where settled things are kept for good, in order. Answers are whole blocks of Markdown; a
+    call without `ms` has no result yet. `fits`: whether unsettled Markdown can be seen at once."""
 
-    def said(self, text: str) -> None:
-        """What the person said."""
-        ...
-
-    def answer(self, text: str) -> None:
-        """What they got, or a part of it: whole blocks of Markdown."""
-        ...
-
-    def choices(self, choices: tuple[Choice, ...]) -> None:
-        """Answers to choose from, numbered from 1."""
-        ...
-
-    def called(self, call: ToolCallLine, *, ok: bool, ms: int | None, text: str) -> None:
-        """A tool call that ended; without `ms`, one that was cut off."""
-        ...
-
-    def earlier(self) -> None:
-        """What comes next answers something from before."""
-        ...
-
-    def note(self, text: str) -> None:
-        """A line of the program itself."""
-        ...
-
-    def fits(self, text: str) -> bool:
-        """Whether the unsettled Markdown can be seen at once."""
-        ...
-
-
-class ToolCallLine(msgspec.Struct, frozen=True):
-    """A tool call as people see it."""
-
-    name: str
-    arguments: str
-
-    def __str__(self) -> str:
-        """Name and arguments, without JSON where that is possible."""
-        try:
-            values = msgspec.json.decode(self.arguments, type=dict[str, Any])
-        except msgspec.DecodeError:
-            shown = self.arguments
-        else:
-            named = [f"{name}={value}" for name, value in values.items()]
-            shown = str(next(iter(values.values()))) if len(values) == 1 else ", ".join(named)
-        return " ".join([self.name, *shown.split()])
+    def said(self, text: str) -> None: ...
+    def answer(self, text: str) -> None: ...
+    def choices(self, choices: tuple[Choice, ...]) -> None: ...
+    def called(self, call: str, *, ok: bool, ms: int | None, text: str) -> None: ...
+    def note(self, text: str) -> None: ...
+    def fits(self, text: str) -> bool: ...
 
 
 class _Draft:
-    """The answer of one model call as far as it is written; `kept` of it is on paper already."""
+    """The answer of one model call as far as it is written; `kept` of it is on the page already."""
 
-    def __init__(self) -> None:
-        self.call = ("", 0)
+    def __init__(self, call: tuple[str, int] = ("", 0)) -> None:
+        self.call = call
         self.text = ""
         self.thought = ""
         self.kept = 0
         self.tried = 0
-
-    def begin(self, call: tuple[str, int]) -> None:
-        self.__init__()  # type: ignore[misc]
-        self.call = call
 
     @property
     def rest(self) -> str:
         return self.text[self.kept :]
 
     def rest_of(self, whole: str) -> str:
-        """What of the final text is not on paper; all of it, should it begin otherwise."""
-        kept = self.text[: self.kept].strip()
-        return whole.removeprefix(kept)
-
-
-_UNASKED = (OutboundKind.POST, OutboundKind.APPROVAL)
-"""What comes in the middle of a conversation without being its answer."""
+        """What of the final text is not on the page; all of it, should it begin otherwise."""
+        return whole.removeprefix(self.text[: self.kept].strip())
 
 
 class Transcript:
-    """Follows one conversation. `choices` are the answers proposed by the last message."""
+    """Follows one conversation. `choices` are the answers proposed by the last message, `dropped`
+    what an order to stop took back of what the person had said."""
 
-    def __init__(self, paper: ScrollbackPage, monotonic: Callable[[], float]) -> None:
+    def __init__(self, page: _Page, now: Callable[[], float]) -> None:
         self.choices: tuple[Choice, ...] = ()
-        self._paper = paper
-        self._monotonic = monotonic
+        self.dropped: list[str] = []
+        self._page = page
+        self._now = now
         self._draft = _Draft()
-        self._calls: dict[str, ToolCallLine] = {}
+        self._calls: dict[str, tuple[str, float]] = {}
         self._runs: dict[str, bool] = {}
         self._unsent: dict[str, str] = {}
         self._unanswered: set[str] = set()
         self._unwritten: dict[str, str] = {}
         self._waiting: dict[int, str] = {}
         self._begun: set[int] = set()
+        self._peers: set[str] = set()
         self._drawn: set[str] = set()
         self._received: set[str] = set()
         self._trouble = ""
-        self._asks = False
+        self._asks = self._asks_words = False
         self._since = 0.0
         self._fresh = True
 
@@ -125,7 +82,7 @@ class Transcript:
 
     @property
     def waiting(self) -> list[str]:
-        """What the person said that nobody has taken up yet."""
+        """What was said that nobody has taken up yet."""
         return list(self._unwritten.values())
 
     @property
@@ -143,21 +100,23 @@ class Transcript:
         """One line on what is going on; empty when nothing is."""
         if not self.busy:
             return ""
-        seconds = self._monotonic() - self._since
-        return self._doing() + (f" · {seconds:.0f} s" if seconds >= _QUIET_SECONDS else "")
+        doing, since = self._doing()
+        seconds = self._now() - since
+        return doing + (f" · {seconds:.0f} s" if seconds >= _QUIET_SECONDS else "")
 
-    def _doing(self) -> str:
-        for call in self._calls.values():
-            return str(call)
+    def _doing(self) -> tuple[str, float]:
+        for call, began in self._calls.values():
+            return call, began
+        doing = "thinking"
         if self._trouble:
-            return self._trouble
-        if self._asks:
-            return "waiting for your answer"
-        if self._draft.text.strip():
-            return "writing"
-        if thought := " ".join(self._draft.thought.split()):
-            return f"thinking: {thought[-40:]}"
-        return "thinking"
+            doing = self._trouble
+        elif self._asks:
+            doing = "waiting for your answer"
+        elif self._draft.text.strip():
+            doing = "writing"
+        elif thought := " ".join(self._draft.thought.split()):
+            doing = f"thinking: {thought[-40:]}"
+        return doing, self._since
 
     # What happens
 
@@ -166,12 +125,12 @@ class Transcript:
         self.choices = ()
         waits = self.busy
         if not waits:
-            self._since = self._monotonic()
+            self._since = self._now()
         self._unsent[key] = text
         if waits and not silent:
             self._unwritten[key] = text
         elif not silent:
-            self._paper.said(text)
+            self._page.said(text)
 
     @property
     def unsent(self) -> dict[str, str]:
@@ -180,16 +139,16 @@ class Transcript:
 
     def broken(self) -> None:
         """The connection ended: nobody knows what runs, and what is shown may be cut off."""
-        self._give_up_draft()
+        self._give_up_draft("cut off")
         self._runs.clear()
         self._waiting.clear()
         self._unanswered.clear()
-        self._asks = False
+        self._asks = self._asks_words = False
         self._fresh = True
 
     def leave(self) -> None:
         """The person leaves: what is on the screen stays there."""
-        self._give_up_draft()
+        self._give_up_draft("goes on")
         for key in list(self._unwritten):
             self._write(key)
 
@@ -200,30 +159,42 @@ class Transcript:
                 self._event(event)
             case Taken():
                 self._taken(answer)
+            case PeerMessage(text, taken):
+                self._peers.add(taken.key)
+                self.say(taken.key, text)
+                self._taken(taken)
             case ShowMessage():
                 self._message(answer)
             case Refusal(text, key):
                 self._write(key)
                 self._unsent.pop(key, None)
-                self._paper.note(text)
+                self._page.note(text)
             case _:
                 pass
 
     def _taken(self, taken: Taken) -> None:
         text = self._unsent.pop(taken.key, "")
         if taken.stopped:
-            self._give_up_draft()
+            self._give_up_draft("stopped")
             self._runs.update(dict.fromkeys(self._runs, False))
+            self._asks = self._asks_words = False
         if taken.stopped or text.split(maxsplit=1)[:1] == ["/stop"]:
-            # What waited is settled by the same order.
-            for key in self._waiting.values():
-                self._write(key)
-            self._waiting.clear()
+            self._drop_waiting()
         if taken.answered:
             if f":{taken.key}" not in self._received:
                 self._unanswered.add(taken.key)
         elif not taken.stopped and taken.inbound_id not in self._begun:
             self._waiting[taken.inbound_id] = taken.key
+        elif taken.inbound_id in self._begun:
+            self._write(taken.key)
+
+    def _drop_waiting(self) -> None:
+        """What waited is settled by the same order: its author has it back."""
+        for key in self._waiting.values():
+            text = self._unwritten.pop(key, "")
+            if text and key not in self._peers:
+                self.dropped.append(text)
+        self._waiting.clear()
 
     def _message(self, message: ShowMessage) -> None:
         if message.key in self._received:
@@ -238,24 +209,24 @@ class Transcript:
             if head in self._runs:
                 self._finish_draft(message.text)
             else:
-                live = message.kind in _UNASKED and not self._fresh
-                if not own and not live:
-                    self._paper.earlier()
-                self._paper.answer(message.text)
+                if not own and (self._fresh or message.kind not in _UNASKED):
+                    self._page.note("From before:")
+                self._page.answer(message.text)
         self.choices = message.choices
         if message.choices:
-            self._paper.choices(message.choices)
+            self._page.choices(message.choices)
 
     # The run
 
     def _event(self, event: RunEvent) -> None:
         payload = event.payload
-        if event.kind is not EventKind.END and not self._goes_on(event.run_id):
+        if event.kind is not EventKind.END and not self._goes_on(event):
             return
+        answered = self._asks_words and event.kind is EventKind.STATUS
         self._asks = event.kind is EventKind.APPROVAL
         match event.kind:
             case EventKind.STATUS:
-                self._status(payload)
+                self._status(payload, trouble(event), answered=answered)
             case EventKind.MODEL_DELTA:
                 self._delta((event.run_id, event.model_call), payload)
             case EventKind.ASSISTANT_MESSAGE:
@@ -263,45 +234,46 @@ class Transcript:
                 if payload.get("tool_calls"):
                     self._finish_draft(payload.get("text", ""))
             case EventKind.TOOL_CALL:
-                call = ToolCallLine(payload.get("name", ""), payload.get("arguments", ""))
-                self._calls[payload.get("key", "")] = call
+                self._calls[payload.get("key", "")] = call_line(payload), event.at
             case EventKind.TOOL_RESULT:
                 self._result(payload)
+            case EventKind.APPROVAL:
+                self._asks_words = bool(payload.get("question"))
             case EventKind.END:
                 self._end(event.run_id, payload)
             case _:
                 pass
 
-    def _goes_on(self, run: str) -> bool:
+    def _goes_on(self, event: RunEvent) -> bool:
         """Whether the run lives, as far as we know. One that was stopped may still stream."""
-        if run not in self._runs:
+        if event.run_id not in self._runs:
             if not self.busy:
-                self._since = self._monotonic()
-            self._runs[run] = True
-        return self._runs[run]
+                self._since = event.at
+            self._runs[event.run_id] = True
+        return self._runs[event.run_id]
 
-    def _status(self, payload: RunPayload) -> None:
+    def _status(self, payload: RunPayload, line: str, *, answered: bool) -> None:
         for number in payload.get("inbound_ids", ()):
             self._begun.add(number)
-            key = self._waiting.pop(number, None)
-            if key is not None:
-                self._write(key)
-        if payload.get("state") in ("retrying", "fallback"):
+            self._write(self._waiting.pop(number, ""))
+        if answered and payload.get("state") == "running":
+            # The first words after a question are its answer; the run names only what began it.
+            self._asks_words = False
+            if self._waiting:
+                self._write(self._waiting.pop(min(self._waiting)))
+        if line:
             self._restart()
-            other = payload.get("model")
-            now = f"asking {other}" if other else "trying again"
-            self._trouble = f"{payload.get('why')}; {now}"
+            self._trouble = line
 
     def _delta(self, call: tuple[str, int], payload: RunPayload) -> None:
         self._trouble = ""
         if call != self._draft.call:
-            self._restart()
-            self._draft.begin(call)
+            self._restart(call)
         draft = self._draft
         draft.thought = (draft.thought + payload.get("reasoning", ""))[-200:]
         piece = payload.get("text", "")
         draft.text = draft.text + piece if draft.text else piece.lstrip()
-        if "\n" in piece and len(draft.rest) > draft.tried and not self._paper.fits(draft.rest):
+        if "\n" in piece and len(draft.rest) > draft.tried and not self._page.fits(draft.rest):
             self._keep_settled(draft)
 
     def _keep_settled(self, draft: _Draft) -> None:
@@ -311,42 +283,44 @@ class Transcript:
         # A block of a thousand lines is not looked through at each of them.
         draft.tried = len(draft.rest) * 11 // 10 if not end else 0
         if blocks:
-            self._paper.answer(blocks)
+            self._page.answer(blocks)
 
-    def _restart(self) -> None:
-        """What was streamed is void; what is on paper already has to be said to be."""
+    def _restart(self, call: tuple[str, int] = ("", 0)) -> None:
+        """What was streamed is void; what is on the page already has to be said to be."""
         if self._draft.kept:
-            self._paper.note("(The answer was cut off here; it begins again.)")
-        self._draft.begin(("", 0))
+            self._page.note("(The answer was cut off here; it begins again.)")
+        self._draft = _Draft(call)
 
     def _finish_draft(self, whole: str) -> None:
         rest = self._draft.rest_of(whole.strip())
-        self._draft.begin(("", 0))
+        self._draft = _Draft()
         if rest.strip():
-            self._paper.answer(rest.lstrip("\n"))
+            self._page.answer(rest.lstrip("\n"))
 
-    def _give_up_draft(self) -> None:
+    def _give_up_draft(self, calls: str) -> None:
+        """Keep what there is of it; `calls` says what becomes of those without a result."""
         self._finish_draft(self._draft.text)
-        for call in self._calls.values():
-            self._paper.called(call, ok=False, ms=None, text="")
+        for call, _began in self._calls.values():
+            self._page.called(call, ok=False, ms=None, text=calls)
         self._calls.clear()
 
     def _result(self, payload: RunPayload) -> None:
-        call = self._calls.pop(payload.get("key", ""), ToolCallLine(payload.get("name", ""), ""))
-        text, ms = payload.get("text", ""), payload.get("ms", 0)
-        self._paper.called(call, ok=payload.get("ok", False), ms=ms, text=text)
+        unknown = payload.get("name", ""), 0.0
+        call, _began = self._calls.pop(payload.get("key", ""), unknown)
+        ok, text = payload.get("ok", False), payload.get("text", "")
+        self._page.called(call, ok=ok, ms=payload.get("ms", 0), text=text)
 
     def _end(self, run: str, payload: RunPayload) -> None:
         self._runs[run] = False
         self._trouble = ""
+        self._asks_words = False
         key, text = f"{run}:0", payload.get("text", "")
         if text and key not in self._drawn:
             self._drawn.add(key)
             self._finish_draft(text)
-        else:
-            self._give_up_draft()
+        self._give_up_draft("cut off")
 
     def _write(self, key: str) -> None:
         text = self._unwritten.pop(key, None)
         if text is not None:
-            self._paper.said(text)
+            self._page.said(text)

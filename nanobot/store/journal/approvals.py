@@ -191,7 +191,7 @@ def _news(
         said = one.message
         own = said.sender.id == run.sender_id and said.address == run.address
         if asked.question and own and said.origin is Origin.USER and not said.attachments:
-            return (asked, "detached", None) if one.command else (asked, "answered", one)
+            return (asked, "detached", None) if one.alone else (asked, "answered", one)
     if asked.expires_at <= writer.clock.now():
         return asked, "expired", None
     turn = inbox.one_turn(waiting)

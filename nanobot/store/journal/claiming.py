@@ -206,7 +206,7 @@ def take_pending(
     steering = []
     for one in inbox.pending(connection, lane.session_key):
         message = one.message
-        if one.command and message.sender.id == run.sender_id:
+        if one.alone and message.sender.id == run.sender_id:
             break
         own = message.sender.id == run.sender_id and message.address == run.address
         if own and message.origin in (Origin.USER, Origin.RUN):

@@ -60,8 +60,14 @@ class Pending(msgspec.Struct, frozen=True):
 
     @property
     def command(self) -> bool:
-        """A command that keeps its place in the lane: taken alone."""
+        """A command that keeps its place in the lane."""
         return self.message.command is not None
+
+    @property
+    def alone(self) -> bool:
+        """Answered by a run of its own: a command, or what brings its run's id with it."""
+        terms = self.message.terms
+        return self.command or (terms is not None and bool(terms.run_id))
 
 
 def kind_for(origin: Origin) -> RunKind:
@@ -94,7 +100,7 @@ def one_turn(waiting: Sequence[Pending]) -> list[Pending]:
     if not waiting:
         return []
     first = waiting[0]
-    if first.command or first.message.origin is not Origin.USER:
+    if first.alone or first.message.origin is not Origin.USER:
         return [first]
     together = [first]
     for other in waiting[1:]:
@@ -120,7 +126,7 @@ def same_speaker(first: Pending, other: Pending) -> bool:
     """Whether `other` may be answered in the run of `first`."""
     return (
         other.message.origin is Origin.USER
-        and not other.command
+        and not other.alone
         and other.message.sender.id == first.message.sender.id
         and other.message.address == first.message.address
     )

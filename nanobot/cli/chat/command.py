@@ -1,0 +1,74 @@
+"""The command `agent`, and what is said without any: `nanobot "hello"`."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from nanobot.cli.exit_codes import errors
+from nanobot.errors import UsageError
+
+if TYPE_CHECKING:
+    from nanobot.cli.chat.sessions import Begins
+
+_MISTYPED = 0.75
+
+
+class Commands(TyperGroup):
+    """The commands; what is none of them, nor looks like a mistyped one, is said to the agent."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            names = [name for name in self.commands if name]
+            if not difflib.get_close_matches(args[0], names, 1, _MISTYPED):
+                args = ["agent", *args]
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+
+def add(app: typer.Typer) -> None:
+    """Give the command line this command."""
+    app.command()(agent)
+
+
+def agent(  # noqa: PLR0913 - each is an option
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[TEXT]", help="The same as -m TEXT.")
+    ] = None,
+    message: Annotated[
+        str | None, typer.Option("--message", "-m", help="Say this, print the answer, end.")
+    ] = None,
+    image: Annotated[
+        list[str] | None,
+        typer.Option("--image", help="With -m: a picture that goes with it; may come again."),
+    ] = None,
+    session: Annotated[str, typer.Option(help="The session to talk in.")] = "",
+    last: Annotated[
+        bool, typer.Option("--continue", "-c", help="Go on with this folder's last conversation.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Choose one of this folder's conversations.")
+    ] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Begin a conversation, as -m does without the others.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one event a line.")] = False,
+) -> None:
+    """Talk to the assistant: one message, standard input from a pipe, or a conversation."""
+    from nanobot.cli.chat.talk import talk, to_say  # noqa: PLC0415 - loads the whole of nanobot
+
+    with errors():
+        if sum((bool(session), last, resume, new)) > 1:
+            raise UsageError("of --session, --continue, --resume and --new only one can be meant")
+        if words and message is not None:
+            raise UsageError("the message is given twice: after -m, and without it")
+        once = to_say(" ".join(words) if words else message, image or ())
+        begins: Begins = "new" if new or once else "usual"
+        if last or resume:
+            begins = "last" if last else "chosen"
+        code = talk(context.obj, once, session, begins, json=json)
+    raise typer.Exit(code)

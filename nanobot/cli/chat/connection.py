@@ -1,0 +1,68 @@
+"""Who serves a home for its terminals: a running nanobot, or this process itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from nanobot.app.gateway import Gateway
+from nanobot.config.loader import Config
+from nanobot.errors import NanobotError, StoreLocked
+from nanobot.providers.base import Models
+from nanobot.server.client import ControlClient
+
+_CONNECT_SECONDS = 5.0
+_DRAIN_SECONDS = 2.0
+_MODEL_SECONDS = 1.0
+
+
+@asynccontextmanager
+async def connected(
+    config: Config, environ: Mapping[str, str], *, greets: bool
+) -> AsyncIterator[ControlClient]:
+    """A client of whoever serves this home; of ourselves if nobody does. One that `greets` may
+    wait a moment until it is known which model answers."""
+    path = config.home / "control.sock"
+    async with AsyncExitStack() as stack:
+        client = await ControlClient.connect(path)
+        if client is None:
+            drain = min(config.drain_seconds, _DRAIN_SECONDS)
+            own = Gateway(
+                msgspec.structs.replace(config, drain_seconds=drain), environ, channels=False
+            )
+            try:
+                parts = await stack.enter_async_context(
+                    own.serving("nanobot agent", lambda _line: None)
+                )
+            except StoreLocked as locked:
+                client = await _soon(path, locked)
+            else:
+                if greets:
+                    await _know_the_model(parts.models)
+                client = await ControlClient.connect(path)
+        if client is None:
+            raise NanobotError(f"{path} does not answer")
+        stack.push_async_callback(client.close)
+        yield client
+
+
+async def _know_the_model(models: Models) -> None:
+    """What is wrong with it is told by the first answer, and in the log."""
+    with suppress(TimeoutError, NanobotError):
+        async with asyncio.timeout(_MODEL_SECONDS):
+            await models.pick(None)
+
+
+async def _soon(path: Path, locked: StoreLocked) -> ControlClient:
+    """Somebody holds the home but does not answer yet: it may be starting."""
+    try:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            while (client := await ControlClient.connect(path)) is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise locked from None
+    return client

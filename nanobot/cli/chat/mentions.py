@@ -1,0 +1,122 @@
+"""Files in what a person types: `@PATH`, `/image PATH [text]`, or a picture's path on a line of its
+own, as terminals paste a file that is dropped on them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from nanobot.server.client import ControlClient
+
+_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".webp"})
+_COMMAND = "/image"
+_MENTION = re.compile(r"(?<!\S)@(\S+)")
+_MOST_BYTES = 200_000
+# In quotation marks, or with its blanks escaped: terminals do one or the other.
+_WORD = re.compile(r"""'(?P<raw>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>(?:[^\s\\]|\\.)+)""")
+
+
+class Typed(msgspec.Struct, frozen=True):
+    """What is said, and the absolute paths of the pictures that go with it. `note` says what of it
+    could not be taken along."""
+
+    text: str
+    images: tuple[str, ...] = ()
+    note: str = ""
+
+
+def typed(text: str) -> Typed:
+    """The pictures that a message names, taken out of its text, and the texts that it names, put
+    behind it. `/image` without a path names an empty one, which is refused like any file that is
+    not there."""
+    command, _, rest = text.strip().partition(" ")
+    if command == _COMMAND:
+        path, remaining = _first(rest.strip())
+        return Typed(remaining, (absolute(path) if path else "",))
+    lines = text.split("\n")
+    paths = {number: path for number, line in enumerate(lines) if (path := _dropped(line))}
+    remaining = "\n".join(line for number, line in enumerate(lines) if number not in paths)
+    message = Typed(remaining.strip() if paths else text, tuple(paths.values()))
+    return _with_mentioned(message)
+
+
+def _with_mentioned(message: Typed) -> Typed:
+    """The message with the files that it names as `@PATH`. What is no file is a word."""
+    images, parts, notes, room = list(message.images), [message.text], [], _MOST_BYTES
+    for word in dict.fromkeys(_MENTION.findall(message.text)):
+        file = next((file for path in (word, word.rstrip(".,;:!?)")) if (file := _file(path))), "")
+        if not file:
+            continue
+        if Path(file).suffix.lower() in _SUFFIXES:
+            images.append(file)
+            continue
+        content, note = _content(file, room)
+        room -= len(content)
+        if content:
+            parts.append(f"{file}:\n```\n{content.decode('utf-8', 'replace')}\n```")
+        notes += [note] if note else []
+    return Typed("\n\n".join(parts), tuple(images), "; ".join(notes))
+
+
+def _content(file: str, room: int) -> tuple[bytes, str]:
+    """At most `room` bytes of a text, and what is to be said of it."""
+    try:
+        with Path(file).open("rb") as opened:
+            content = opened.read(room + 1)
+    except OSError as error:
+        return b"", f"{file} cannot be read ({error.strerror})"
+    if b"\0" in content:
+        return b"", f"{file} is no text and was not taken along"
+    if len(content) > room:
+        return content[:room], f"{file} was cut: a message takes {_MOST_BYTES:,} bytes of files"
+    return content, ""
+
+
+def _file(path: str) -> str:
+    """The file of that name; empty if there is none."""
+    with suppress(OSError, ValueError):  # too long for a name, or with what no name holds
+        name = absolute(path)
+        return name if Path(name).is_file() else ""
+    return ""
+
+
+def absolute(path: str) -> str:
+    """The path as another process understands it."""
+    if path.startswith("file://"):
+        path = unquote(urlsplit(path).path)
+    with suppress(RuntimeError, ValueError):  # ~somebody who does not exist, or could not
+        path = str(Path(path).expanduser().absolute())
+    return path.encode("utf-8", "replace").decode()
+
+
+def _first(text: str) -> tuple[str, str]:
+    """The first word, and the rest."""
+    match = _WORD.match(text)
+    if match is None:
+        return text, ""
+    word = match["raw"] if match["raw"] is not None else match["quoted"] or match["bare"] or ""
+    if match["raw"] is None:
+        word = re.sub(r"\\(.)", r"\1", word)
+    return word, text[match.end() :].strip()
+
+
+def _dropped(line: str) -> str:
+    """The picture that this line is the path of; empty if it is none."""
+    word, rest = _first(line.strip())
+    path = line.strip() if rest else word
+    begins = path.startswith(("/", "~/", "./", "../", "file:///"))
+    if not begins or Path(path).suffix.lower() not in _SUFFIXES:
+        return ""
+    return _file(path)
+
+
+def say_typed(client: ControlClient, text: str, key: str) -> str:
+    """Send a message as it was typed, with the files that it names; returns what of them could not
+    be taken along."""
+    message = typed(text)
+    client.say(message.text, key, images=message.images)
+    return message.note

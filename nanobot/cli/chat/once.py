@@ -1,0 +1,133 @@
+"""One message, its answer, and the end: `nanobot agent -m`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+
+import msgspec
+
+from nanobot.cli.chat.plain import call_line, record_message, trouble, with_choices
+from nanobot.cli.exit_codes import INTERRUPTED
+from nanobot.cli.output import piece, record, transient, warn
+from nanobot.errors import ConfigError, ModelError, NanobotError
+from nanobot.messages import EventKind, RunEvent, RunPayload
+from nanobot.server.client import ControlClient
+from nanobot.server.protocol import Aborted, Answer, EventLine, Refusal, ShowMessage
+from nanobot.session import keys
+from nanobot.system import RandomIds
+
+_FRAME_SECONDS = 1.0
+
+
+class OneMessage(msgspec.Struct, frozen=True):
+    """One thing to say, with the pictures at these absolute paths."""
+
+    text: str
+    images: tuple[str, ...] = ()
+
+
+class OneAnswer:
+    """The answer to one message, which has a run of its own. Standard output gets that alone;
+    standard error hears what goes on meanwhile, and how much else the session had waiting."""
+
+    def __init__(self, client: ControlClient, *, json: bool) -> None:
+        self._client = client
+        self._json = json
+        self._key = RandomIds().run_id()
+        self._began = time.monotonic()
+        self._doing = "thinking"
+        self._watched = sys.stderr.isatty() and not json
+        self._earlier = 0
+        self._ended_with: int | None = None
+        self._exit_code: int | None = None
+
+    async def to(self, message: OneMessage) -> int:
+        """Say it, show what comes, return the exit code. SIGINT ends the run."""
+        self._client.say(message.text, self._key, images=message.images, attended=False)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._client.abort_asked, self._key)
+        async with asyncio.TaskGroup() as tasks:
+            progress = tasks.create_task(self._progress(), name="agent: progress")
+            async for answer in self._client.answers():
+                self._see(answer)
+                if self._exit_code is not None:
+                    break
+            progress.cancel()
+        if self._earlier:
+            messages = "message" if self._earlier == 1 else "messages"
+            warn(f"({self._earlier} earlier {messages} of this conversation not shown here.)")
+        return self._exit_code or 0
+
+    async def _progress(self) -> None:
+        while self._watched:
+            await asyncio.sleep(_FRAME_SECONDS)
+            seconds = time.monotonic() - self._began
+            transient(f"{self._doing} · {seconds:.0f} s · Ctrl-C stops")
+
+    def _see(self, answer: Answer) -> None:
+        match answer:
+            case EventLine(event) if event.run_id == self._key:
+                self._event(event)
+            case ShowMessage():
+                self._message(answer)
+            case Refusal(text, code=code):
+                self._tell(f"nanobot: {text}")
+                self._exit_code = code
+            case Aborted():
+                self._tell("Stopped.")
+                self._exit_code = INTERRUPTED
+            case _:
+                pass
+
+    def _event(self, event: RunEvent) -> None:
+        if self._json:
+            record(event)
+        payload = event.payload
+        if line := trouble(event):
+            self._tell(f"[{line}]")
+        match event.kind:
+            case EventKind.MODEL_DELTA:
+                self._doing = "writing"
+            case EventKind.TOOL_CALL:
+                self._doing = call_line(payload)
+            case EventKind.TOOL_RESULT:
+                self._doing = "thinking"
+            case EventKind.END:
+                self._ended_with = _exit_code(payload)
+                if not payload.get("text"):
+                    self._exit_code = self._ended_with
+            case _:
+                pass
+
+    def _message(self, message: ShowMessage) -> None:
+        """Our own, or one that waited here before us."""
+        self._client.was_shown(message.key)
+        command = message.key.endswith(f":{self._key}")
+        if not command and message.key != keys.answer(self._key):
+            self._earlier += 1
+            return
+        if self._json:
+            record_message(message, earlier=False)
+        else:
+            self._clear()
+            piece(f"{with_choices(message)}\n")
+        self._exit_code = self._ended_with or 0
+
+    def _tell(self, line: str) -> None:
+        self._clear()
+        warn(line)
+
+    def _clear(self) -> None:
+        if self._watched:
+            transient("")
+
+
+def _exit_code(payload: RunPayload) -> int:
+    if payload.get("state") == "completed":
+        return 0
+    kinds: list[type[NanobotError]] = [ConfigError, *ModelError.__subclasses__()]
+    names = {kind.__name__: kind.exit_code for kind in kinds}
+    return names.get(str(payload.get("error")), 1)

@@ -1,0 +1,42 @@
+"""What comes by standard input when it is no terminal: the message, or what it is about."""
+
+from __future__ import annotations
+
+import select
+import stat
+import sys
+from os import fstat
+
+from nanobot.cli.output import warn
+
+MOST_BYTES = 200_000
+"""What of it a message takes along."""
+_PATIENCE_SECONDS = 3.0
+
+
+def piped(message: str | None) -> str | None:
+    """The message with what was piped in behind it; None where there is neither. What is too much
+    is left out, which the message says, and so does a line on standard error."""
+    if sys.stdin is None or sys.stdin.isatty() or (message is not None and not _something_comes()):
+        return message
+    data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    text = data[:MOST_BYTES].decode("utf-8", "replace")
+    if len(data) > MOST_BYTES:
+        note = f"standard input was cut after {MOST_BYTES:,} bytes"
+        warn(f"nanobot: {note}; the rest was left out")
+        text = f"{text}\n[{note}]"
+    if message is None or not text.strip():
+        return text if message is None else message
+    return f"{message}\n\n{text}"
+
+
+def _something_comes() -> bool:
+    """Whether there is anything to wait for. A pipe that somebody forgot to close says nothing."""
+    descriptor = sys.stdin.fileno()
+    mode = fstat(descriptor).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return True
+    readable, _, _ = select.select([descriptor], [], [], _PATIENCE_SECONDS)
+    if not readable:
+        warn(f"nanobot: nothing came by standard input for {_PATIENCE_SECONDS:g} s; going on")
+    return bool(readable)

@@ -1,0 +1,95 @@
+"""Which conversation a terminal is in: each folder has its own, beside the one that goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from nanobot.cli.output import say
+from nanobot.cli.questions import choose
+from nanobot.errors import UsageError
+from nanobot.messages import TERMINAL, TERMINAL_SESSION
+from nanobot.operations.rendering import cell
+from nanobot.server.client import ControlClient
+from nanobot.server.protocol import Hello
+from nanobot.session.views import SessionPage, SessionView
+
+_LOOKED_AT, _OFFERED = 500, 9
+_LAST_ENTRIES, _LINE = 40, 70
+
+Begins: TypeAlias = Literal["usual", "new", "last", "chosen"]
+"""The conversation that always goes on; a new one of this folder; its last one; one of them that
+the person chooses."""
+
+
+async def session_for(client: ControlClient, begins: Begins, folder: Path) -> str:
+    """The session to talk in. Raises UsageError where there is nothing to choose from."""
+    if begins == "usual":
+        return TERMINAL_SESSION
+    if begins == "new":
+        return new_session(folder)
+    there = await _of_folder(client, folder)
+    if begins == "last":
+        return there[0].key if there else new_session(folder)
+    if not there:
+        raise UsageError(f"no conversation was begun in {folder}: `nanobot agent --new` begins one")
+    return await _chosen(client, there[:_OFFERED])
+
+
+def new_session(folder: Path) -> str:
+    """A name that nobody else has."""
+    moment = f"{int(time.time()):x}{secrets.token_hex(2)}"
+    return f"{_prefix(folder)}{moment}"
+
+
+def greeting(hello: Hello, version: str) -> list[str]:
+    """Who answers, which conversation this is, and how to begin another one."""
+    lines = [f"nanobot {version}: {hello.model}"]
+    if hello.entries:
+        ago = cell("at", hello.changed_at, time.time())
+        lines.append(
+            f"{hello.session} goes on (last entry {ago}); `nanobot agent --new` begins another."
+        )
+    return [*lines, "/help shows what I can do besides talking; Ctrl-D leaves."]
+
+
+async def last_lines(client: ControlClient, session: str, count: int = 2) -> list[str]:
+    """The last things that were said in a session, a line each, the person's after `>`."""
+    raw = await client.call("sessions show", {"session": session, "limit": _LAST_ENTRIES})
+    lines = []
+    for entry in msgspec.json.decode(raw, type=SessionPage).entries:
+        text = " ".join(str((entry.body or {}).get("text", "")).split())
+        if text and entry.kind in ("user", "reply"):
+            mark = "> " if entry.kind == "user" else "  "
+            lines.append(mark + (text if len(text) <= _LINE else f"{text[: _LINE - 1]}…"))
+    return lines[-count:]
+
+
+async def _of_folder(client: ControlClient, folder: Path) -> list[SessionView]:
+    """The folder's conversations, the latest first."""
+    raw = await client.call("sessions list", {"limit": _LOOKED_AT})
+    rows = msgspec.json.decode(raw, type=list[SessionView])
+    return [row for row in rows if row.key.startswith(_prefix(folder))]
+
+
+async def _chosen(client: ControlClient, rows: list[SessionView]) -> str:
+    now, options = time.time(), []
+    for row in rows:
+        lines = await last_lines(client, row.key)
+        options.append("\n     ".join([str(cell("updated_at", row.updated_at, now)), *lines]))
+    number = choose("Which conversation goes on?", options)
+    say()
+    return rows[number].key
+
+
+def _prefix(folder: Path) -> str:
+    """What the names of a folder's sessions begin with."""
+    digest = hashlib.sha256(str(folder).encode("utf-8", "replace")).hexdigest()[:6]
+    name = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")[:20] or "root"
+    return f"{TERMINAL}:{name}-{digest}-"
