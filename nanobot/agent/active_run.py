@@ -291,6 +291,7 @@ class ActiveRun:
             key=self.run.reply_key,
             reply_to=self.run.question_id,
             direct=self.terms.direct,
+            tainted=self.tainted,
         )
         bodies = [*(() if self.answer is None else (self.answer,)), *last]
         ending = Ending(

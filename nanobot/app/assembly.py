@@ -41,6 +41,7 @@ from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.remembering import SqlRemembering
+from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.system import local_zone
@@ -66,6 +67,7 @@ from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
+from nanobot.workspace.taint import TaintedFiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +129,7 @@ class _Assembly:
         self.models.plugins = self.plugins
         self.blobs = Blobs(config.home / "blobs")
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
+        self.taint = TaintedFiles(config.workspace, SqlTaintMarks(store.database, store.writer))
         self.records = SqlRecords(store.database, store.writer, self.blobs)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
@@ -160,9 +163,8 @@ class _Assembly:
             lambda: facts_of(config, channels, http.url, seen_by(triggers)),
         )
         operations = Dispatcher(engine)
-        received = Received(
-            self.blobs, self.files, self.models.scribe(config.agent.transcription_model)
-        )
+        scribe = self.models.scribe(config.agent.transcription_model)
+        received = Received(self.blobs, self.files, scribe, self.taint)
         return Parts(
             engine=engine,
             operations=operations,
@@ -232,7 +234,7 @@ class _Assembly:
         sandbox = sandbox_of(self.config, self.machine.environ)
         commands = BackgroundCommands(
             sandbox,
-            folder,
+            self.taint,
             self.bus,
             SqlBackgroundCommands(self.store.database, self.store.writer),
             self.machine.clock,
@@ -243,10 +245,10 @@ class _Assembly:
             *web_tools(self.config.tools.web, self.config.policy.hosts),
             ask_tool(),
             cron_tool(self.editor),
-            *workspace_tools(self.files, self.blobs, chats),
+            *workspace_tools(self.files, self.taint, self.blobs, chats),
             *memory_tools(self.memory, self.config.memory),
             skill_tool(self.skills),
-            exec_tool(sandbox, folder, exec_options(settings), commands),
+            exec_tool(sandbox, folder, exec_options(settings), commands, self.taint),
             process_tool(commands),
         ):
             self.tools.register(tool)

@@ -27,6 +27,7 @@ from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.skills import Skills
+from nanobot.workspace.taint import TaintedFiles
 
 
 def memory_of(
@@ -82,11 +83,13 @@ def private_paths(workspace: Path) -> tuple[Path, ...]:
     return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)
 
 
-def workspace_tools(roots: ConfinedFiles, blobs: Blobs, chats: Collection[str]) -> list[AnyTool]:
+def workspace_tools(
+    roots: ConfinedFiles, taint: TaintedFiles, blobs: Blobs, chats: Collection[str]
+) -> list[AnyTool]:
     """The tools that reach files of the workspace. Where others than an owner read, they do not
     reach what is private; `chats` are the channels that `message` may write to."""
 
     def made(roots: ConfinedFiles) -> list[AnyTool]:
-        return [*file_tools(roots), message_tool(chats, OutgoingFiles(roots, blobs))]
+        return [*file_tools(roots, taint=taint), message_tool(chats, OutgoingFiles(roots, blobs))]
 
     return kept_apart(made, roots, private_paths(roots.workspace))

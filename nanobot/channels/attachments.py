@@ -18,7 +18,7 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import ChannelDown, ChannelError
-from nanobot.messages import Attachment
+from nanobot.messages import Attachment, Role
 from nanobot.ports import Clock, Fetching
 from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
 from nanobot.system import Backoff, until_stored
@@ -96,22 +96,24 @@ class AttachmentFetcher:
         self._slots_of[sender_id] = own_slots
         with boundary(f"files of message {waiting.inbound_id} of {self._name}") as caught:
             async with own_slots, self._slots:
-                files = [await self._here(file, waiting.at) for file in waiting.message.attachments]
+                files = [await self._here(file, waiting) for file in waiting.message.attachments]
             await self._stored(lambda: self._bus.fetched(waiting.inbound_id, files))
         if caught.error is not None:
             await self._clock.sleep(_AFTER_FAILURE_SECONDS)
         self._busy.discard(waiting.inbound_id)
         self._came.set()  # an edit may have brought others
 
-    async def _here(self, file: Attachment, at: float) -> Attachment:
+    async def _here(self, file: Attachment, waiting: Unfetched) -> Attachment:
         """The attachment with its content here, or with the reason why it is not."""
         if not file.coming:
             return file
+        at = waiting.at
+        outside = waiting.role is not Role.OWNER or waiting.message.tainted
         why = "something went wrong with it here; the log says what"
         with boundary(f"fetching {file.name or file.kind} from {self._name}"):
             try:
                 content = await self._content(file, at + FETCHING_SECONDS - _MARGIN_SECONDS)
-                return await self._received.keep(file, content, at)
+                return await self._received.keep(file, content, at, outside=outside)
             except _GivenUp as given_up:
                 why = str(given_up)
         logger.warning("{}: {} did not come: {}", self._name, file.name or file.kind, why)

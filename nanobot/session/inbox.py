@@ -80,3 +80,4 @@ class Unfetched(msgspec.Struct, frozen=True):
     inbound_id: int
     at: float
     message: InboundMessage
+    role: Role

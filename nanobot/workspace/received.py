@@ -20,6 +20,7 @@ from nanobot.messages import Attachment
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.images import MAX_BYTES, look, too_large
+from nanobot.workspace.taint import MemoryMarks, TaintedFiles, digest_of_bytes
 
 FOLDER = "received"
 MAX_GIVEN = 20_000_000
@@ -53,23 +54,32 @@ class Received:
         blobs: Blobs | MemoryBlobs,
         roots: ConfinedFiles,
         transcriber: Transcriber | None = None,
+        taint: TaintedFiles | None = None,
     ) -> None:
         self.blobs = blobs
+        self._taint = taint or TaintedFiles(roots.workspace, MemoryMarks())
         self._roots = roots
         self._transcriber = transcriber
 
-    async def keep(self, attachment: Attachment, content: bytes, at: float) -> Attachment:
+    async def keep(
+        self, attachment: Attachment, content: bytes, at: float, *, outside: bool = False
+    ) -> Attachment:
         """The attachment as it is once its content is here; what it is, its bytes decide.
 
         `at` (unix seconds) gives the folder. The same file of a name is kept once, and none is
-        ever overwritten. What could not be done is said in `error`."""
+        ever overwritten. What could not be done is said in `error`. `outside`: it is content from
+        outside, which its file is marked as."""
         kept = _recognized(attachment, content)
         try:
+            if outside:  # before: a crash between the two must not leave it unmarked
+                await self._taint.mark_content(digest_of_bytes(content))
             digest = await self.blobs.write(content)
             kept = msgspec.structs.replace(kept, blob=digest)
             day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
             name = safe_name(kept.name, kept.kind, kept.mime)
             path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content, digest)
+            if outside:
+                await self._taint.mark(path, "")
         except StoreUnwritable as error:
             return msgspec.structs.replace(kept, error=str(error))
         except ToolError as error:

@@ -29,6 +29,10 @@ class Puppet:
             return Answer(tool_calls=calls)
         return Answer("done")
 
+    def plan(self, tool: str, **arguments: object) -> None:
+        """The model makes this call when somebody writes next."""
+        self._calls = [(tool, json.dumps(arguments))]
+
     async def say(self, text: str, **more: Any) -> str:
         """A person writes; what they get."""
         texts = len(self.world.texts(self.chat))
@@ -36,11 +40,11 @@ class Puppet:
         await self.world.answered(self.chat, texts + 1)
         return self.world.texts(self.chat)[-1]
 
-    async def use(self, tool: str, said: str = "Go on.", **arguments: object) -> str:
+    async def use(self, tool: str, said: str = "Go on.", /, **arguments: object) -> str:
         """The result of a call that the model makes when `said` is said, or what a person is asked
         before it is made."""
         requests = len(self.world.model.requests)
-        self._calls = [(tool, json.dumps(arguments))]
+        self.plan(tool, **arguments)
         answer = await self.say(said)
         for request in self.world.model.requests[requests:]:
             last = request["messages"][-1]

@@ -16,6 +16,7 @@ from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 
 SECRET = "the safe opens with 7731"
 OWNER = CallContext(
@@ -44,7 +45,8 @@ def tools(tmp_path: Path) -> ToolRegistry:
     (workspace / "same.md").hardlink_to(workspace / "MEMORY.md")
     (workspace / "common.txt").write_text("for everybody")
     registry = ToolRegistry()
-    for tool in workspace_tools(ConfinedFiles(workspace), Blobs(tmp_path / "blobs"), {"telegram"}):
+    files, taint = ConfinedFiles(workspace), TaintedFiles(workspace, MemoryMarks())
+    for tool in workspace_tools(files, taint, Blobs(tmp_path / "blobs"), {"telegram"}):
         registry.register(tool)
     sandbox = Sandbox(find_bwrap(), apart=private_paths(workspace))
     registry.register(exec_tool(sandbox, workspace, ExecOptions(network=False)))

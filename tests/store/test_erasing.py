@@ -54,6 +54,7 @@ NOTHING_SAID = {
     "moved_chats",
     "notifications",
     "pairings",
+    "tainted_files",
     "trigger_state",
     "unreachable_chats",
     "usage_totals",

@@ -24,6 +24,7 @@ from nanobot.tools.shell.background import MAX_OF_SESSION, BackgroundCommands
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.shell.process import process_tool
 from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
+from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 
 KEY, OTHER = "fake:1", "fake:2"
 
@@ -46,9 +47,10 @@ class Desk:
     def __init__(self, store: Store, workspace: Path, sandbox: Sandbox, seconds: float) -> None:
         self.store = store
         self.bus = Bus(store.journal)
+        files = TaintedFiles(workspace, MemoryMarks())
         records = SqlBackgroundCommands(store.database, store.writer)
         self.background = BackgroundCommands(
-            sandbox, workspace, self.bus, records, SystemClock(), max_seconds=seconds
+            sandbox, files, self.bus, records, SystemClock(), max_seconds=seconds
         )
         self.registry = ToolRegistry()
         self.registry.register(exec_tool(sandbox, workspace, ExecOptions(), self.background))

@@ -25,10 +25,8 @@ from nanobot.providers.base import ChatMessage, ModelRequest, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import (
     Entry,
-    RecallEntry,
     RememberEntry,
     ReplyEntry,
-    ToolResultEntry,
     UserEntry,
 )
 from nanobot.text import clean
@@ -275,4 +273,4 @@ def _worth(fresh: Sequence[Entry], spoke: frozenset[str]) -> list[Entry] | None:
 
 def _tainted(entry: Entry) -> bool:
     body = entry.body
-    return isinstance(body, UserEntry | ToolResultEntry | RecallEntry) and body.tainted
+    return bool(getattr(body, "tainted", False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database import job_tables, memory_tables, tables
+from nanobot.store.database import file_tables, job_tables, memory_tables, tables
 from nanobot.store.database.tables import Id, partial
 
 MIN_READER = 1
@@ -340,6 +340,7 @@ approval_rules = sa.Table(
 
 memories = memory_tables.memories
 memory_vectors = memory_tables.memory_vectors
+tainted_files = file_tables.tainted_files
 
 # Every model call: reserved before it is made (`open`), settled with the entry that ends it.
 # `root` is the run that nobody asked of another; prices are dollars a token, as they were then.

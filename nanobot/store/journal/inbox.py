@@ -198,6 +198,7 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
         group=message.group,
         tainted=message.tainted
         or message.origin in (Origin.EVENT, Origin.WEBHOOK)
+        or one.role is Role.GUEST
         or bool(message.attachments and one.role is not Role.OWNER),
         command=message.command,
         terms=message.terms,
@@ -206,7 +207,7 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
 
 def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
     """See Journal.unfetched."""
-    query = sa.select(_i.c.id, _i.c.at, _i.c.body).where(
+    query = sa.select(_i.c.id, _i.c.at, _i.c.role, _i.c.body).where(
         schema.INBOUND_OPEN,
         _i.c.state == "pending",
         _i.c.awaiting_files,
@@ -214,7 +215,7 @@ def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
         _i.c.channel.concat("") == channel,
     )
     rows = connection.execute(query.order_by(_i.c.id + 0)).all()  # by the index of open ones
-    return [Unfetched(identity, at, _decoder.decode(body)) for identity, at, body in rows]
+    return [Unfetched(r.id, r.at, _decoder.decode(r.body), Role(r.role)) for r in rows]
 
 
 def fetched(

@@ -12,11 +12,12 @@ import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.text import MAX_RESULT_CHARS, clean
-from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.files.search_worker import BAD_PATTERN, MAX_SHOWN, SearchJob
 from nanobot.tools.worker import working
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
+from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 
 SECONDS = 20.0
 MAX_MATCHES = 300
@@ -39,13 +40,16 @@ class SearchFiles(msgspec.Struct, frozen=True):
 
 
 class _Search:
-    def __init__(self, roots: ConfinedFiles, room: int, rg: str, seconds: float) -> None:
+    def __init__(
+        self, roots: ConfinedFiles, taint: TaintedFiles, room: int, rg: str, seconds: float
+    ) -> None:
         self._roots = roots
+        self._taint = taint
         self._room = room
         self._rg = rg
         self._seconds = seconds
 
-    async def run(self, args: SearchFiles, context: CallContext) -> str:
+    async def run(self, args: SearchFiles, context: CallContext) -> ToolOutput:
         if "\0" in args.pattern or "\n" in args.pattern:
             raise ToolArgumentsError("pattern: it is searched for within one line, without NUL")
         if args.glob:
@@ -61,7 +65,7 @@ class _Search:
             # ripgrep knows nothing of what is hidden.
             rg="" if self._roots.may_meet_hidden() else self._rg,
         )
-        found = _Found(self._room, args.path)
+        matches = _Matches(self._room, args.path)
         notes = []
         try:
             async with (
@@ -70,7 +74,7 @@ class _Search:
                     "nanobot.tools.files.search_worker", job, keep=(descriptor,), errors=True
                 ) as process,
             ):
-                await found.read(process)
+                await matches.read(process)
         except TimeoutError:
             notes.append(
                 f"stopped after {self._seconds:g} s: search in a smaller folder, or for something "
@@ -78,20 +82,31 @@ class _Search:
             )
         finally:
             os.close(descriptor)
-        return found.text(notes)
+        tainted = await self._taint.any_marked(map(self._place, matches.files))
+        return ToolOutput(matches.text(notes), tainted=tainted)
+
+    def _place(self, name: str) -> str:
+        """A file by its path from the workspace; nothing for one outside."""
+        top = self._roots.workspace
+        try:
+            place = (top / name).resolve()
+        except (OSError, RuntimeError, ValueError):
+            return ""
+        return str(place.relative_to(top)) if place.is_relative_to(top) else ""
 
     def _open(self, path: str) -> int:
         with self._roots.first_allowed(path) as descriptor:
             return os.dup(descriptor)
 
 
-class _Found:
+class _Matches:
     """Matches as they come, until there are enough."""
 
     def __init__(self, room: int, path: str) -> None:
         self._room = room
         self._path = path
         self._lines: list[str] = []
+        self.files: dict[str, None] = {}
         self._more = False
 
     async def read(self, process: Process) -> None:
@@ -115,8 +130,9 @@ class _Found:
             raise ToolError(f"the search failed: {why}")
 
     def _take(self, path: bytes, line: bytes) -> None:
-        name = path.rstrip(b"\0").decode("utf-8", "replace").removeprefix("./")
-        name = name.translate({10: "\\n", 13: "\\r"})
+        name = os.fsdecode(path.rstrip(b"\0")).removeprefix("./")
+        file = "/".join(part for part in (self._path.rstrip("/"), name) if part)
+        name = os.fsencode(name).decode("utf-8", "replace").translate({10: "\\n", 13: "\\r"})
         if self._path.rstrip("/") not in ("", "."):
             name = "/".join(part for part in (self._path.rstrip("/"), name) if part)
         number, _, text = line.decode("utf-8", "replace").partition(":")
@@ -126,6 +142,7 @@ class _Found:
         )
         if not self._more:
             self._lines.append(shown)
+            self.files[file] = None
             self._room -= len(shown) + 1
 
     def text(self, notes: list[str]) -> str:
@@ -149,6 +166,7 @@ def search_files_tool(
     roots: ConfinedFiles,
     result_chars: int = MAX_RESULT_CHARS,
     *,
+    taint: TaintedFiles | None = None,
     rg: str | None = None,
     seconds: float = SECONDS,
 ) -> Tool[SearchFiles]:
@@ -157,6 +175,7 @@ def search_files_tool(
     `rg` is the path of ripgrep ("": none; None: looked for), which is faster and never slow for a
     pattern's sake; without it Python's `re` searches, and is stopped after `seconds`.
     """
+    taint = taint or TaintedFiles(roots.workspace, MemoryMarks())
     program = shutil.which("rg") or "" if rg is None else rg
     return Tool(
         name="search_files",
@@ -165,7 +184,7 @@ def search_files_tool(
             f"matches, {MAX_MATCHES} at most. To find files by name use list_dir with glob."
         ),
         args=SearchFiles,
-        run=_Search(roots, max(result_chars - _NOTES, 1), program, seconds).run,
+        run=_Search(roots, taint, max(result_chars - _NOTES, 1), program, seconds).run,
         effect=Effect.NONE,
         taints=False,
         timeout=seconds + 15.0,

@@ -6,19 +6,20 @@ import asyncio
 import heapq
 import os
 import stat
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
 from nanobot.errors import ToolError
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
-from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
+from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.documents.parse_worker import ParseJob
 from nanobot.tools.documents.reading import MAX_DOCUMENT, image_line, kind_of, read_document
 from nanobot.tools.files.search import search_files_tool
 from nanobot.tools.files.textfile import decode, read_page, replace_once
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
+from nanobot.workspace.taint import MemoryMarks, TaintedFiles, digest_of, digest_of_bytes
 from nanobot.workspace.tree import walk
 
 DEFAULT_LINES = 2_000
@@ -72,18 +73,34 @@ class ListDir(msgspec.Struct, frozen=True):
     ] = ""
 
 
+class _ReadFile(NamedTuple):
+    """What was read of a file: its text, or with a descriptor (to be closed) the kind of document
+    that it is; and what its content is known by."""
+
+    text: str
+    descriptor: int | None
+    digest: str
+    changed_at: float
+
+
 class _Files:
     """What the tools do, off the event loop: one hop to a thread per call."""
 
-    def __init__(self, roots: ConfinedFiles, room: int) -> None:
+    def __init__(self, roots: ConfinedFiles, taint: TaintedFiles, room: int) -> None:
         self._roots = roots
+        self._taint = taint
         self._room = room
 
-    async def read(self, args: ReadFile, context: CallContext) -> str:
-        found = await asyncio.to_thread(self._read, args)
-        if isinstance(found, str):
-            return found
-        kind, descriptor = found
+    async def read(self, args: ReadFile, context: CallContext) -> ToolOutput:
+        file = await asyncio.to_thread(self._read, args)
+        path = self.reached(args)
+        tainted = await self._taint.is_marked(path, file.digest, file.changed_at)
+        return ToolOutput(await self._text(args, file), tainted=tainted)
+
+    async def _text(self, args: ReadFile, file: _ReadFile) -> str:
+        if file.descriptor is None:
+            return file.text
+        kind, descriptor = file.text, file.descriptor
         job = ParseJob(kind=kind, offset=args.offset, limit=args.limit, room=self._room)
         try:
             reading = await read_document(job, descriptor)
@@ -95,7 +112,7 @@ class _Files:
         notes = f"\n\n[{'; '.join(reading.notes)}]" if reading.notes else ""
         return f"{title}{reading.text}{notes}"
 
-    def reached(self, args: WriteFile | EditFile) -> str:
+    def reached(self, args: ReadFile | WriteFile | EditFile) -> str:
         """The file as the workspace names it, links followed; empty for one outside of it."""
         top = self._roots.workspace.resolve()
         try:
@@ -105,30 +122,47 @@ class _Files:
         return str(place.relative_to(top)) if place.is_relative_to(top) else ""
 
     async def write(self, args: WriteFile, context: CallContext) -> str:
-        return await asyncio.to_thread(self._write, args)
+        path = self.reached(args)
+        if context.tainted:  # before: a crash between the two must not leave it unmarked
+            await self._taint.mark(path, digest_of_bytes(args.content.encode()))
+        done = await asyncio.to_thread(self._write, args)
+        if not context.tainted:
+            await self._taint.clear(path)
+        return done
 
     async def edit(self, args: EditFile, context: CallContext) -> str:
-        return await asyncio.to_thread(self._edit, args)
+        path = self.reached(args)
+        if context.tainted:
+            await self._taint.mark(path, "")
+        tainted = context.tainted or await self._taint.is_marked(path)
+        done = await asyncio.to_thread(self._edit, args)
+        if tainted:
+            await self._taint.mark_again(path)
+        return done
 
     async def list(self, args: ListDir, context: CallContext) -> str:
         return await asyncio.to_thread(self._list, args)
 
-    def _read(self, args: ReadFile) -> str | tuple[str, int]:
-        """The text of a file; of a document its kind, and the file still open, to be closed."""
+    def _read(self, args: ReadFile) -> _ReadFile:
         with self._roots.file(args.path) as (descriptor, status):
-            head = os.pread(descriptor, _HEAD, 0)
-            kind = kind_of(head, args.path)
-            if kind is not None:
-                if status.st_size > MAX_DOCUMENT:
-                    raise ToolError(
-                        f"{quoted(args.path)} is {status.st_size:,} bytes long; documents of up "
-                        f"to {MAX_DOCUMENT:,} are read"
-                    )
-                return kind, os.dup(descriptor)
-            picture = image_line(head, status.st_size)
-            if picture is not None:
-                return f"[{picture}]"
-            return read_page(descriptor, status.st_size, args.offset, args.limit, self._room)
+            digest = digest_of(descriptor, status.st_size)
+            text, document = self._read_open(args, descriptor, status.st_size)
+            return _ReadFile(text, document, digest, status.st_ctime)
+
+    def _read_open(self, args: ReadFile, descriptor: int, size: int) -> tuple[str, int | None]:
+        head = os.pread(descriptor, _HEAD, 0)
+        kind = kind_of(head, args.path)
+        if kind is not None:
+            if size > MAX_DOCUMENT:
+                raise ToolError(
+                    f"{quoted(args.path)} is {size:,} bytes long; documents of up "
+                    f"to {MAX_DOCUMENT:,} are read"
+                )
+            return kind, os.dup(descriptor)
+        picture = image_line(head, size)
+        if picture is not None:
+            return f"[{picture}]", None
+        return read_page(descriptor, size, args.offset, args.limit, self._room), None
 
     def _write(self, args: WriteFile) -> str:
         data = args.content.encode()
@@ -222,13 +256,19 @@ def _fitting(lines: list[str], room: int) -> int:
     return len(lines)
 
 
-def file_tools(roots: ConfinedFiles, result_chars: int = MAX_RESULT_CHARS) -> list[AnyTool]:
+def file_tools(
+    roots: ConfinedFiles,
+    result_chars: int = MAX_RESULT_CHARS,
+    taint: TaintedFiles | None = None,
+) -> list[AnyTool]:
     """read_file, write_file, edit_file, list_dir and search_files, for owners and members.
 
-    They reach what `roots` reaches and nothing else. `result_chars` is what the registry lets
+    They reach what `roots` reaches and nothing else. `taint` knows which files hold content from
+    outside (None: those that these tools write). `result_chars` is what the registry lets
     through: a page ends before it, so that nothing is cut from its middle.
     """
-    files = _Files(roots, max(result_chars - _NOTES, 1))
+    taint = taint or TaintedFiles(roots.workspace, MemoryMarks())
+    files = _Files(roots, taint, max(result_chars - _NOTES, 1))
     return [
         Tool(
             name="read_file",
@@ -276,5 +316,5 @@ def file_tools(roots: ConfinedFiles, result_chars: int = MAX_RESULT_CHARS) -> li
             effect=Effect.NONE,
             taints=False,
         ),
-        search_files_tool(roots, result_chars),
+        search_files_tool(roots, result_chars, taint=taint),
     ]

@@ -11,7 +11,6 @@ import asyncio
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -27,6 +26,7 @@ from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
 from nanobot.tools.shell.capture import Capture, kill
 from nanobot.tools.shell.sandbox import Sandbox
+from nanobot.workspace.taint import CommandWatch, TaintedFiles
 
 MAX_RUNNING = 16
 MAX_OF_SESSION = 4
@@ -75,8 +75,12 @@ class BackgroundRecords(Protocol):
 class _Command:
     """One of them, from its start until it is forgotten."""
 
-    def __init__(self, started: StartedCommand, process: Process, *, online: bool) -> None:
+    def __init__(
+        self, started: StartedCommand, process: Process, *, online: bool, tainted: bool
+    ) -> None:
         self.online = online
+        self.tainted = tainted
+        self.watch: CommandWatch | None = None
         self.started = started
         self.process = process
         self.capture = Capture(process, _KEEP_BYTES, _FLOOD_BYTES)
@@ -100,14 +104,14 @@ class BackgroundCommands:
     def __init__(
         self,
         sandbox: Sandbox,
-        workspace: Path,
+        files: TaintedFiles,
         bus: Bus,
         records: BackgroundRecords,
         clock: Clock,
         max_seconds: float,
     ) -> None:
         self._sandbox = sandbox
-        self._workspace = workspace
+        self._files = files
         self._bus = bus
         self._records = records
         self._clock = clock
@@ -155,12 +159,16 @@ class BackgroundCommands:
         sandbox = self._sandbox.fitting(private=context.alone, trusted=context.trusted)
         sandbox = sandbox.bare() if bare else sandbox
         try:
-            process = await sandbox.start(command, self._workspace, network=network)
+            process = await sandbox.start(command, self._files.workspace, network=network)
         except BaseException:
             await self._records.ended(identity)
             raise
-        found = self._commands[identity] = _Command(started, process, online=network or bare)
-        self._tasks.create_task(self._follow(found), name=f"background command {identity}")
+        started_command = self._commands[identity] = _Command(
+            started, process, online=network or bare, tainted=context.tainted
+        )
+        self._tasks.create_task(
+            self._follow(started_command), name=f"background command {identity}"
+        )
         self._forget_old()
         return identity
 
@@ -168,6 +176,13 @@ class BackgroundCommands:
         """Whether a command of the session can reach the network."""
         command = self._commands.get(identity)
         return command is not None and command.online and command.started.session_key == session_key
+
+    def has_outside(self, identity: int, session_key: str) -> bool:
+        """Whether what a command of the session prints may be from outside."""
+        command = self._commands.get(identity)
+        if command is None or command.started.session_key != session_key:
+            return False
+        return command.online or (command.watch is not None and command.watch.read_marked())
 
     def lines(self, session_key: str) -> list[str]:
         """The commands of a session with their states, the oldest first."""
@@ -232,16 +247,20 @@ class BackgroundCommands:
     async def _follow(self, command: _Command) -> None:
         """Read a command's output to its end, then tell its session."""
         process = command.process
-        with boundary(f"background command {command.started.id}"):
-            try:
-                async with asyncio.timeout(self._max_seconds):
-                    await command.capture.until_end()
-                    await process.wait()
-            except TimeoutError:
-                command.stopped_by = f"the limit of {self._max_seconds:g} s"
-            finally:
-                kill(process)
-            await process.wait()
+        key = f"background command {command.started.id}"
+        with boundary(key):
+            async with self._files.command(
+                key, tainted=command.tainted, brings=command.online
+            ) as command.watch:
+                try:
+                    async with asyncio.timeout(self._max_seconds):
+                        await command.capture.until_end()
+                        await process.wait()
+                except TimeoutError:
+                    command.stopped_by = f"the limit of {self._max_seconds:g} s"
+                finally:
+                    kill(process)
+                await process.wait()
         command.done.set()
         if self._tasks is None:
             return  # the gateway ends: the next start tells of it

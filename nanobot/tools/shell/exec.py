@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
-from nanobot.text import MAX_RESULT_CHARS, clean, shorten
-from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
+from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.shell.dangerous_commands import command_risks
-from nanobot.tools.shell.network import needs_network
+from nanobot.tools.shell.network import brings_files, needs_network
 from nanobot.tools.shell.process import RunningCommands
 from nanobot.tools.shell.sandbox import CommandResult, Sandbox
+from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 
 DEFAULT_SECONDS = 60.0
 MAX_SECONDS = 600.0
@@ -23,6 +24,10 @@ MAX_COMMAND_BYTES = 100_000
 # Beyond the command's own time: starting, killing, reading what is left.
 _GRACE_SECONDS = 30.0
 _NOTES = 200
+_NAMED = (
+    "it has the network and names {file}, which holds content from outside. Without the network it "
+    "runs; with it a person is asked if you call again"
+)
 _REST = "Send the output to a file and read that, or filter it."
 
 
@@ -70,7 +75,9 @@ class _Shell:
         workspace: Path,
         terms: ExecOptions,
         background: RunningCommands | None,
+        taint: TaintedFiles,
     ) -> None:
+        self._taint = taint
         self._sandbox = sandbox
         self._workspace = workspace
         self._terms = terms
@@ -78,7 +85,7 @@ class _Shell:
         self._room = max(terms.result_chars - _NOTES, 1)
         self._ran_bare = False
 
-    async def run(self, args: ExecArgs, context: CallContext) -> str:
+    async def run(self, args: ExecArgs, context: CallContext) -> str | ToolOutput:
         size = len(args.command.encode("utf-8", "replace"))
         if "\0" in args.command or size > MAX_COMMAND_BYTES:
             raise ToolArgumentsError(
@@ -87,13 +94,34 @@ class _Shell:
             )
         network = self._network(args, context)
         bare = await self._bare(context, network=network)
+        if network and not context.approved and (file := await self._taint.named_in(args.command)):
+            # What it gives is tainted by that, so that the same call again asks a person.
+            return ToolOutput(f"not executed: {_NAMED.format(file=quoted(file))}", tainted=True)
         if not args.background:
             sandbox = self._sandbox.fitting(private=context.alone, trusted=context.trusted)
-            return await self._wait(args, sandbox.bare() if bare else sandbox, network=network)
+            sandbox = sandbox.bare() if bare else sandbox
+            return await self._watched(args, context, sandbox, network=network)
         if self._background is None:
             raise ToolDenied("nothing can run in the background here")
         number = await self._background.start(args.command, context, network=network, bare=bare)
         return f"Started in the background as #{number}. You are told when it ends."
+
+    async def _watched(
+        self, args: ExecArgs, context: CallContext, sandbox: Sandbox, *, network: bool
+    ) -> ToolOutput:
+        """Run it; what it reads and changes of files with content from outside is noted."""
+        brings = sandbox.is_bare or (network and brings_files(args.command))
+        async with self._taint.command(
+            context.key, tainted=context.tainted, brings=brings
+        ) as watch:
+            try:
+                return ToolOutput(
+                    await self._wait(args, sandbox, network=network), tainted=watch.read_marked()
+                )
+            except ToolTimeout as timeout:
+                if not watch.read_marked():
+                    raise
+                return ToolOutput(str(timeout), tainted=True, failed=True)
 
     def wants_network(self, args: ExecArgs, _: CallContext) -> bool:
         """Whether the command is to reach the network, and may by the configuration."""
@@ -171,6 +199,7 @@ def exec_tool(
     workspace: Path,
     terms: ExecOptions = ExecOptions(),  # noqa: B008 - frozen
     background: RunningCommands | None = None,
+    taint: TaintedFiles | None = None,
 ) -> Tool[ExecArgs]:
     """The tool exec. Where the sandbox does not work every call is denied, with the remedy, unless
     a person agreed to it.
@@ -180,7 +209,8 @@ def exec_tool(
     commands that need it; in a run that has seen content from outside only if a person agreed to
     the very call.
     """
-    shell = _Shell(sandbox, workspace, terms, background)
+    taint = taint or TaintedFiles(workspace, MemoryMarks())
+    shell = _Shell(sandbox, workspace, terms, background, taint)
     net = "no network unless it is asked for" if terms.network else "no network"
     return Tool(
         name="exec",

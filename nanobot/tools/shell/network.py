@@ -24,6 +24,7 @@ _SUBCOMMANDS: Mapping[str, frozenset[str]] = {
     "uv": frozenset({"add", "lock", "pip", "sync", "tool"}),
     "yarn": frozenset({"add", "install", "upgrade"}),
 }
+_INSTALLERS = frozenset(_SUBCOMMANDS) - {"git"} | {"apt", "apt-get"}
 
 
 def needs_network(command: str) -> bool:
@@ -32,9 +33,20 @@ def needs_network(command: str) -> bool:
     return any(_needs(call) for call in parse(command).calls)
 
 
+def brings_files(command: str) -> bool:
+    """Whether a command with the network may write content from outside: where it only installs
+    packages, that is code, which runs and is not read."""
+    online = [_program(call) for call in parse(command).calls if _needs(call)]
+    return not online or not _INSTALLERS.issuperset(online)
+
+
 def _needs(call: ProgramCall) -> bool:
+    name, words = _program(call), list(call.arguments)
+    return name in _ALWAYS or bool(_SUBCOMMANDS.get(name, frozenset()).intersection(words))
+
+
+def _program(call: ProgramCall) -> str:
     name, words = call.name, list(call.arguments)
     if name.startswith("python") and words[:1] == ["-m"]:
-        name, words = "".join(words[1:2]), words[2:]
-    name = name.rstrip("0123456789.") if name.startswith("pip") else name
-    return name in _ALWAYS or bool(_SUBCOMMANDS.get(name, frozenset()).intersection(words))
+        name = "".join(words[1:2])
+    return name.rstrip("0123456789.") if name.startswith("pip") else name

@@ -25,6 +25,10 @@ class RunningCommands(Protocol):
         """Whether a command can reach the network; False for one that is not known."""
         ...
 
+    def has_outside(self, identity: int, session_key: str) -> bool:
+        """Whether what a command prints may be from outside; False for one that is not known."""
+        ...
+
     def lines(self, session_key: str) -> list[str]:
         """The session's commands, one a line."""
         ...
@@ -89,7 +93,7 @@ def process_tool(running: RunningCommands) -> Tool[ProcessArgs]:
         args=ProcessArgs,
         run=run,
         effect=Effect.WORLD,
-        taints=is_online,
+        taints=lambda args, context: running.has_outside(args.id, context.session_key),
         sends=lambda args, context: args.action == "input" and is_online(args, context),
         risk="low",
         timeout=MAX_WAIT_SECONDS + 10,

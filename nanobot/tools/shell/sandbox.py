@@ -112,6 +112,11 @@ class Sandbox:
         self._probed: dict[bool, str | None] = {}
         self._probing = asyncio.Lock()
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether there are no walls."""
+        return self._bare
+
     def bare(self) -> Sandbox:
         """The same without walls."""
         return self._like(bare=True)

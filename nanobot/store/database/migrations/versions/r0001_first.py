@@ -319,11 +319,11 @@ def _model_call_costs(big: sa.types.TypeEngine[int]) -> None:
         sa.Column("unpriced", big, nullable=False),
         sqlite_with_rowid=False,
     )
+    op.create_table("budget_warnings", *_keys("day", "chat", "of"), sqlite_with_rowid=False)
     op.create_table(
-        "budget_warnings",
-        sa.Column("day", sa.Text, primary_key=True),
-        sa.Column("chat", sa.Text, primary_key=True),
-        sa.Column("of", sa.Text, primary_key=True),
+        "tainted_files",
+        *_keys("kind", "name"),
+        sa.Column("at", sa.Double, nullable=False),
         sqlite_with_rowid=False,
     )
 
@@ -393,3 +393,7 @@ def _partial(name: str, table: str, columns: list[str], condition: str) -> None:
 
 def _texts(*names: str) -> list[sa.Column[str]]:
     return [sa.Column(name, sa.Text, nullable=False) for name in names]
+
+
+def _keys(*names: str) -> list[sa.Column[str]]:
+    return [sa.Column(name, sa.Text, primary_key=True) for name in names]

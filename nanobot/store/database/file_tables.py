@@ -1,0 +1,17 @@
+"""What is known of files of the workspace."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.store.database.tables import metadata
+
+# Files that hold content from outside, by path and by content; see workspace.taint.
+tainted_files = sa.Table(
+    "tainted_files",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("at", sa.Double, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -1,0 +1,75 @@
+"""The marks on files that hold content from outside, over SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import sqlalchemy as sa
+
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.database.sqlite import Database
+from nanobot.store.unit import StoreContext
+
+_t = schema.tainted_files
+_AT_ONCE = 500
+
+
+class SqlTaintMarks:
+    """See workspace.taint.TaintMarks: the same code for SQLite and PostgreSQL."""
+
+    def __init__(self, database: Database, writer: StoreContext) -> None:
+        self._database = database
+        self._writer = writer
+
+    async def add(self, marks: Sequence[str]) -> None:
+        """Have these, too."""
+        now = self._writer.clock.now()
+        for part in _parts(marks):
+            await self._database.transact(partial(_add, marks=part, now=now), "taint_marked")
+
+    async def remove(self, marks: Sequence[str]) -> None:
+        """Have these no longer."""
+        for part in _parts(marks):
+            await self._database.transact(partial(_remove, marks=part), "taint_cleared")
+
+    async def any_of(self, marks: Sequence[str]) -> bool:
+        """Whether one of these is there."""
+        query = sa.select(_t.c.name).where(_among(marks)).limit(1)
+        return await self._database.transact(lambda c: c.execute(query).first()) is not None
+
+    async def beginning_with(self, prefix: str) -> list[str]:
+        """Those of a kind (with a colon behind), sorted."""
+        query = sa.select(_t.c.name).where(_t.c.kind == prefix.rstrip(":"))
+        rows = await self._database.transact(lambda c: list(c.scalars(query)))
+        return sorted(prefix + name for name in rows)
+
+
+def _parts(marks: Sequence[str]) -> list[list[str]]:
+    unique = list(dict.fromkeys(marks))
+    return [unique[at : at + _AT_ONCE] for at in range(0, len(unique), _AT_ONCE)]
+
+
+def _split(mark: str) -> tuple[str, str]:
+    kind, _, name = mark.partition(":")
+    return kind, name
+
+
+def _among(marks: Sequence[str]) -> sa.ColumnElement[bool]:
+    return sa.tuple_(_t.c.kind, _t.c.name).in_([_split(mark) for mark in marks])
+
+
+def _remove(connection: sa.Connection, marks: Sequence[str]) -> None:
+    connection.execute(sa.delete(_t).where(_among(marks)))
+
+
+def _add(connection: sa.Connection, marks: Sequence[str], now: float) -> None:
+    alone(connection, "taint marks")  # two at once would each find that a mark is not there
+    query = sa.select(_t.c.kind, _t.c.name).where(_among(marks))
+    existing = {(row.kind, row.name) for row in connection.execute(query)}
+    names = [name for name in map(_split, marks) if name not in existing]
+    if names:
+        connection.execute(
+            sa.insert(_t), [{"kind": kind, "name": name, "at": now} for kind, name in names]
+        )

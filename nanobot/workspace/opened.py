@@ -1,0 +1,84 @@
+"""Whether any of some files is opened, by whatever process, as Linux tells it (inotify)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+_OPEN, _ISDIR, _OVERFLOW = 0x20, 0x4000_0000, 0x4000
+_EVENT = struct.Struct("iIII")
+_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
+_READ_BYTES = 1024 * 1024
+
+
+class OpenedFiles:
+    """Watches files and all files of folders, until it is closed. Where that is not possible (no
+    Linux, too many folders, no more watches to be had), it says that one was opened."""
+
+    def __init__(
+        self, top: Path, files: Sequence[str], folders: Sequence[str], *, max_folders: int
+    ) -> None:
+        names: dict[str, set[str] | None] = defaultdict(set)
+        for file in files:
+            folder, _, name = file.rpartition("/")
+            of_folder = names[folder or "."]
+            if of_folder is not None:
+                of_folder.add(name)
+        names.update(dict.fromkeys(folders))
+        self._names: dict[int, set[str] | None] = {}
+        self._opened = len(names) > max_folders
+        self._descriptor = -1 if self._opened else _begin()
+        self._opened |= self._descriptor < 0
+        if self._opened:
+            return
+        for folder, wanted in names.items():
+            place = top / folder
+            watch = _watch(self._descriptor, place)
+            if watch >= 0:
+                self._names[watch] = wanted
+            elif place.is_dir():
+                self._opened = True
+
+    def any(self) -> bool:
+        """Whether one was opened so far."""
+        while not self._opened and self._descriptor >= 0:
+            try:
+                events = os.read(self._descriptor, _READ_BYTES)
+            except BlockingIOError:
+                break
+            self._take(events)
+        return self._opened
+
+    def close(self) -> None:
+        """Watch no longer."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _take(self, events: bytes) -> None:
+        at = 0
+        while at < len(events):
+            watch, mask, _, length = _EVENT.unpack_from(events, at)
+            at += _EVENT.size
+            name = os.fsdecode(events[at : at + length].rstrip(b"\0"))
+            at += length
+            wanted = self._names.get(watch, set())
+            if mask & _OVERFLOW or (
+                mask & _OPEN and not mask & _ISDIR and (wanted is None or name in wanted)
+            ):
+                self._opened = True
+
+
+def _begin() -> int:
+    with suppress(OSError, AttributeError):
+        return int(ctypes.CDLL(None).inotify_init1(_FLAGS))
+    return -1
+
+
+def _watch(descriptor: int, folder: Path) -> int:
+    return int(ctypes.CDLL(None).inotify_add_watch(descriptor, os.fsencode(folder), _OPEN))

@@ -1,0 +1,298 @@
+"""Which files of the workspace hold content from outside: by where they are, and by what is in
+them, so that a file stays marked when it is moved, copied or read in another conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import stat
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from loguru import logger
+
+from nanobot.ports import Clock
+from nanobot.system import SystemClock
+from nanobot.workspace.opened import OpenedFiles
+
+MAX_MARKED = 20_000
+"""Files changed by one command that are marked one by one; of more, the folders are."""
+
+MAX_FOLDERS = 2_000
+"""With marked files in more folders than these, every command counts as having read one."""
+
+_END = 1024 * 1024
+# The clock of files stands still for up to a tick of the kernel (10 ms), and disks may round.
+_TICK_SECONDS = 0.05
+_REPOSITORY = ".git"
+# What programs that install packages write there is code that runs, not text that is read.
+_INSTALLED = frozenset({"node_modules", ".venv", "venv", "site-packages", "__pycache__", "target"})
+_PATH, _CONTENT, _FOLDER, _RUNNING = "path:", "content:", "folder:", "running:"
+_WORD = re.compile(r"[^\s'\"`;&|<>(){}$=:,@]+")
+
+
+class TaintMarks(Protocol):
+    """A set of short texts, KIND:NAME, that outlives the process."""
+
+    async def add(self, marks: Sequence[str]) -> None:
+        """Have these, too."""
+        ...
+
+    async def remove(self, marks: Sequence[str]) -> None:
+        """Have these no longer."""
+        ...
+
+    async def any_of(self, marks: Sequence[str]) -> bool:
+        """Whether one of these is there."""
+        ...
+
+    async def beginning_with(self, prefix: str) -> list[str]:
+        """Those of a kind (with its colon), sorted."""
+        ...
+
+
+class MemoryMarks:
+    """Marks for as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._marks: set[str] = set()
+
+    async def add(self, marks: Sequence[str]) -> None:
+        self._marks.update(marks)
+
+    async def remove(self, marks: Sequence[str]) -> None:
+        self._marks.difference_update(marks)
+
+    async def any_of(self, marks: Sequence[str]) -> bool:
+        return not self._marks.isdisjoint(marks)
+
+    async def beginning_with(self, prefix: str) -> list[str]:
+        return sorted(mark for mark in self._marks if mark.startswith(prefix))
+
+
+class CommandWatch:
+    """What a command does with marked files while it runs."""
+
+    def __init__(self, opened: OpenedFiles | None) -> None:
+        self._opened = opened
+
+    def read_marked(self) -> bool:
+        """Whether it has opened a marked file."""
+        return self._opened is not None and self._opened.any()
+
+
+class TaintedFiles:
+    """The marks on files of one workspace. Paths are relative to it, with links followed. `clock`
+    is the one that the file system has its times from."""
+
+    def __init__(self, workspace: Path, marks: TaintMarks, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self.workspace = workspace.resolve()
+        self._marks = marks
+        self._running: dict[str, float] = {}
+        self._recovering = asyncio.Lock()
+        self._recovered = False
+
+    async def is_marked(self, path: str, digest: str = "", changed_at: float = 0.0) -> bool:
+        """Whether a file holds content from outside; `digest` is that of its content, `changed_at`
+        when the file system saw it change."""
+        await self._recover()
+        if any(changed_at >= since for since in self._running.values()):
+            return True
+        return await self._marks.any_of(_marks_of(path, digest))
+
+    async def any_marked(self, paths: Iterable[str]) -> bool:
+        """Whether one of these files does, as they are now."""
+        for path in paths:
+            digest, changed_at = await asyncio.to_thread(self._look, path)
+            if await self.is_marked(path, digest, changed_at):
+                return True
+        return False
+
+    async def mark(self, path: str, digest: str) -> None:
+        """This file holds such content."""
+        await self._marks.add([_PATH + _storable(path), *([_CONTENT + digest] if digest else [])])
+
+    async def mark_content(self, digest: str) -> None:
+        """Every file of this content holds such content."""
+        await self._marks.add([_CONTENT + digest])
+
+    async def mark_again(self, path: str) -> None:
+        """A marked file was changed in part."""
+        digest, _ = await asyncio.to_thread(self._look, path)
+        await self.mark(path, digest)
+
+    async def clear(self, path: str) -> None:
+        """What stood at this path is replaced as a whole."""
+        await self._marks.remove([_PATH + _storable(path)])
+
+    async def trust(self, path: str) -> int:
+        """A person says that a file, or all below a folder, is theirs: how many marks are gone."""
+        path = path.strip("/") or "."
+        below = "" if path == "." else f"{path}/"
+        marks = [
+            mark
+            for kind in (_PATH, _FOLDER)
+            for mark in await self._marks.beginning_with(kind)
+            if mark.removeprefix(kind) == path or mark.removeprefix(kind).startswith(below)
+        ]
+        for mark in marks:
+            digest, _ = await asyncio.to_thread(self._look, mark.partition(":")[2])
+            await self._marks.remove([mark, _CONTENT + digest])
+        return len(marks)
+
+    async def listed(self) -> list[str]:
+        """The marked files, and folders (with a slash behind) of which every file is."""
+        paths = [mark.removeprefix(_PATH) for mark in await self._marks.beginning_with(_PATH)]
+        folders = await self._marks.beginning_with(_FOLDER)
+        return sorted([*paths, *(f"{mark.removeprefix(_FOLDER)}/" for mark in folders)])
+
+    async def named_in(self, command: str) -> str:
+        """The first marked file that a command line names; empty if there is none."""
+        top = str(self.workspace)
+        for word in dict.fromkeys(_WORD.findall(command)):
+            with suppress(OSError, RuntimeError, ValueError):
+                place = (self.workspace / word).resolve()
+                if place.is_file() and place.is_relative_to(top):
+                    path = str(place.relative_to(top))
+                    if await self.any_marked([path]):
+                        return path
+        return ""
+
+    @asynccontextmanager
+    async def command(
+        self, key: str, *, tainted: bool, brings: bool
+    ) -> AsyncIterator[CommandWatch]:
+        """A command runs within. What it has changed is marked afterwards if what asked for it is
+        `tainted`, if it has read a marked file, or if it `brings` content from outside itself
+        (then without what it installs)."""
+        await self._recover()
+        began = self._clock.now(), self._clock.monotonic()
+        if tainted:
+            self._running[key] = began[0] - _TICK_SECONDS
+            await self._marks.add([f"{_RUNNING}{began[0]!r}"])
+        opened = None if tainted else await self._watch()
+        watch = CommandWatch(opened)
+        try:
+            yield watch
+        finally:
+            read = watch.read_marked()
+            if opened is not None:
+                opened.close()
+            if tainted or read or brings:
+                # Should the clock have been set back meanwhile, files have the earlier times.
+                elapsed = self._clock.monotonic() - began[1]
+                since = min(began[0], self._clock.now() - elapsed)
+                await asyncio.shield(self._mark_changed(since, everything=tainted or read))
+            if tainted:
+                await asyncio.shield(self._marks.remove([f"{_RUNNING}{began[0]!r}"]))
+                self._running.pop(key, None)
+
+    async def _recover(self) -> None:
+        """Mark what commands have changed that were cut off by the end of their process."""
+        async with self._recovering:
+            if self._recovered:
+                return
+            for mark in await self._marks.beginning_with(_RUNNING):
+                await self._mark_changed(float(mark.removeprefix(_RUNNING)), everything=True)
+                await self._marks.remove([mark])
+            self._recovered = True
+
+    async def _watch(self) -> OpenedFiles | None:
+        """None if nothing is marked."""
+        paths = [mark.removeprefix(_PATH) for mark in await self._marks.beginning_with(_PATH)]
+        whole = [mark.removeprefix(_FOLDER) for mark in await self._marks.beginning_with(_FOLDER)]
+        if not paths and not whole:
+            return None
+        return await asyncio.to_thread(
+            OpenedFiles, self.workspace, paths, whole, max_folders=MAX_FOLDERS
+        )
+
+    async def _mark_changed(self, since: float, *, everything: bool) -> None:
+        paths = await asyncio.to_thread(self._changed, since - _TICK_SECONDS, everything)
+        if len(paths) > MAX_MARKED:
+            folders = {_storable(path.rpartition("/")[0] or ".") for path in paths}
+            logger.info("{} files hold content from outside: {} folders", len(paths), len(folders))
+            await self._marks.add([_FOLDER + folder for folder in sorted(folders)])
+            return
+        marks = []
+        for path in paths:
+            digest, _ = await asyncio.to_thread(self._look, path)
+            marks += [_PATH + _storable(path), *([_CONTENT + digest] if digest else [])]
+        if marks:
+            await self._marks.add(marks)
+
+    def _changed(self, since: float, everything: bool) -> list[str]:  # noqa: FBT001 - for a thread
+        """The files that changed since then. Links are not followed."""
+        files = _files_below(self.workspace, everything=everything)
+        return [path for path, status in files if status.st_ctime >= since]
+
+    def _look(self, path: str) -> tuple[str, float]:
+        """A file's digest, and when it changed; nothing for what cannot be read."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            descriptor = os.open(self.workspace / path, flags)
+        except (OSError, ValueError):
+            return "", 0.0
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return "", 0.0
+            return digest_of(descriptor, status.st_size), status.st_ctime
+        finally:
+            os.close(descriptor)
+
+
+def digest_of(descriptor: int, size: int) -> str:
+    """What a file is known by when it is copied or moved: its length and both ends. Empty for an
+    empty file."""
+    if not size:
+        return ""
+    digest = hashlib.sha256(str(size).encode())
+    digest.update(os.pread(descriptor, _END, 0))
+    if size > _END:
+        digest.update(os.pread(descriptor, _END, max(size - _END, _END)))
+    return digest.hexdigest()
+
+
+def digest_of_bytes(data: bytes) -> str:
+    """The same of content that is not a file yet."""
+    if not data:
+        return ""
+    digest = hashlib.sha256(str(len(data)).encode())
+    digest.update(data[:_END])
+    if len(data) > _END:
+        digest.update(data[max(len(data) - _END, _END) :])
+    return digest.hexdigest()
+
+
+def _marks_of(path: str, digest: str) -> list[str]:
+    path = _storable(path)
+    folder = path.rpartition("/")[0] or "."
+    return [_PATH + path, _FOLDER + folder, *([_CONTENT + digest] if digest else [])]
+
+
+def _storable(path: str) -> str:
+    """A path as text: names of files need not be."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _files_below(top: Path, *, everything: bool) -> Iterator[tuple[str, os.stat_result]]:
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        with suppress(OSError), os.scandir(top / folder) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    path = f"{folder}/{entry.name}".lstrip("/")
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name != _REPOSITORY and (
+                            everything or entry.name not in _INSTALLED
+                        ):
+                            folders.append(path)
+                    elif entry.is_file(follow_symlinks=False):
+                        yield path, entry.stat(follow_symlinks=False)
