@@ -2,6 +2,8 @@
 from nanobot.agent.library.agent_loop import AgentLoop as AgentLoop
 from nanobot.agent.library.agent_loop import CancelToken as CancelToken
 from nanobot.agent.library.context_builder import ContextBuilder as ContextBuilder
+from nanobot.agent.library.persona import MemoryStore as MemoryStore
+from nanobot.agent.library.persona import PersonaConfig as PersonaConfig
 from nanobot.agent.library.subagents import SubagentManager as SubagentManager
 from nanobot.agent.requests import RunInput as RunInput
 from nanobot.agent.requests import RunLimits as RunLimits
@@ -9,6 +11,7 @@ from nanobot.agent.requests import RunResult as RunResult
 from nanobot.agent.requests import ToolPolicy as ToolPolicy
 from nanobot.api import Agent as Agent
 from nanobot.bus.queue import MessageBus as MessageBus
+from nanobot.errors import RunFailed as RunFailed
 from nanobot.errors import ToolError as ToolError
 from nanobot.messages import Address as Address
 from nanobot.messages import InboundMessage as InboundMessage

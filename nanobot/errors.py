@@ -3,6 +3,7 @@
 NanobotError
 |-- UsageError              wrong use of a command or of the library             exit 2
 |   `-- RunConflict         a run of that id was asked for with other input
+|-- RunFailed               a run ended without an answer; `reason` names why  exit 1
 |-- NotServed               no process serves this home                          exit 1
 |-- Disconnected            the process that was asked is gone; ask it again     exit 1
 |-- BlobMissing             the content of a file is gone, or damaged            exit 1
@@ -13,6 +14,7 @@ NanobotError
 |   |-- StoreTooNew         written by a newer version
 |   |-- StoreCorrupt        the integrity check failed
 |   |-- StoreUnwritable     disk full, read-only, no permission
+|   |-- TracesLeft          what was removed is still in the bytes of the file
 |   `-- Fenced              the lane has another owner now: drop what you were doing
 |-- OverBudget              a limit of spending allows no further model call      exit 1
 |-- ModelError              a model call failed for good                         exit 5
@@ -56,6 +58,14 @@ class UsageError(NanobotError):
     """Wrong use of a command or of the library."""
 
     exit_code = 2
+
+
+class RunFailed(NanobotError):
+    """A run ended without an answer of its own: `reason` is limit_..., internal or unclean."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class NotServed(NanobotError):
@@ -112,6 +122,11 @@ class StoreCorrupt(StoreError):
 
 class StoreUnwritable(StoreError):
     """Disk full, read-only file system, or missing permission."""
+
+
+class TracesLeft(StoreError):
+    """What was removed is gone for everybody, but its bytes are still in the database's file,
+    because another program reads there. They go by themselves later."""
 
 
 class Fenced(StoreError):

@@ -41,8 +41,8 @@ from nanobot.config.settings.triggers import (
     QuietSettings,
     TriggerSettings,
 )
+from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
-from nanobot.providers.model_choice import KNOWN_PROVIDERS
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text("utf-8")

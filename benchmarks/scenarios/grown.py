@@ -3,137 +3,59 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable
+import gc
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
-
-import sqlalchemy as sa
 
 from benchmarks.figures import Sample, Scenario
-from benchmarks.filled import CHANNEL, PROFILE, PROMPT, Size, filled, key_of
+from benchmarks.filled import filled
+from benchmarks.filled_rows import Size
 from benchmarks.stage import Stage, Subject
+from benchmarks.timed_database import TimedDatabase
+from benchmarks.verbs import Verbs
 from nanobot.agent.budgets import Budgets
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.triggers import QuietSettings
-from nanobot.memory.port import OWNER, Provenance
-from nanobot.memory.records import Draft
-from nanobot.messages import (
-    Address,
-    InboundMessage,
-    OutboundKind,
-    OutboundMessage,
-    Role,
-    RunOptions,
-    Sender,
-)
-from nanobot.ports import OutboundPart
-from nanobot.providers.base import ToolCall
-from nanobot.session.approvals import Approval, ApprovalAnswer, digest
-from nanobot.session.entries import (
-    ModelCallEntry,
-    ReplyEntry,
-    ToolResultEntry,
-    ToolStartedEntry,
-)
-from nanobot.session.inbox import Admission
-from nanobot.session.runs import Claim, Ending
-from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, Parent, TaskRequest
-from nanobot.store.database import schema
-from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
-from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.chats import SqlChatHistory
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.ledger import SqlBudgetLedger
-from nanobot.store.repositories.memories import SqlMemoryStore
-from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.quiet import SqlNotificationLimiter
-from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.remembering import SqlRemembering
-from nanobot.store.repositories.tasks import SqlTasks, background_runs
-from nanobot.store.repositories.usage import SqlUsageStore
+from nanobot.store.repositories.tasks import SqlTaskEnds
+from nanobot.store.unit import StoreContext, StoreHooks
 from nanobot.system import RandomIds, SystemClock
-from nanobot.triggers.cron.jobs import OpenTime, Plan
 from nanobot.triggers.quiet import QuietHours
 
-T = TypeVar("T")
-
 TIMES = 5
-TEXT = "A message of ordinary length, as people write them when they ask for something."
-EXEC = '{"command": "ls -l"}'
 _BUDGETS = Budgets(BudgetSettings(cost_per_day=1_000_000.0))
-_TERMS = RunOptions(type="sleep", unattended=True)
-
-
-class TimedDatabase:
-    """A database that knows how long the longest unit of work took, by the name it was given."""
-
-    dialect = "sqlite"
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        self.longest: dict[str, float] = {}
-        self.name = ""
-        self._database = database
-
-    async def transact(self, work: Work[T], verb: str = "") -> T:
-        """As the database does it. Work within `named` goes by that name, else by its verb."""
-        name = self.name or verb
-
-        def timed(connection: Any) -> T:
-            begin = time.perf_counter()
-            try:
-                return work(connection)
-            finally:
-                taken = time.perf_counter() - begin
-                self.longest[name] = max(self.longest.get(name, 0.0), taken)
-
-        return await self._database.transact(timed, verb)
-
-    async def named(self, name: str, done: Awaitable[T]) -> T:
-        """Whatever this does goes by that name."""
-        self.name = name
-        try:
-            return await done
-        finally:
-            self.name = ""
-
-    async def scrub(self) -> None:
-        """As the database does it, and how long everybody else waited meanwhile."""
-        begin = time.perf_counter()
-        name = self.name
-        scrubbing = asyncio.create_task(self._database.scrub())
-        while not scrubbing.done():
-            begin = time.perf_counter()
-            await self._database.transact(lambda _: None)
-            waited = f"{name}: others wait"
-            self.longest[waited] = max(self.longest.get(waited, 0.0), time.perf_counter() - begin)
-            await asyncio.sleep(0.001)
-        await scrubbing
-
-    async def close(self) -> None:
-        """As the database does it."""
-        await self._database.close()
 
 
 async def grown(stage: Stage, _: Subject) -> Sample:
     """A store of 100,000 messages, 10,000 chats, 10,000 jobs and 10,000 memories: the longest
-    transaction of each verb, in ms. All of them share one thread, so nobody is answered sooner.
+    transaction of each verb, in ms of the store's thread. All of them share it, so nobody is
+    answered sooner.
 
     Each verb is called five times, for different chats: the one with a tenth of all messages, one
     that nobody has written in for a year, and new ones.
     """
     size = Size(*stage.effort.filled)
     async with _opened(stage, size) as (store, timed):
-        verbs = _Verbs(store, timed, size)
+        verbs = Verbs(store, timed, size)
         await verbs.all(TIMES)  # statements are compiled at their first execution
         timed.longest.clear()
         for number in range(TIMES):
             await verbs.all(number)
         await verbs.due_together()
+        await verbs.importing()
         await verbs.erasing()
         return {verb: taken * 1e3 for verb, taken in timed.longest.items() if verb}
+
+
+def _hooks(context: StoreContext) -> StoreHooks:
+    return StoreHooks(
+        ledger=SqlBudgetLedger(_BUDGETS, context.clock),
+        tasks=SqlTaskEnds(context),
+        notifications=SqlNotificationLimiter(context, QuietHours(QuietSettings())),
+    )
 
 
 @asynccontextmanager
@@ -141,7 +63,7 @@ async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedD
     store = open_store(
         stage.home(),
         "",
-        contexts(SystemClock(), RandomIds(), background_runs),
+        contexts(SystemClock(), RandomIds(), _hooks),
         command="benchmarks",
         crash="",
     )
@@ -150,310 +72,10 @@ async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedD
         assert isinstance(database, SqliteDatabase)
         await asyncio.to_thread(filled, database, size)
         await database.scrub()  # what was written in bulk is in the file, and its pages are clean
+        gc.freeze()  # as a gateway does that is ready
         yield store, TimedDatabase(database)
     finally:
         await store.close()
-
-
-class _Verbs:
-    """Each verb, as the gateway calls it."""
-
-    def __init__(self, store: Store, timed: TimedDatabase, size: Size) -> None:
-        database: Database = timed
-        writer = store.writer
-        self._size = size
-        self._timed = timed
-        self._ids = writer.ids
-        self._now = writer.clock.now
-        writer.ledger = SqlBudgetLedger(_BUDGETS, writer.clock)
-        writer.notifications = SqlNotificationLimiter(writer, QuietHours(QuietSettings()))
-        self._tasks = SqlTasks(database, writer)
-        self._journal = SqlJournal(database, writer)
-        self._records = SqlRecords(database, writer)
-        self._chats = SqlChatHistory(database, writer, [[CHANNEL], ["cli"]])
-        self._jobs = SqlJobStore(database, writer)
-        self._memories = SqlMemoryStore(database, writer)
-        self._remembering = SqlRemembering(database, writer)
-        self._pairings = SqlPairingStore(database, writer)
-        self._usage = SqlUsageStore(database)
-
-    async def all(self, number: int) -> None:
-        """Every one that removes nothing."""
-        await self.turn(number)
-        await self.approval(number)
-        await self.unasked(number)
-        await self.reading(number)
-        await self.schedule(number)
-        await self.background(number)
-        await self.memory(number)
-
-    def _chat(self, number: int) -> int:
-        """The busiest one, the one that was used last long ago, and some between."""
-        busiest = self._size.busiest
-        return (busiest, 0, 1, busiest // 2, busiest + 1, 2)[number]
-
-    async def turn(self, number: int) -> None:
-        """A message with a round of tools, to the receipt of its answer."""
-        chat, journal = self._chat(number), self._journal
-        claim = await self._claimed(chat, f"turn {number}")
-        reply = ReplyEntry(call=1, text="", tool_calls=(ToolCall("c", "exec", EXEC),))
-        await journal.record_reply(claim.lane, claim.run, reply)
-        started = ToolStartedEntry(call=1, index=0, name="exec")
-        await journal.start_tool(claim.lane, claim.run, started)
-        result = ToolResultEntry(call=1, index=0, name="exec", text=TEXT)
-        await journal.record_result(claim.lane, claim.run, [result])
-        await self._admit(chat, f"steering {number}")
-        await journal.take_pending(claim.lane, claim.run, "UTC")
-        address = claim.run.address
-        answer = OutboundMessage(address=address, text=TEXT, key=claim.run.reply_key)
-        preview = OutboundPart(text=TEXT, payload=b"{}", key=f"{answer.key}/preview")
-        row = await journal.preview(claim.run.id, answer, preview)
-        assert row is not None
-        await journal.receipt(row, 0, f"preview {number}", begin=None)
-        await self._model_call(claim, 2)
-        ending = Ending(
-            state=RunState.COMPLETED,
-            bodies=(ReplyEntry(call=2, text=TEXT),),
-            outbound=(answer,),
-        )
-        await journal.finish(claim.lane, claim.run, ending)
-        await self._sent(address)
-
-    async def _sent(self, address: Address) -> None:
-        timed, journal = self._timed, self._journal
-        await timed.named("owed_chats", journal.owed_chats(CHANNEL))
-        row = await timed.named("next_outbound", journal.next_outbound(address))
-        while row is not None:
-            parts = [OutboundPart(text=TEXT, payload=b"{}", key=f"{row.message.key}/0")]
-            await journal.begin_send(row, parts, 0, duplicate=False)
-            await journal.defer(row, 0, 0.0, "busy")
-            row = await timed.named("next_outbound", journal.next_outbound(address))
-            assert row is not None
-            await journal.begin_send(row, parts, 0, duplicate=False)
-            row = await journal.receipt(row, 0, "1", begin=None)
-
-    async def _admit(self, chat: int, text: str) -> None:
-        address = Address(CHANNEL, str(chat))
-        message = InboundMessage(
-            address=address,
-            message_id=text,
-            dedupe_key=text,
-            sender=Sender(str(chat)),
-            text=TEXT,
-            sent_at=self._now(),
-        )
-        admission = Admission(message=message, session_key=key_of(chat), role=Role.MEMBER)
-        await self._journal.admit(CHANNEL, [admission], text, 50)
-
-    async def _claimed(self, chat: int, text: str) -> Claim:
-        await self._admit(chat, text)
-        await self._timed.named("ready", self._journal.ready())
-        claim = await self._journal.claim(key_of(chat), self._ids.run_id(), "UTC")
-        assert claim is not None
-        await self._timed.named("history", self._journal.history(key_of(chat)))
-        await self._model_call(claim, 1)
-        return claim
-
-    async def _model_call(self, claim: Claim, number: int) -> None:
-        call = ModelCallEntry(
-            call=number,
-            prompt=PROMPT,
-            window_from=claim.window_from,
-            profile=PROFILE,
-            estimate=1_000,
-            temperature=0.7,
-            max_tokens=4_096,
-        )
-        await self._journal.start_model(claim.lane, claim.run, [call], None)
-
-    async def approval(self, number: int) -> None:
-        """A call that an owner is asked about, who spoke last a year ago."""
-        chat, journal = self._chat(number), self._journal
-        claim = await self._claimed(chat, f"approval {number}")
-        reply = ReplyEntry(call=1, text="", tool_calls=(ToolCall("c", "exec", EXEC),))
-        await journal.record_reply(claim.lane, claim.run, reply)
-        parked = await journal.park(claim.lane, claim.run, self._asked(claim))
-        assert parked.entries
-        await self._timed.named("held", journal.held(claim.lane.session_key))
-        listed = await self._timed.named(
-            "approvals list", self._records.approvals(session="", state="open", limit=50)
-        )
-        given = ApprovalAnswer(state="denied", by="owner", always=True)
-        await journal.answer(max(one.id for one in listed), given)
-        again = await journal.claim(claim.lane.session_key, self._ids.run_id(), "UTC")
-        assert again is not None
-        await journal.release(again.lane, again.run)
-        ending = Ending(state=RunState.ABORTED, error="cancelled")
-        await self._records.cancel(claim.run.id, ending, "owner")
-        await self._sent(claim.run.address)
-
-    def _asked(self, claim: Claim) -> Approval:
-        return Approval(
-            session_key=claim.lane.session_key,
-            run_id=claim.run.id,
-            model_call=1,
-            index=0,
-            tool="exec",
-            arguments=EXEC,
-            digest=digest("exec", EXEC),
-            why="it runs a command",
-            address=claim.run.address,
-            sender_id=claim.run.sender_id,
-            role=Role.MEMBER,
-            asked_at=self._now(),
-            expires_at=self._now() + 3_600,
-        )
-
-    async def unasked(self, number: int) -> None:
-        """What is said unasked, and what the heartbeat looks at before."""
-        timed, address = self._timed, Address(CHANNEL, str(self._chat(number)))
-        await timed.named("heartbeat: home", self._chats.home())
-        await timed.named("heartbeat: around", self._chats.around(address, 10))
-        await timed.named("heartbeat: greeted", self._chats.greeted(f"{CHANNEL}:1"))
-        await timed.named("heartbeat: busy", self._chats.busy(str(address)))
-        for count in range(8):  # more than an hour allows
-            message = OutboundMessage(
-                address=address,
-                text=TEXT,
-                key=f"unasked {number} {count}",
-                kind=OutboundKind.POST,
-            )
-            await self._journal.post(str(address), message)
-        await timed.named("quiet release", self._released())
-        await self._sent(address)
-
-    async def reading(self, number: int) -> None:
-        """What people look at."""
-        timed, records, key = self._timed, self._records, key_of(self._chat(number))
-        await timed.named("status: counts", records.counts())
-        await timed.named("status: session", self._journal.session(key))
-        await timed.named("sessions list", records.sessions(limit=50, unread=False))
-        await timed.named("sessions list --unread", records.sessions(limit=50, unread=True))
-        await timed.named("sessions show", records.entries(key, after=0, limit=200))
-        for state in ("", "live", "failed"):
-            rows = records.runs(session="", state=state, limit=50)
-            await timed.named(f"runs list {state}".strip(), rows)
-        own = records.runs(session=key, state="", limit=50)
-        await timed.named("runs list --session", own)
-        await timed.named("outbox list", records.outbox(state="", limit=50))
-        await timed.named("outbox list dead", records.outbox(state="dead", limit=50))
-        calls = records.tool_calls(session=key, name="", limit=50)
-        await timed.named("tools history", calls)
-        await timed.named("chats of a channel", records.chats(CHANNEL))
-        await timed.named("rules", records.rules())
-        await timed.named("pair list", self._pairings.listed(state="", limit=50))
-        await timed.named("usage", self._usage.rows("person", "2000-01-01", {}))
-        await timed.named("remember: due", self._remembering.due(60.0))
-        await timed.named("mark_read", records.mark_read(key))
-        await timed.named("unfetched", self._journal.unfetched(CHANNEL))
-        await timed.named("oldest_owed", self._journal.oldest_owed())
-        await timed.named("take_inbound", self._journal.take_inbound(None))
-
-    async def schedule(self, number: int) -> None:
-        """Jobs."""
-        timed, jobs, now = self._timed, self._jobs, self._now()
-        chat = self._chat(number)
-        plan = Plan(
-            name=f"added {number}",
-            schedule="0 9 * * *",
-            zone="UTC",
-            anchor=now,
-            text=TEXT,
-            address=Address(CHANNEL, str(chat)),
-            session_key=f"cron:added-{number}",
-            sender_id="1",
-            role=Role.OWNER,
-            by=f"{CHANNEL}:{chat}",
-        )
-        job = await jobs.add(plan, now - 1, f"add {number}", 1_000_000)
-        await jobs.fire()
-        await jobs.fire()
-        await timed.named("cron list", jobs.listed(state="", by="", limit=50))
-        await timed.named("cron history", jobs.history(job_id=None, limit=50))
-        await timed.named("cron history of one", jobs.history(job_id=1, limit=50))
-        await jobs.trigger(job.id, at=None, key=f"trigger {number}", text="")
-        await jobs.settle([f"cron:{job.id}"])
-        await jobs.prune()
-        after: int | None = 0
-        while after is not None:
-            after = await jobs.realign(after)
-
-    async def due_together(self) -> None:
-        """Every job at once, then one that has ended while all others still run."""
-        jobs, journal = self._jobs, self._journal
-        at_once = sa.update(schema.jobs).values(next_at=self._now() - 1, next_due=self._now() - 1)
-        await self._timed.transact(lambda connection: connection.execute(at_once))
-        while (await jobs.fire()).more:
-            continue
-        for number in range(10):
-            key = f"cron:{number + 1}"
-            claim = await journal.claim(key, self._ids.run_id(), "UTC")
-            assert claim is not None
-            failed = Ending(state=RunState.FAILED, error="limit_seconds")
-            await self._timed.named(
-                "a job's run ends", journal.finish(claim.lane, claim.run, failed)
-            )
-            await jobs.settle([key])
-        position: OpenTime | None = None
-        while True:
-            _, position = await jobs.sweep(position)
-            if position is None:
-                break
-
-    async def _released(self) -> None:
-        after: Address | None = None
-        while True:
-            _, after = await self._jobs.release(after)
-            if after is None:
-                break
-
-    async def background(self, number: int) -> None:
-        """Background runs."""
-        timed, chat = self._timed, self._chat(number)
-        parent = Parent(
-            session_key=key_of(chat),
-            run_id="",
-            address=Address(CHANNEL, str(chat)),
-            sender_id=str(chat),
-            role=Role.OWNER,
-        )
-        request = TaskRequest(
-            type="sleep", title="Sleep", input={}, key=f"sleep {number}", parent=parent
-        )
-        task = NewTask(wanted=request, text=TEXT, terms=_TERMS, report="post", seconds=60.0)
-        run_id = await self._tasks.create(task)
-        await timed.named("tasks: overdue", self._tasks.overdue())
-        await timed.named("tasks: children", self._tasks.children(key_of(chat), None))
-        await self._records.cancel(run_id, Ending(state=RunState.ABORTED), "owner")
-
-    async def memory(self, number: int) -> None:
-        """Memories."""
-        timed, memories = self._timed, self._memories
-        draft = Draft(
-            scope=OWNER,
-            text=f"Something new {number}",
-            digest=f"new {number}".encode(),
-            terms=f"something new {number}",
-            state="active",
-            kind="note",
-            provenance=Provenance(),
-        )
-        await timed.named("memory save", memories.save(draft))
-        found = await timed.named("memory find", memories.find(OWNER, ["garden", "dog"], 20))
-        await timed.named("memory get", memories.get(OWNER, [(one, 1.0) for one in found]))
-        await timed.named("memory list", memories.listed(scopes=None, state="", limit=50))
-
-    async def erasing(self) -> None:
-        """What removes for good; most of all of the chat with a tenth of all messages."""
-        timed, records = self._timed, self._records
-        busiest = key_of(self._size.busiest)
-        before = dict(timed.longest)
-        await records.erase(key_of(3), 1, "owner")  # statements are compiled
-        await records.delete(key_of(3))
-        timed.longest = before
-        await timed.named("erase", records.erase(busiest, 1, "owner"))
-        await timed.named("delete", records.delete(key_of(2)))
-        await timed.named("delete the busiest", records.delete(busiest))
 
 
 GROWN = Scenario("grown", (), grown, subjects=(Subject.NANOBOT,), once=True, unit_of_others="ms")

@@ -16,6 +16,7 @@ from nanobot.memory.port import OWNER, Provenance
 from nanobot.memory.search import Search, merged
 from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import Database, SqliteDatabase
+from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock
@@ -41,7 +42,8 @@ async def recall(_: Stage, __: Subject) -> Sample:
 
 async def measured(database: Database, embedder: Embedder | None) -> dict[str, float]:
     """The shares, for a database with nothing in it."""
-    store = SqlMemoryStore(database, StoreContext(SystemClock(), RandomIds(), "benchmark"))
+    writer = StoreContext(SystemClock(), RandomIds(), "benchmark")
+    store = SqlMemoryStore(database, writer, Eraser(database, writer))
     with tempfile.TemporaryDirectory() as folder:
         memory = Memory(MemoryFiles(Path(folder)), store, SystemClock(), embedder)
         ids = {note: (await memory.save(OWNER, note, Provenance())).id for note in NOTES}

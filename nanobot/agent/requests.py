@@ -148,29 +148,6 @@ async def _of_run(watching: Subscription, run_id: str) -> AsyncIterator[RunEvent
                 return
 
 
-class StreamedText:
-    """The text of a run's model calls as it streams. A watcher may lose events; what is missing
-    of a call is made up for at its end."""
-
-    def __init__(self) -> None:
-        self._call = 0
-        self._said = ""
-
-    def added_by(self, event: RunEvent) -> str:
-        if event.model_call != self._call:
-            self._call, self._said = event.model_call, ""
-        if event.kind is EventKind.MODEL_DELTA:
-            piece = str(event.payload.get("text", ""))
-            self._said += piece
-            return piece
-        if event.kind is EventKind.ASSISTANT_MESSAGE:
-            whole = str(event.payload.get("text", ""))
-            missing = whole.removeprefix(self._said) if whole.startswith(self._said) else ""
-            self._said = whole
-            return missing
-        return ""
-
-
 WHERE = Address("api", "runs")
 """What programs ask comes from one place, so that a run's id is known whatever its session."""
 

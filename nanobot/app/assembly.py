@@ -37,6 +37,7 @@ from nanobot.session.inbox import Busy
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.opening import Store
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
+from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
@@ -102,6 +103,7 @@ class Parts:
     models: ProviderRegistry
     received: Received
     cron: CronService
+    eraser: Eraser
     triggers: Mapping[str, tuple[Trigger, Publisher]]
     lifecycle: Lifecycle
     http: HttpService
@@ -130,13 +132,16 @@ class _Assembly:
         self.blobs = Blobs(config.home / "blobs")
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = TaintedFiles(config.workspace, SqlTaintMarks(store.database, store.writer))
-        self.records = SqlRecords(store.database, store.writer, self.blobs)
+        self.eraser = Eraser(store.database, store.writer, self.blobs)
+        self.records = SqlRecords(store.database, store.writer, self.eraser)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
         self.editor = self.cron.book(machine.zone, (TERMINAL, *config.served))
-        self.memory = memory_of(config, machine.zone, store, self.files, self.models)
+        self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ)
-        self.tools = ToolRegistry(policy=Policy(config.policy), redact=machine.redact)
+        self.tools = ToolRegistry(
+            policy=Policy(config.policy), redact=machine.redact, log_calls=True
+        )
 
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
@@ -178,6 +183,7 @@ class _Assembly:
             models=self.models,
             received=received,
             cron=self.cron,
+            eraser=self.eraser,
             triggers=triggers,
             lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
             http=http,

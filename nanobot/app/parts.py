@@ -17,6 +17,7 @@ from nanobot.memory.index import Memory, MemoryOptions
 from nanobot.memory.lasting import LastingFacts
 from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
 from nanobot.store.opening import Store
+from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
@@ -31,13 +32,18 @@ from nanobot.workspace.taint import TaintedFiles
 
 
 def memory_of(
-    config: Config, zone: str, store: Store, roots: ConfinedFiles, roster: ProviderRegistry
+    config: Config,
+    zone: str,
+    store: Store,
+    eraser: Eraser,
+    roots: ConfinedFiles,
+    roster: ProviderRegistry,
 ) -> Memory:
     """The memory in the workspace and in the store; its days begin in `zone`."""
     label = config.memory.embedding_model
     terms = MemoryOptions(max_file_chars=config.memory.max_file_chars, zone=zone)
     files = MemoryFiles(config.workspace, roots.exclusive)
-    memories = SqlMemoryStore(store.database, store.writer)
+    memories = SqlMemoryStore(store.database, store.writer, eraser)
     embedder: Embedder | None = None
     if label and (lacking := missing(label)):
         logger.warning("memory.embedding_model {}; until then words alone decide", lacking)

@@ -10,6 +10,7 @@ from loguru import logger
 
 from nanobot.channels.ages import Ages
 from nanobot.channels.moved import MovedChats
+from nanobot.channels.outage import Outage
 from nanobot.channels.sender import PartSender
 from nanobot.errors import (
     ChatGone,
@@ -33,7 +34,9 @@ from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
 MAX_AGE_SECONDS = 24 * 3600.0
 """An unsent message dies of age, never of a number of attempts: an outage is not its fault."""
 LOOKUPS = 10
-"""So often a part in doubt is looked up; then it is repeated with a line that says so."""
+LOOKUP_SECONDS = 120.0
+"""So often and so long a part in doubt is looked up where that fails; then it is repeated with a
+line that says so."""
 REPEAT_LINE = "(This may be a repeat: I could not tell whether it had arrived.)"
 
 # What a process that ended was told to wait is by a clock that may have been set since.
@@ -56,6 +59,7 @@ class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     moved: MovedChats
     ages: Ages
+    outage: Outage
     release_preview: Callable[[str], Awaitable[None]]
     backoff: Backoff
     doubtful_backoff: Backoff
@@ -73,6 +77,9 @@ class ChatDelivery:
         self._can = parts.sender.channel.capabilities
         self._waited_for = 0
         self._lookups = 0
+        self._first_lookup = 0.0
+        self._failures = 0
+        self._recovered = False
 
     async def drain(self) -> None:
         """Send what is owed, oldest first, until nothing is. Raises NobodyThere when it has to wait
@@ -144,6 +151,12 @@ class ChatDelivery:
         return await self._next()
 
     async def _send_part(self, row: OutboundRow, parts: list[OutboundPart], idx: int) -> str:
+        receipt = await self._placed(row, parts, idx)
+        self._failures, self._recovered = 0, False
+        self._parts.outage.succeeded()
+        return receipt
+
+    async def _placed(self, row: OutboundRow, parts: list[OutboundPart], idx: int) -> str:
         """Send one part, or put it in the place of what stands there."""
         if idx == 0 and row.standing is not None:
             try:
@@ -170,19 +183,31 @@ class ChatDelivery:
             scope, error = "message", Refused(f"not delivered within 24 hours: {error}")
         if scope is not None:
             return await self._bury(row, scope, str(error))
+        self._failures += 1
+        requested = error.retry_after if isinstance(error, NotSent) else None
         if isinstance(error, OutcomeUnknown):
-            delay = self._parts.doubtful_backoff.delay(row.duplicate_sends + 1)
+            failures = self._failures if self._recovered else row.duplicate_sends + 1
+            delay = self._parts.doubtful_backoff.delay(failures)
             logger.warning("{}: it is unknown whether part {} arrived ({})", self, idx, error)
         else:
-            requested = error.retry_after if isinstance(error, NotSent) else None
-            delay = self._parts.backoff.delay(row.attempts + 1) if requested is None else requested
-            logger.warning("{}: not sent ({}), again in {:.1f} s", self, error, delay)
+            delay = self._parts.backoff.delay(self._failures) if requested is None else requested
+            logger.warning("{}: not sent ({}), again in {:.1f} s at most", self, error, delay)
             again = self._clock.now() + delay
             await self._stored(lambda: self._journal.defer(row, idx, again, str(error)))
         # By the monotonic clock: whoever sets the other one changes nothing about it.
-        await self._clock.sleep(delay)
+        if requested is None and not self._recovered:
+            harmless = isinstance(error, NotSent) or self._can.reconciles
+            await self._wait_with_others(delay, harmless=harmless)
+        else:
+            await self._clock.sleep(delay)
         self._waited_for = row.id
         return await self._next()
+
+    async def _wait_with_others(self, seconds: float, *, harmless: bool) -> None:
+        """Wait for the end of an outage. What fails after that is this chat's own trouble, about
+        which the success of others says nothing any more."""
+        if await self._parts.outage.wait(self.address.chat_id, seconds, harmless=harmless):
+            self._recovered, self._failures = True, 0
 
     def _too_old(self, row: OutboundRow) -> bool:
         return not self._can.waits and self._parts.ages.of(row.created_at) > MAX_AGE_SECONDS
@@ -233,13 +258,14 @@ class ChatDelivery:
         except Refused as error:
             raise Uncertain(str(error)) from error
         except (NotSent, OutcomeUnknown) as error:
+            if not self._lookups:
+                self._first_lookup = self._clock.monotonic()
             self._lookups += 1
-            if self._lookups >= LOOKUPS:
+            lasted = self._clock.monotonic() - self._first_lookup
+            if self._lookups >= LOOKUPS and lasted >= LOOKUP_SECONDS:
                 self._lookups = 0
                 raise Uncertain(str(error)) from error
             requested = error.retry_after if isinstance(error, NotSent) else None
-            if requested is None:
-                requested = self._parts.backoff.delay(self._lookups)
             raise NotSent(f"it cannot be looked up: {error}", requested) from error
         self._lookups = 0
         return receipt

@@ -15,6 +15,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.channels.ages import Ages
 from nanobot.channels.chat_delivery import MAX_AGE_SECONDS, ChatDelivery, DeliveryParts
+from nanobot.channels.outage import Outage
 from nanobot.channels.sender import PartSender
 from nanobot.errors import NobodyThere
 from nanobot.messages import Address
@@ -44,6 +45,7 @@ class Delivery:
             clock=clock,
             moved=sender.moved,
             ages=Ages(clock),
+            outage=Outage(clock),
             release_preview=release_preview,
             backoff=Backoff(0.5, 30.0, rng=rng),
             # So steep that a platform which applies every send and never answers shows a message

@@ -100,6 +100,9 @@ def onboard(  # noqa: PLR0913 - each is an option
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what is found.")] = False,
     model: Annotated[str, typer.Option(help="The model, as PROVIDER/MODEL.")] = "",
     api_key_env: Annotated[str, typer.Option(help="The variable with its key.")] = "",
+    api_base: Annotated[
+        str, typer.Option(help="Its address, as http://127.0.0.1:8000/v1.", metavar="URL")
+    ] = "",
     telegram_token_env: Annotated[
         str, typer.Option(help="The variable with a Telegram bot's token, for short.")
     ] = "",
@@ -121,12 +124,12 @@ def onboard(  # noqa: PLR0913 - each is an option
 
     Both are tried before they are written, with comments, into config.toml.
     """
+    from nanobot.cli.onboard.models import ModelWishes  # noqa: PLC0415
     from nanobot.cli.onboard.run import OnboardOptions, run  # noqa: PLC0415
 
     wishes = OnboardOptions(
         yes=yes,
-        model=model,
-        api_key_env=api_key_env,
+        model=ModelWishes(model=model, api_key_env=api_key_env, api_base=api_base),
         telegram_token_env=telegram_token_env,
         channel=channel,
         name=name,

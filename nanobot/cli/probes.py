@@ -17,23 +17,23 @@ from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Checked, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.model_choice import EMBEDDED
-from nanobot.providers.registry import ProviderRegistry
+from nanobot.providers.registry import ProviderRegistry, abilities
 from nanobot.system import SystemClock
 
 _MODEL_SECONDS = 90.0
 _CHANNEL_SECONDS = 20.0
-_ASKED = ChatMessage(role="user", content="Answer with the one word: ready")
+_QUESTION = ChatMessage(role="user", content="Answer with the one word: ready")
 # A model that thinks aloud needs some room before it answers.
 _MAX_TOKENS = 256
 
 
 class ModelProbe(msgspec.Struct, frozen=True):
-    """A model that answered: which, why that one, and after how many seconds. `priced`: its price
-    is known."""
+    """A model that answered: which, after how many seconds, and what it can do. `priced`: its
+    price is known."""
 
     label: str
-    why: str
     seconds: float
+    abilities: str
     priced: bool = True
 
 
@@ -48,11 +48,11 @@ async def try_model(
     Raises ConfigError or ModelError.
     """
     await asyncio.to_thread(home.mkdir, 0o700, parents=True, exist_ok=True)  # for its log
-    roster = ProviderRegistry(model, providers, environ, home, SystemClock())
+    registry = ProviderRegistry(model, providers, environ, home, SystemClock())
     try:
-        choice = await roster.choice()
-        provider, profile = await roster.pick()
-        request = ModelRequest(model=profile.name, messages=(_ASKED,), max_tokens=_MAX_TOKENS)
+        choice = await registry.choice()
+        provider, profile = await registry.pick()
+        request = ModelRequest(model=profile.name, messages=(_QUESTION,), max_tokens=_MAX_TOKENS)
         began = time.monotonic()
         patient = choice.provider_name == EMBEDDED
         async with asyncio.timeout(_MODEL_SECONDS):
@@ -60,11 +60,11 @@ async def try_model(
                 if isinstance(delta, Retrying) and not patient:
                     raise ModelUnreachable(f"{profile.label}: {delta.why}")
         seconds = time.monotonic() - began
-        return ModelProbe(profile.label, choice.why, seconds, profile.price is not None)
+        return ModelProbe(profile.label, seconds, abilities(profile), profile.price is not None)
     except TimeoutError:
         raise ModelUnreachable(f"no answer within {_MODEL_SECONDS:.0f} s") from None
     finally:
-        await roster.close()
+        await registry.close()
 
 
 async def try_channel(name: str, settings: ChannelSettings) -> Checked | None:

@@ -49,7 +49,7 @@ def choose(question: str, options: Sequence[str], *, default: int = 0) -> int:
     Returns its index."""
     say(question)
     for number, option in enumerate(options, 1):
-        say(f"  {number}. {option}")
+        say(f"  {number:>{len(str(len(options)))}}. {option}")
     while True:
         answer = ask("Number", f"{default + 1}")
         if answer.isdecimal() and 1 <= int(answer) <= len(options):

@@ -26,6 +26,12 @@ def gateway(environ: Mapping[str, str]) -> None:
         config = load(environ)
         for warning in config.warnings:
             logger.warning("{}", warning)
+        if not config.served:
+            logger.warning(
+                "no channel is set up, so nobody can write to it but `{0} agent` on this machine; "
+                "`{0} onboard` connects one, and docs/channels.md says which there are",
+                "nanobot",
+            )
         asyncio.run(_serve(config, environ))
 
 

@@ -127,14 +127,23 @@ class Reader:
             raise self.wrong(f"{prefix}{unfit.key}".rstrip("."), value, unfit.wanted) from None
 
     def _strangers(self, kind: type[Settings], others: Mapping[str, Any], path: str) -> None:
-        """A warning for each key that nobody knows; an error where it could be a limit."""
+        """A warning for each key that nobody knows; an error where it could be a limit, or is a
+        table whose name is mistyped: everything in it would be ignored."""
         prefix = f"{path}." if path else ""
         fields = [name for name in kind.__struct_fields__ if name != OPEN]
         for key, value in others.items():
             if kind.__struct_config__.forbid_unknown_fields:
                 wanted = f"left out: {path} has no keys but {', '.join(fields)}"
                 raise self.wrong(prefix + key, value, wanted)
-            self._unknown(prefix + key, [prefix + name for name in fields], value)
+            near = get_close_matches(key, fields, n=1) if isinstance(value, dict) else []
+            if near:
+                with self.noting():
+                    raise ConfigError(
+                        f"{self._place(value)}: there is no table [{quoted(prefix + key)}]; did "
+                        f"you mean [{prefix}{near[0]}]? Rename it."
+                    )
+            else:
+                self._unknown(prefix + key, [prefix + name for name in fields], value)
 
     def _is_open(self, kind: type[Settings], items: Mapping[str, Any], path: str) -> bool:
         """Whether the table has keys of an adapter: those of providers only with another package's

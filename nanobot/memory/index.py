@@ -161,7 +161,7 @@ class Memory:
                 await self._follow(scope)
 
     async def forget(self, identity: int, scope: str | None = None) -> MemoryView:
-        """Remove a memory for good."""
+        """Remove a memory for good. Raises TracesLeft where that is not all done yet."""
         view = await self.show(identity, scope)
         digest = digest_of(view.text)
         async with self._lock(view.scope):
@@ -169,6 +169,7 @@ class Memory:
             await self._store.remove(identity)
             self._sync.removed(view.scope, digest)
             self._search.forget(view.scope)
+        await self._store.leave_no_trace()
         return view
 
     async def accept(self, identity: int, scope: str | None = None) -> MemoryView:

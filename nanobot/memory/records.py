@@ -122,7 +122,12 @@ class MemoryStore(Protocol):
         ...
 
     async def remove(self, identity: int) -> bool:
-        """Remove a memory, and every trace of it in the database's files."""
+        """Remove a memory; every trace of it in the database's files goes soon."""
+        ...
+
+    async def leave_no_trace(self) -> None:
+        """Of what was removed nothing is in the database's files any more. Raises TracesLeft while
+        another program keeps that from being done; it is done later then."""
         ...
 
     async def one(self, identity: int) -> MemoryView | None:

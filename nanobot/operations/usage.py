@@ -62,7 +62,7 @@ def _text(report: UsageReport, _: float) -> str:
         lines += ["", f"Until {report.until} there is left:"]
         lines += [f"- {_left(status)}" for status in report.limits]
     if any(row.unpriced for row in report.rows):
-        lines += ["", 'Prices are set with providers.NAME.prices."MODEL".']
+        lines += ["", 'Prices are set with providers.NAME.models."MODEL".price.']
     return "\n".join(lines)
 
 

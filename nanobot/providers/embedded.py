@@ -20,9 +20,21 @@ import msgspec
 
 from nanobot.errors import ModelMissing, ModelUnreachable
 from nanobot.ports import Clock
-from nanobot.providers.base import Delta, LLMProvider, ModelProfile, ModelRequest, Retrying
+from nanobot.providers.base import (
+    ChatMessage,
+    Completion,
+    Delta,
+    LLMProvider,
+    ModelProfile,
+    ModelRequest,
+    Retrying,
+    TextDelta,
+    Usage,
+)
 from nanobot.providers.capabilities import profile_for
+from nanobot.providers.embedded_answers import prepared_answer
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL
+from nanobot.providers.repetition import LoopWatch, without_loop
 from nanobot.providers.retrying import CallPolicy
 
 if TYPE_CHECKING:
@@ -83,6 +95,34 @@ def require(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path:
     return weights
 
 
+def _without_loop(message: ChatMessage) -> ChatMessage:
+    """The message; of an answer, what stands before it began to repeat itself: the model would go
+    on with that."""
+    if message.role != "assistant" or not isinstance(message.content, str):
+        return message
+    return msgspec.structs.replace(message, content=without_loop(message.content))
+
+
+async def _until_loop(stream: AsyncGenerator[Delta]) -> AsyncGenerator[Delta]:
+    """The deltas; text that may be the beginning of a loop is held back, and with a loop the answer
+    ends before it."""
+    watch = LoopWatch()
+    async for delta in stream:
+        if isinstance(delta, TextDelta):
+            shown = watch.add(delta.text)
+            if shown:
+                yield TextDelta(shown)
+            if watch.cut is not None:
+                yield Completion(text=watch.cut)
+                return
+            continue
+        if isinstance(delta, Retrying):
+            watch = LoopWatch()
+        elif isinstance(delta, Completion) and (rest := watch.end()):
+            yield TextDelta(rest)
+        yield delta
+
+
 class _Child:
     """The running server: its process and the client that speaks to it."""
 
@@ -100,9 +140,10 @@ class EmbeddedProvider(LLMProvider):
 
     The child starts at the first call, once, and again if it died; it dies with this process,
     even by kill -9. What it prints goes to `log_path`, or nowhere. At most two calls run at once;
-    others wait their turn. Answers end after 512 tokens and are made
-    at a temperature of 0.2 at most. Raises ModelMissing if weights or
-    runner are not installed, ModelUnreachable if the child does not come up.
+    others wait their turn. Answers are made at a temperature of 0.2 at most and end after 512
+    tokens, or where they begin to repeat themselves; looped text of earlier answers is not shown to
+    the model. Questions about the assistant itself get a prepared answer. Raises ModelMissing if
+    weights or runner are not installed, ModelUnreachable if the child does not come up.
     """
 
     def __init__(
@@ -139,9 +180,15 @@ class EmbeddedProvider(LLMProvider):
 
     async def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Deltas, then one Completion; if the child dies meanwhile it starts again."""
-        asked = msgspec.structs.replace(
+        prepared = prepared_answer(request.messages)
+        if prepared is not None:
+            yield TextDelta(prepared)
+            yield Completion(text=prepared, usage=Usage())
+            return
+        sent = msgspec.structs.replace(
             request,
             model=request.model or self._model,
+            messages=tuple(_without_loop(message) for message in request.messages),
             tools=(),
             temperature=min(request.temperature, _TEMPERATURE),
             max_tokens=min(request.max_tokens, _MAX_TOKENS),
@@ -151,9 +198,9 @@ class EmbeddedProvider(LLMProvider):
                 child = await self._running()
                 try:
                     # An async generator by contract of `close`: cancelling must reach the socket.
-                    stream = cast("AsyncGenerator[Delta]", child.client.chat_stream(asked))
-                    async with aclosing(stream):
-                        async for delta in stream:
+                    stream = cast("AsyncGenerator[Delta]", child.client.chat_stream(sent))
+                    async with aclosing(stream), aclosing(_until_loop(stream)) as deltas:
+                        async for delta in deltas:
                             yield delta
                 except ModelUnreachable:
                     if not left or not await _died(child.process):

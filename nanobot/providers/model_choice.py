@@ -13,6 +13,7 @@ import msgspec
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError
+from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS, KnownProvider
 from nanobot.providers.litellm_names import NATIVE, REACHED
 from nanobot.system import is_loopback
 
@@ -21,70 +22,6 @@ EMBEDDED_MODEL = "smollm2-135m-instruct"
 PROBE_SECONDS = 0.3
 
 
-class KnownProvider(msgspec.Struct, frozen=True):
-    """An endpoint we know. `env` names the variables its key is usually kept in, best first."""
-
-    api_base: str
-    env: tuple[str, ...] = ()
-    default_model: str = ""
-
-
-# In the order in which `auto` looks for keys.
-KNOWN_PROVIDERS: dict[str, KnownProvider] = {
-    "openai": KnownProvider("https://api.openai.com/v1", ("OPENAI_API_KEY",), "gpt-5-mini"),
-    "anthropic": KnownProvider(
-        "https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), "claude-sonnet-4-5"
-    ),
-    "gemini": KnownProvider(
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        "gemini-2.5-flash",
-    ),
-    "openrouter": KnownProvider(
-        "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",), "openrouter/auto"
-    ),
-    "deepseek": KnownProvider(
-        "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",), "deepseek-chat"
-    ),
-    "groq": KnownProvider(
-        "https://api.groq.com/openai/v1", ("GROQ_API_KEY",), "llama-3.3-70b-versatile"
-    ),
-    "mistral": KnownProvider(
-        "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",), "mistral-small-latest"
-    ),
-    "xai": KnownProvider("https://api.x.ai/v1", ("XAI_API_KEY",), "grok-4"),
-    "together": KnownProvider(
-        "https://api.together.xyz/v1",
-        ("TOGETHER_API_KEY",),
-        "meta-llama/Llama-3.3-70B-Instruct-Turbo",
-    ),
-    "fireworks": KnownProvider(
-        "https://api.fireworks.ai/inference/v1",
-        ("FIREWORKS_API_KEY",),
-        "accounts/fireworks/models/llama-v3p3-70b-instruct",
-    ),
-    "cerebras": KnownProvider("https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",), "llama-3.3-70b"),
-    "moonshot": KnownProvider(
-        "https://api.moonshot.ai/v1", ("MOONSHOT_API_KEY",), "kimi-k2-turbo-preview"
-    ),
-    "dashscope": KnownProvider(
-        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-        ("DASHSCOPE_API_KEY",),
-        "qwen-plus",
-    ),
-    "zai": KnownProvider("https://api.z.ai/api/paas/v4", ("ZAI_API_KEY",), "glm-4.6"),
-    "ollama": KnownProvider("http://127.0.0.1:11434/v1"),
-    "lmstudio": KnownProvider("http://127.0.0.1:1234/v1"),
-    "llamacpp": KnownProvider("http://127.0.0.1:8080/v1"),
-    "vllm": KnownProvider("http://127.0.0.1:8000/v1"),
-}
-
-# Name and listing of the servers people run at home, in order of preference.
-_LOCAL: tuple[tuple[str, str], ...] = (
-    ("ollama", "http://127.0.0.1:11434/api/tags"),
-    ("lmstudio", "http://127.0.0.1:1234/v1/models"),
-    ("llamacpp", "http://127.0.0.1:8080/v1/models"),
-)
 # RFC 6762, RFC 8375, RFC 6761; and what routers at home and companies use all the same.
 _LOCAL_NAMES = (".local", ".localhost", ".home.arpa", ".internal", ".lan", ".home")
 _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
@@ -130,8 +67,8 @@ async def choose(
     probe = probe or http_probe
     return (
         await _configured(providers, environ, probe)
-        or _from_environment(providers, environ)
-        or await _local(probe)
+        or await _from_environment(providers, environ, probe)
+        or await _local(environ, probe)
         or _embedded(EMBEDDED_MODEL, "no provider is configured and no key was found")
     )
 
@@ -193,10 +130,11 @@ def _reach(
 ) -> ModelChoice:
     known = KNOWN_PROVIDERS.get(name)
     api_key = settings.api_key or (_key_of(known, environ)[1] if known else "")
+    own_base = settings.api_base or (known.address_in(environ)[1] if known else "")
     if settings.client == "litellm" or (settings.client == "auto" and _foreign(name, settings)):
         # Keys, regions and addresses that are not configured litellm finds in the environment.
-        return ModelChoice(name, model, settings.api_base, api_key, why, "litellm")
-    api_base = settings.api_base or (known.api_base if known else "")
+        return ModelChoice(name, model, own_base, api_key, why, "litellm")
+    api_base = own_base or (known.api_base if known else "")
     if settings.client not in CLIENTS:
         return ModelChoice(name, model, api_base, api_key, why, settings.client)
     if not api_base:
@@ -205,7 +143,7 @@ def _reach(
             f'OpenAI-compatible endpoint, or set providers.{name}.client = "litellm".'
         )
     # An endpoint of one's own may want no key; the known public ones always do.
-    if not api_key and not settings.api_base and not is_loopback(api_base):
+    if not api_key and not own_base and not is_loopback(api_base):
         variable = known.env[0] if known and known.env else "its key"
         raise ConfigError(
             f"{name} needs a key: set providers.{name}.api_key, or export {variable}."
@@ -246,7 +184,8 @@ async def _configured(
             continue
         model = known.default_model if known else ""
         if ours and not model and settings.api_base:
-            model = _for_chat(await probe(f"{settings.api_base.rstrip('/')}/models"))
+            offered = chat_models(await probe(f"{settings.api_base.rstrip('/')}/models"))
+            model = offered[0] if offered else ""
         if model:
             why = f"{name}/{model} answers ([providers.{name}] is configured); {_TO_CHANGE}"
             return _reach(name, model, settings, environ, why)
@@ -259,35 +198,58 @@ async def _configured(
     return None
 
 
-def _from_environment(
-    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+async def _from_environment(
+    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str], probe: Probe
 ) -> ModelChoice | None:
     for name, provider in KNOWN_PROVIDERS.items():
-        variable, key = _key_of(provider, environ)
-        if key:
-            model = provider.default_model
-            why = f"{name}/{model} answers ({variable} is set); {_TO_CHANGE}"
+        variable, _ = _key_of(provider, environ)
+        place, base = provider.address_in(environ)
+        model = provider.default_model
+        if name in LOCAL_PROVIDERS or not (variable or base):
+            continue
+        if base:  # of something that speaks like this provider: it may have other models
+            offered = await probe(f"{base}/models")
+            model = (
+                model
+                if offered is None or model in offered
+                else next(iter(chat_models(offered)), "")
+            )
+        if model:
+            why = f"{name}/{model} answers ({place or variable} is set); {_TO_CHANGE}"
             settings = providers.get(name, ProviderSettings())
             return _reach(name, model, settings, environ, why)
     return None
 
 
-async def _local(probe: Probe) -> ModelChoice | None:
+async def _local(environ: Mapping[str, str], probe: Probe) -> ModelChoice | None:
+    bases = local_addresses(environ)
     async with asyncio.TaskGroup() as group:
-        probes = [(name, group.create_task(probe(url))) for name, url in _LOCAL]
-    for name, task in probes:
-        if model := _for_chat(task.result()):
+        probes = [
+            (name, base, group.create_task(probe(f"{base}/models"))) for name, base in bases.items()
+        ]
+    for name, base, task in probes:
+        if model := next(iter(chat_models(task.result())), ""):
             why = f"{name}/{model} answers (found running here); {_TO_CHANGE}"
-            return ModelChoice(name, model, KNOWN_PROVIDERS[name].api_base, "", why)
+            return ModelChoice(name, model, base, "", why)
     return None
 
 
-def _for_chat(names: tuple[str, ...] | None) -> str:
-    """The first that is not for embeddings or speech."""
-    for name in names or ():
-        if name and not any(word in name.lower() for word in _NOT_FOR_CHAT):
-            return name
-    return ""
+def local_addresses(environ: Mapping[str, str]) -> dict[str, str]:
+    """Where servers of models run on this machine usually, best first, by their names. A variable
+    may say that one is elsewhere."""
+    return {
+        name: KNOWN_PROVIDERS[name].address_in(environ)[1] or KNOWN_PROVIDERS[name].api_base
+        for name in LOCAL_PROVIDERS
+    }
+
+
+def chat_models(names: tuple[str, ...] | None) -> list[str]:
+    """Those that are not for embeddings or speech."""
+    return [
+        name
+        for name in names or ()
+        if name and not any(word in name.lower() for word in _NOT_FOR_CHAT)
+    ]
 
 
 def _embedded(model: str, because: str) -> ModelChoice:

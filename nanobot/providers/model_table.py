@@ -14,10 +14,12 @@ from pathlib import Path
 import msgspec
 from loguru import logger
 
-from nanobot.config.settings.agent import ProviderSettings
+from nanobot.config.settings.agent import PriceSettings, ProviderSettings
 from nanobot.providers.base import ModelProfile, Price
-from nanobot.providers.capabilities import known_profile
+from nanobot.providers.capabilities import known_profile, profile_for
+from nanobot.providers.known_providers import LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import litellm_name
+from nanobot.providers.model_details import ModelDetails
 
 _FILE = "model_prices_and_context_window_backup.json"
 _MILLION = 1_000_000
@@ -58,6 +60,7 @@ class ModelTable:
         self._providers = providers or {}
         self._find = find
         self._rows: dict[str, _Row] | None = None
+        self._told: dict[tuple[str, str], ModelDetails] = {}
         self._loading = asyncio.Lock()
 
     async def load(self) -> None:
@@ -66,10 +69,28 @@ class ModelTable:
             if self._rows is None:
                 self._rows = await asyncio.to_thread(_read, self._find)
 
+    def knows(self, provider: str, model: str) -> bool:
+        """Whether a table, or the configuration, says what the model can do. What is said of
+        servers of one's own holds for all their models, so it is a guess."""
+        settings = self._providers.get(provider)
+        configured = None if settings is None else settings.models.get(model)
+        if configured is not None and None not in (
+            configured.context,
+            configured.tools,
+            configured.images,
+        ):
+            return True
+        listed = known_profile(provider, model) is not None and provider not in LOCAL_PROVIDERS
+        return listed or self._row(provider, model) is not None
+
+    def learn(self, provider: str, model: str, details: ModelDetails) -> None:
+        """Take what the endpoint itself says of a model."""
+        self._told[provider, model] = details
+
     def price_of(self, provider: str, model: str) -> Price | None:
         """The price of a model; None if nobody told it, which does not mean that it is free."""
-        settings = self._providers.get(provider)
-        if settings is not None and (set_here := settings.prices.get(model)) is not None:
+        set_here = _price_set(self._providers.get(provider), model)
+        if set_here is not None:
             return Price(
                 prompt=set_here.prompt / _MILLION,
                 completion=set_here.completion / _MILLION,
@@ -92,10 +113,17 @@ class ModelTable:
         return profile if settings is None else configured(profile, settings)
 
     def _tabled(self, provider: str, model: str) -> ModelProfile:
-        known = known_profile(provider, model)
-        if known is not None:
-            return known
-        usual = ModelProfile(name=model, provider=provider)
+        usual = profile_for(provider, model)
+        details = self._told.get((provider, model))
+        if details is not None:
+            return msgspec.structs.replace(
+                usual,
+                context_tokens=details.context or usual.context_tokens,
+                tools=usual.tools if details.tools is None else details.tools,
+                images=usual.images if details.images is None else details.images,
+            )
+        if known_profile(provider, model) is not None:
+            return usual
         row = self._row(provider, model)
         if row is None:
             return usual
@@ -109,11 +137,18 @@ class ModelTable:
     def _row(self, provider: str, model: str) -> _Row | None:
         rows = self._rows or {}
         theirs = litellm_name(provider) or provider
-        if (found := rows.get(f"{theirs}/{model}")) is not None:
-            return found
+        if (row := rows.get(f"{theirs}/{model}")) is not None:
+            return row
         # Some are listed without their provider; then it must be the same one (bedrock_converse).
         bare = rows.get(model)
         return bare if bare and bare.litellm_provider.startswith(theirs) else None
+
+
+def _price_set(settings: ProviderSettings | None, model: str) -> PriceSettings | None:
+    if settings is None:
+        return None
+    row = settings.models.get(model)
+    return settings.prices.get(model) if row is None or row.price is None else row.price
 
 
 def configured(profile: ModelProfile, settings: ProviderSettings) -> ModelProfile:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,17 @@ from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile, Price
 from nanobot.providers.capabilities import known_profile
 from nanobot.providers.embedded import EmbeddedProvider
+from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.model_choice import (
     EMBEDDED,
-    KNOWN_PROVIDERS,
     ModelChoice,
     Probe,
     choose,
     is_local,
 )
+from nanobot.providers.model_details import ModelDetails, ask_details
 from nanobot.providers.model_table import ModelTable
 from nanobot.providers.plugins import open_provider
 from nanobot.providers.retrying import CallPolicy
@@ -35,9 +37,8 @@ from nanobot.system import is_loopback
 if TYPE_CHECKING:
     from nanobot.providers.openai_compat import OpenAICompatProvider
 
+_ASK_AGAIN_SECONDS = 60.0
 _FREE = Price(prompt=0.0, completion=0.0)
-_AT_HOME = frozenset({"ollama", "lmstudio", "llamacpp", "vllm"})
-"""What serves models of one's own; nobody is paid for them."""
 
 
 class ProviderRegistry:
@@ -65,6 +66,7 @@ class ProviderRegistry:
         self._choosing = asyncio.Lock()
         self._catalogue = ModelTable(providers)
         self._prices: dict[str, Price | None] = {}
+        self._asked: dict[str, float] = {}
 
     async def choice(self, label: str | None = None) -> ModelChoice:
         """Which model a label (None: the configuration) stands for; `why` is a line for people.
@@ -93,12 +95,35 @@ class ProviderRegistry:
         ModelError or ConfigError."""
         choice = await self.choice(label)
         price = await self._price_of(choice)
+        await self._ask_about(choice)
         provider = self._providers.get(choice.provider_name)
         if provider is None:
             provider = self._make(choice)
             self._providers[choice.provider_name] = provider
         profile = provider.profile(choice.model)
         return provider, replace(profile, price=profile.price if price is None else price)
+
+    async def _ask_about(self, choice: ModelChoice) -> None:
+        """Have the endpoint say what its model can do, if no table does; once, or a minute after
+        it gave no answer."""
+        provider, model = choice.provider_name, choice.model
+        label, now = f"{provider}/{model}", self._clock.monotonic()
+        if choice.client != "lean" or now < self._asked.get(label, -inf):
+            return
+        self._asked[label] = inf
+        if self._catalogue.knows(provider, model):
+            return
+        base = choice.api_base.rstrip("/")
+        details = await ask_details(base, choice.api_key, model)
+        if details is None:
+            self._asked[label] = now + _ASK_AGAIN_SECONDS
+        told = details is not None and details != ModelDetails()
+        self._catalogue.learn(provider, model, details or ModelDetails())
+        logger.info(
+            '{} {}: {}; if that is wrong, set [providers.{}.models."{}"]',
+            *(label, "says what it can do" if told else "is in no table, so this is assumed"),
+            *(abilities(self._catalogue.profile(provider, model)), provider, model),
+        )
 
     def _make(self, choice: ModelChoice) -> LLMProvider:
         if choice.client == "embedded" or choice.provider_name == EMBEDDED:
@@ -152,16 +177,15 @@ class ProviderRegistry:
         provider, model = choice.provider_name, choice.model
         if choice.client == "embedded" or provider == EMBEDDED:
             return _FREE
-        settings = self._settings.get(provider)
-        if settings is None or model not in settings.prices:
-            if provider in _AT_HOME and is_loopback(choice.api_base):
+        if self._catalogue.price_of(provider, model) is None:
+            if provider in LOCAL_PROVIDERS and is_loopback(choice.api_base):
                 return _FREE
             if provider in KNOWN_PROVIDERS or provider in REACHED:  # no other is in the table
                 await self._catalogue.load()
         price = self._catalogue.price_of(provider, model)
         if price is None:
             logger.info(
-                'the price of {}/{} is unknown; to know costs set providers.{}.prices."{}"',
+                'the price of {}/{} is unknown; to know costs set providers.{}.models."{}".price',
                 *(provider, model, provider, model),
             )
         return price
@@ -215,6 +239,13 @@ class ProviderRegistry:
         for provider in self._providers.values():
             await provider.close()
         self._providers.clear()
+
+
+def abilities(profile: ModelProfile) -> str:
+    """What a model can do, in words."""
+    tools = "tools" if profile.tools else "no tools"
+    images = "images" if profile.images else "no images"
+    return f"{profile.context_tokens:,} tokens, {tools}, {images}"
 
 
 class ProviderTranscriber:

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+_DIGITS = 18
+"""Of the largest number that any database takes."""
+
 
 class Keys(NamedTuple):
     """Keys that begin with a word and an id; what is added tells those of one id apart."""
@@ -16,6 +19,12 @@ class Keys(NamedTuple):
 
     def id_of(self, key: str) -> str:
         return key.removeprefix(f"{self.word}:").partition(":")[0]
+
+    def number_of(self, key: str) -> int | None:
+        """The id that is a row's; None for a key of another kind."""
+        text = self.id_of(key)
+        whose = key.startswith(f"{self.word}:") and text.isascii() and text.isdecimal()
+        return int(text) if whose and len(text) <= _DIGITS else None
 
 
 REPORTS = Keys("run")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from nanobot.providers.base import ToolCall
+from nanobot.providers.openai_messages import FunctionCall, OpenAIMessage, RequestedCall
 from nanobot.session.entries import Entry, PostEntry, ReplyEntry, ToolResultEntry, UserEntry
 from nanobot.session.journal import Journal
-
-Message = dict[str, Any]
 
 
 class Session(msgspec.Struct, frozen=True):
     """A view of a session at one moment: `history` are its messages in OpenAI's form."""
 
     key: str
-    history: tuple[Message, ...] = ()
+    history: tuple[OpenAIMessage, ...] = ()
 
 
 class _Journaled(Protocol):
@@ -42,9 +41,9 @@ class SessionManager:
         return Session(key, tuple(as_messages(await self._bus.journal.history(key))))
 
 
-def as_messages(entries: Sequence[Entry]) -> list[Message]:
+def as_messages(entries: Sequence[Entry]) -> list[OpenAIMessage]:
     """What was said, and what tools gave; every result stands behind its call."""
-    messages: list[Message] = []
+    messages: list[OpenAIMessage] = []
     calls: dict[tuple[str, int, int], str] = {}
     for entry in entries:
         body = entry.body
@@ -53,7 +52,7 @@ def as_messages(entries: Sequence[Entry]) -> list[Message]:
         elif isinstance(body, PostEntry):
             messages.append({"role": "assistant", "content": body.text})
         elif isinstance(body, ReplyEntry):
-            message: Message = {"role": "assistant", "content": body.text}
+            message: OpenAIMessage = {"role": "assistant", "content": body.text}
             if body.tool_calls:
                 ids = [f"call_{entry.seq}_{n}" for n in range(len(body.tool_calls))]
                 calls |= {(entry.run_id, body.call, n): one for n, one in enumerate(ids)}
@@ -66,6 +65,6 @@ def as_messages(entries: Sequence[Entry]) -> list[Message]:
     return messages
 
 
-def _call(identity: str, call: ToolCall) -> Message:
-    function = {"name": call.name, "arguments": call.arguments}
+def _call(identity: str, call: ToolCall) -> RequestedCall:
+    function = FunctionCall(name=call.name, arguments=call.arguments)
     return {"id": identity, "type": "function", "function": function}

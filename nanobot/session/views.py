@@ -97,7 +97,8 @@ class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call that a run made. `arguments` is the model's text as it came."""
+    """A tool call that a run made. `arguments` is the model's text as it came, `message` what the
+    run had been asked last by then."""
 
     run_id: str
     session_key: str
@@ -107,6 +108,7 @@ class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool
     text: str
     ms: int
+    message: str = ""
 
 
 class AuditView(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,12 +161,9 @@ class Records(Protocol):
         runs that began in it; returns its entries. Nobody is held up meanwhile.
 
         What arrived there stays known by its key, so that no platform can bring it again. Raises
-        UsageError while a run is alive there, or when there is no such session.
+        UsageError while a run is alive there, or when there is no such session; TracesLeft once it
+        is gone for everybody, and still in the bytes of the file.
         """
-        ...
-
-    async def finish_erasures(self) -> None:
-        """Remove for good what was to be when a process ended: after every start."""
         ...
 
     async def forget_prompts(self) -> int:
@@ -177,7 +176,7 @@ class Records(Protocol):
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
         """Remove the payload of an entry for good, with every copy of it and the entries that quote
-        it. Raises UsageError when there is no such one."""
+        it. Raises UsageError when there is no such one, TracesLeft as `delete`."""
         ...
 
     async def runs(self, *, session: str, state: str, limit: int, kind: str = "") -> list[RunView]:

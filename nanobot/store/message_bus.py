@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TypeVar
 
 import msgspec
 
@@ -15,7 +16,8 @@ from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.states import RunKind
 from nanobot.session.tasks import TaskRecords
-from nanobot.store.opening import Store, contexts, in_memory
+from nanobot.store.database.sqlite import SqliteDatabase, Work
+from nanobot.store.opening import Store, contexts, in_memory_database
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.tasks import SqlTasks, background_runs
 from nanobot.system import RandomIds, SystemClock
@@ -23,6 +25,30 @@ from nanobot.text import MAX_TEXT, without_controls
 from nanobot.triggers.cron.jobs import JobStore
 
 _LOOK_SECONDS = 2.0
+
+T = TypeVar("T")
+
+
+class _AtFirstUse:
+    """A Database in memory that is opened by its first unit of work."""
+
+    dialect = "sqlite"
+
+    def __init__(self) -> None:
+        self._opened: SqliteDatabase | None = None
+
+    async def transact(self, work: Work[T], verb: str = "") -> T:
+        if self._opened is None:
+            self._opened = in_memory_database()
+        return await self._opened.transact(work, verb)
+
+    async def scrub(self) -> None:
+        """There are no files."""
+
+    async def close(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.close()
 
 
 class MessageBus(Bus):
@@ -37,7 +63,10 @@ class MessageBus(Bus):
     def __init__(self, journal: Journal | None = None, lane_limit: int = 50) -> None:
         super().__init__(journal, lane_limit)
         self._own: Store | None = None
-        self._tasks: SqlTasks | None = None
+        if journal is None:
+            context = contexts(SystemClock(), RandomIds(), background_runs)(None)
+            self._own = Store(_AtFirstUse(), context, None)
+            self._journal = self._own.journal
         self._came, self._owing = asyncio.Event(), asyncio.Event()
         self._taking, self._sending = asyncio.Lock(), asyncio.Lock()
         self._inbound: Consumed | None = None
@@ -45,40 +74,33 @@ class MessageBus(Bus):
         self._inbound_given = self._outbound_given = False
 
     @property
-    def journal(self) -> Journal:
-        """The store's verbs; a private store is opened at first use."""
-        if self._journal is None:
-            asyncio.get_running_loop()
-            self._own = in_memory(contexts(SystemClock(), RandomIds(), background_runs))
-            self._journal = self._own.journal
-        return self._journal
+    def private(self) -> bool:
+        """Whether the store is this bus's own."""
+        return self._own is not None
 
     @property
     def tasks(self) -> TaskRecords:
         """What the private store keeps of background runs. Raises UsageError over a journal that
         was given: who opened that store has them."""
-        if self._tasks is None:
-            store = self._opened()
-            self._tasks = SqlTasks(store.database, store.writer)
-        return self._tasks
+        store = self._private()
+        return SqlTasks(store.database, store.writer)
 
     @property
     def jobs(self) -> JobStore:
         """What the private store keeps of jobs, for a CronService. Raises UsageError as `tasks`."""
-        store = self._opened()
+        store = self._private()
         return SqlJobStore(store.database, store.writer)
 
-    def _opened(self) -> Store:
-        opened = self.journal, self._own
-        if opened[1] is None:
+    def _private(self) -> Store:
+        if self._own is None:
             raise UsageError("this bus works over a store that somebody else opened")
-        return opened[1]
+        return self._own
 
     async def close(self) -> None:
-        """Forget the private store. A journal that was given stays open."""
+        """Forget the private store; whoever goes on begins with an empty one. A journal that was
+        given stays open."""
         if self._own is not None:
             await self._own.close()
-            self._own = self._journal = self._tasks = None
 
     async def publish_inbound(self, message: InboundMessage) -> None:
         """When it returns, the message is kept: as an owner's, in the session of its chat, once by

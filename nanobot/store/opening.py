@@ -52,11 +52,11 @@ class Store:
             self._lock.release()
 
 
-def in_memory(context_of: ContextOf, crasher: Failpoints | None = None) -> Store:
-    """A private store that ends with the process, under the same code."""
+def in_memory_database(crasher: Failpoints | None = None) -> SqliteDatabase:
+    """A private database that ends with the process, under the same code."""
     database = SqliteDatabase(None, crasher)
     database.run_now(migrate.prepare)
-    return Store(database, context_of(None), None)
+    return database
 
 
 def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, crash: str) -> Store:
@@ -69,7 +69,7 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
         return _open_postgres(url, context_of, crasher)
     path = _sqlite_path(url) if url else home / "state.db"
     if path is None:
-        return in_memory(context_of, crasher)
+        return Store(in_memory_database(crasher), context_of(None), None)
     lock = HomeLock(path.parent, command, f"{path.stem}.lock")
     try:
         return _open_sqlite(path, lock, context_of(None), crasher)

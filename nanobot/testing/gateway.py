@@ -46,6 +46,7 @@ from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.memories import SqlMemoryStore
@@ -125,11 +126,12 @@ class Process:
         self._home = home
         writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=background_runs)
         self.journal: Journal = SqlJournal(self, writer)
-        self.records: Records = SqlRecords(self, writer)
+        eraser = Eraser(self, writer)
+        self.records: Records = SqlRecords(self, writer, eraser)
         self.pairings: PairingStore = SqlPairingStore(self, writer)
         self.spending: UsageStore = SqlUsageStore(self)
         self.writer = writer
-        self.memories = SqlMemoryStore(self, writer)
+        self.memories = SqlMemoryStore(self, writer, eraser)
         self.tasks: TaskRecords = SqlTasks(self, writer)
         self.jobs: JobStore = SqlJobStore(self, writer)
 

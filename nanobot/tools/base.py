@@ -8,7 +8,15 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from nanobot.messages import Address, Attachment, Origin, OutboundMessage, Role
+from nanobot.messages import (
+    TERMINAL,
+    TERMINAL_SESSION,
+    Address,
+    Attachment,
+    Origin,
+    OutboundMessage,
+    Role,
+)
 from nanobot.ports import StoreWrite
 from nanobot.session.entries import Entry
 
@@ -57,6 +65,18 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     def alone(self) -> bool:
         """Whether it is for an owner with nobody else reading: what is the owners' may be shown."""
         return self.private and self.role is Role.OWNER
+
+
+def direct_call(identity: str) -> CallContext:
+    """A call that a program makes itself, as an owner's."""
+    return CallContext(
+        run_id="",
+        session_key=TERMINAL_SESSION,
+        address=Address(TERMINAL, "direct"),
+        sender_id="local",
+        role=Role.OWNER,
+        key=f"direct:{identity}",
+    )
 
 
 Args = TypeVar("Args", bound=msgspec.Struct)

@@ -78,17 +78,17 @@ class OutgoingFiles:
 
 
 def message_tool(
-    channels: Collection[str], files: OutgoingFiles | None = None
+    channels: Collection[str] | None, files: OutgoingFiles | None = None
 ) -> Tool[MessageArgs]:
     """message, to the chat of the run or, as far as the policy lets it, to another one of these
-    channels. It is kept under the call's identity, so that a call made again after a crash sends
-    nothing again; the chat's own log has it too, for whoever answers there."""
+    channels (None: of any). It is kept under the call's identity, so that a call made again after
+    a crash sends nothing again; the chat's own log has it too, for whoever answers there."""
 
     async def run(args: MessageArgs, context: CallContext) -> ToolOutput:
         to = _address(args, context)
-        if to.channel not in channels:
-            known = ", ".join(sorted(channels))
-            raise ToolArgumentsError(f"channel: there is no {quoted(to.channel, 60)}; {known} are")
+        if channels is not None and to.channel not in channels:
+            served = ", ".join(sorted(channels))
+            raise ToolArgumentsError(f"channel: there is no {quoted(to.channel, 60)}; {served} are")
         if not args.content.strip() and not args.files:
             raise ToolArgumentsError("content: there is nothing to say")
         if args.files and files is None:

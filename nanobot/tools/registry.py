@@ -7,7 +7,7 @@ import copy
 import difflib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -23,10 +23,21 @@ from nanobot.errors import (
 )
 from nanobot.messages import Role
 from nanobot.providers.base import ToolCall, ToolSpec
+from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
-from nanobot.tools.base import AnyTool, CallContext, Effect, Question, RawArgs, ToolOutput
+from nanobot.tools.base import (
+    AnyTool,
+    CallContext,
+    Effect,
+    Question,
+    RawArgs,
+    Tool,
+    ToolOutput,
+    direct_call,
+)
 from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
+from nanobot.tools.function import tool as tool_of
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
 from nanobot.tools.schema import parameters_of
@@ -52,17 +63,22 @@ class ToolRegistry:
         *,
         policy: Policy | None = None,
         redact: Redactor | None = None,
+        log_calls: bool = False,
     ) -> None:
+        """`log_calls`: each call is a line of the process's log, with arguments and outcome."""
         self.policy = policy or Policy()
         self.redact = redact or Redactor()
         self._max_result_chars = max_result_chars
+        self._log_calls = log_calls
         self._tools: dict[str, AnyTool] = {}
         self._specs: dict[str, ToolSpec] = {}
         self._sources: dict[str, str] = {}
 
-    def register(self, tool: AnyTool, source: str = BUILT_IN) -> None:
-        """Offer a tool; `source` says for people who brought it. Raises UsageError if its name is
-        taken or unfit, or it has no schema."""
+    def register(self, tool: AnyTool | Callable[..., object], source: str = BUILT_IN) -> None:
+        """Offer a tool, or a typed function as one (see nanobot.tool); `source` says for people who
+        brought it. Raises UsageError if its name is taken or unfit, or it has no schema."""
+        if not isinstance(tool, Tool):
+            tool = tool_of(tool)
         if _NAME.fullmatch(tool.name) is None:
             raise UsageError(
                 f"a tool cannot be named {quoted(tool.name)}: letters, digits, _ and -"
@@ -210,17 +226,25 @@ class ToolRegistry:
         except ToolArgumentsError:
             return None
 
-    async def execute(self, name: str, arguments: str, context: CallContext) -> str:
+    async def execute(
+        self,
+        name: str,
+        arguments: str | Mapping[str, object],
+        context: CallContext | None = None,
+    ) -> str:
         """As `perform`, for callers without a log: what would be sent is not, and what failed is
-        raised as a ToolError."""
-        output = await self.perform(name, arguments, context)
+        raised as a ToolError. `arguments` are the values, or the model's text; without a `context`
+        it is an owner's call."""
+        text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+        context = context or direct_call(RandomIds().run_id())
+        output = await self.perform(name, text, context)
         if output.failed:
             raise ToolError(output.text)
         return output.text
 
     async def perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
         """Run one call with the model's own text as arguments, and return the text for the model,
-        with the messages to be committed with it. Every call is in the log of the process.
+        with the messages to be committed with it.
 
         The result can be encoded as UTF-8, holds no known secret and is no longer than the registry
         allows. What the model can mend or must accept is raised as a ToolError: ToolUnknown,
@@ -238,18 +262,25 @@ class ToolRegistry:
             outcome = "cut off"
             raise
         finally:
-            logger.info(
-                "call {} of {} for {} ({}): {} {} took {:.0f} ms, {}",
-                context.key,
-                context.session_key,
-                context.sender_id,
-                context.role,
-                quoted(name, 64),
-                self.redact(quoted(arguments, _LOGGED)),
-                (time.monotonic() - began) * 1000,
-                self.redact(quoted(outcome)),
-            )
+            if self._log_calls:
+                seconds = time.monotonic() - began
+                self._log(name, arguments, context, seconds, outcome)
         return done
+
+    def _log(
+        self, name: str, arguments: str, context: CallContext, seconds: float, outcome: str
+    ) -> None:
+        logger.info(
+            "call {} of {} for {} ({}): {} {} took {:.0f} ms, {}",
+            context.key,
+            context.session_key,
+            context.sender_id,
+            context.role,
+            quoted(name, 64),
+            self.redact(quoted(arguments, _LOGGED)),
+            seconds * 1000,
+            self.redact(quoted(outcome)),
+        )
 
     async def _perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
         tool = self._tools.get(name)

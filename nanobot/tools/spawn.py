@@ -6,6 +6,7 @@ from typing import Annotated
 
 import msgspec
 
+from nanobot.ports import StoreWrite
 from nanobot.session.tasks import AGENT, MAX_TITLE, Parent, TaskRequest, TaskStarter
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 
@@ -31,16 +32,20 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
     neither loses the run nor starts it twice."""
 
     async def run(args: Spawn, context: CallContext) -> ToolOutput:
-        wanted = TaskRequest(
+        request = TaskRequest(
             type=AGENT,
             title=args.label.strip() or args.task.strip()[:60],
             input={"task": args.task},
             key=f"spawn:{context.key}",
             parent=_parent(context),
         )
-        run_id, write = await starter.prepare(wanted)
-        told = f"Started #{run_id} in the background. Its report will come as a message here."
-        return ToolOutput(told, writes=(write,))
+        if context.logged:
+            run_id, write = await starter.prepare(request)
+            writes: tuple[StoreWrite, ...] = (write,)
+        else:  # there is no transaction of a result that could begin it
+            run_id, writes = await starter.start(request), ()
+        text = f"Started #{run_id} in the background. Its report will come as a message here."
+        return ToolOutput(text, writes=writes)
 
     return Tool(
         name="spawn",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nanobot.channels.chat_delivery import LOOKUPS, MAX_AGE_SECONDS, REPEAT_LINE
+from nanobot.channels.chat_delivery import LOOKUP_SECONDS, LOOKUPS, MAX_AGE_SECONDS, REPEAT_LINE
 from nanobot.errors import (
     ChatGone,
     ChatMoved,
@@ -136,14 +136,14 @@ async def test_what_the_platform_says_about_waiting_is_obeyed() -> None:
 
 async def test_the_wait_grows_and_is_capped() -> None:
     async with gateway() as bot:
-        bot.channel.fail(*[NotSent("503")] * 12)
+        bot.channel.fail(*[NotSent("503")] * 60)
         await owe(bot, "hello")
         await bot.channel.pop()
         waits = clock_of(bot).sleeps
         assert waits[0] < 1
-        assert all(later > earlier for earlier, later in itertools.pairwise(waits[:5]))
-        assert 20 < max(waits) <= 36
-        assert len(waits) == 12
+        assert all(later >= earlier for earlier, later in itertools.pairwise(waits[:50]))
+        assert waits[50:] == [15] * 10
+        assert len(waits) == 60
         assert not rows(bot)[0].maybe_duplicate
 
 
@@ -289,10 +289,9 @@ async def test_a_look_up_that_never_succeeds_ends_in_a_marked_repeat(
         bot.channel.lookups.extend([error] * 1_000)
         await owe(bot, "hello", "next")
         assert [(await bot.channel.pop()).text for _ in range(3)] == ["hello", MARKED, "next"]
-        assert len(bot.channel.lookups_made) == LOOKUPS
+        assert LOOKUPS <= len(bot.channel.lookups_made) < 50
         waits = clock_of(bot).sleeps[1:]
-        assert waits[:5] == sorted(waits[:5])
-        assert 60 < sum(waits) < 600
+        assert LOOKUP_SECONDS <= sum(waits) < 2 * LOOKUP_SECONDS
         await bot.settle()
         assert [row.maybe_duplicate for row in reversed(rows(bot))] == [True, False]
 

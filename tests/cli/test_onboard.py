@@ -147,6 +147,33 @@ async def test_a_model_that_does_not_answer_is_said_so_and_another_can_be_chosen
     assert (ran.code, ran.out) == (0, "hello\n")
 
 
+async def test_a_well_known_provider_is_chosen_from_a_menu_and_needs_only_its_key(
+    world: World,
+) -> None:
+    async with world.conversation() as terminal:
+        await asks(terminal, "Number [1]:")
+        assert any(
+            "Not running: Ollama (http://127.0.0.1:11434)" in x for x in terminal.screen.lines
+        )
+        line = next(line for line in terminal.screen.lines if "a well-known provider" in line)
+        terminal.type(f"{line.strip()[0]}{ENTER}")
+        await terminal.shows("Anthropic (Claude)")
+        await asks(terminal, "Number [1]:")
+        terminal.type(f"1{ENTER}")
+        await asks(terminal, "Your key of OpenAI; just Enter: that of OPENAI_API_KEY (not shown):")
+        terminal.type(f"sk-typed{ENTER}")
+        await asks(terminal, "Model [gpt-5-mini]:")
+        terminal.type(f"gpt-4o{ENTER}")
+        await terminal.shows("openai/gpt-4o answered after")
+        assert any("128,000 tokens, tools, images" in line for line in terminal.screen.lines)
+        await asks(terminal, "Number")
+        terminal.type(ENTER)
+        assert await terminal.ended() == 0
+    assert world.model.headers[-1]["authorization"] == "Bearer sk-typed"
+    assert world.config["agent"]["model"] == "openai/gpt-4o"
+    assert world.config["providers"]["openai"]["api_key"] == "file:secrets/openai.key"
+
+
 async def test_whoever_comes_again_is_offered_changes_and_keeps_what_they_wrote(
     world: World,
 ) -> None:
@@ -212,6 +239,38 @@ async def test_without_any_word_what_is_there_is_taken(world: World) -> None:
     assert check.code == 0, check.out
 
 
+async def test_an_address_and_nothing_else_is_enough(world: World) -> None:
+    world.model.models = ["nomic-embed-text", "qwen3-8b"]
+    environ = environ_of(world.home)
+    ran = await run(environ, "onboard", "--yes", "--api-base", world.model.base_url)
+    assert ran.code == 0, ran.err
+    assert "custom/qwen3-8b answered" in ran.out
+    assert world.config["agent"]["model"] == "custom/qwen3-8b"
+    assert world.config["providers"]["custom"] == {"api_base": world.model.base_url}
+    assert (await run(environ, "agent", "-m", "say:hello")).out == "hello\n"
+
+
+async def test_a_server_with_a_name_and_a_key_is_set_up_without_questions(world: World) -> None:
+    ran = await run(
+        environ_of(world.home, GPU_KEY="sk-gpu"),
+        *("onboard", "--yes", "--model", "gpu/big", "--api-base", world.model.base_url),
+        *("--api-key-env", "GPU_KEY"),
+    )
+    assert ran.code == 0, ran.err
+    assert world.model.headers[-1]["authorization"] == "Bearer sk-gpu"
+    assert world.config["providers"]["gpu"]["api_key"] == "${GPU_KEY}"
+    assert world.config["providers"]["gpu"]["api_base"] == world.model.base_url
+
+
+async def test_the_address_of_the_environment_is_heeded(world: World) -> None:
+    world.model.models = ["qwen3-8b"]
+    environ = environ_of(world.home, OPENAI_BASE_URL=world.model.base_url, OPENAI_API_KEY="sk-env")
+    ran = await run(environ, "agent", "-m", "say:hello")
+    assert (ran.code, ran.out) == (0, "hello\n"), ran.err
+    assert world.model.requests[-1]["model"] == "qwen3-8b"
+    assert world.model.headers[-1]["authorization"] == "Bearer sk-env"
+
+
 async def test_again_without_questions_only_what_was_named_changes(world: World) -> None:
     await world.onboard("--yes")
     before = (world.home / "config.toml").read_text()
@@ -230,6 +289,8 @@ async def test_again_without_questions_only_what_was_named_changes(world: World)
         (("--telegram-token-env", "NOT_THERE"), 2, "NOT_THERE is not set"),
         (("--model", "nowhere/x"), 3, "nowhere"),
         (("--api-key-env", "OPENAI_API_KEY"), 2, "whose key"),
+        (("--api-base", "http://127.0.0.1:9/v1"), 2, "does not list its models"),
+        (("--model", "x/y", "--api-base", "127.0.0.1:9"), 3, "an http:// or https:// URL"),
     ],
 )
 async def test_what_does_not_work_is_not_written(

@@ -400,11 +400,10 @@ def test_names_that_would_confuse_addresses_are_refused(home: Path, table: str) 
     ("text", "key", "near"),
     [
         ("[agent]\nmodle = 'x'", "agent.modle", "agent.model"),
-        ("[agnet]", "agnet", "agent"),
         ("model = 'x'", "model", "agent.model"),
         ("[providers.o]\napikey = ''", "providers.o.apikey", "providers.o.api_key"),
         ("[channels.t]\nowner = ['1']", "channels.t.owner", "channels.t.owners"),
-        ("[tools.exce]", "tools.exce", "tools.exec"),
+        ("[quiet]\nchat = 1", "quiet.chat", "quiet.chats"),
     ],
 )
 def test_a_slip_is_a_warning_that_names_the_likely_key(
@@ -419,12 +418,29 @@ def test_a_slip_is_a_warning_that_names_the_likely_key(
     [
         ("zzz = 1", "zzz is not a known key and is ignored."),
         ('"a\\nb" = 1', "'a\\nb' is not a known key and is ignored."),
-        ("[agentt]\nx = 1", "agentt is not a known key and is ignored; did you mean agent?"),
+        ("[later]\nx = 1", "later is not a known key and is ignored."),
         ("[quiet]\nqqqqqq = 1", "quiet.qqqqqq is not a known key and is ignored."),
     ],
 )
 def test_what_nobody_knows_yet_is_a_warning(home: Path, text: str, warning: str) -> None:
     assert load(home, text).warnings == (f"{home}/config.toml: {warning}",)
+
+
+@pytest.mark.parametrize(
+    ("table", "near"),
+    [
+        ("chanels.telegram", "channels"),
+        ("agnet", "agent"),
+        ("tools.exce", "tools.exec"),
+        ("mcps.files", "mcp"),
+    ],
+)
+def test_a_mistyped_table_is_an_error_with_the_nearest_name(
+    home: Path, table: str, near: str
+) -> None:
+    text = refused(home, f"[{table}]\nx = 1")
+    written = table if near.count(".") else table.partition(".")[0]
+    assert f"config.toml: there is no table [{written}]; did you mean [{near}]?" in text
 
 
 def test_an_unknown_variable_is_a_warning_that_names_it(home: Path) -> None:

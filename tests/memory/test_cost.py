@@ -14,10 +14,11 @@ from nanobot.memory.followed import FollowedScopes, ReadFile
 from nanobot.memory.index import Memory
 from nanobot.memory.items import digest_of
 from nanobot.memory.port import OWNER
-from nanobot.memory.records import VectorRow
+from nanobot.memory.records import FileChanges, MemoryLine, VectorRow
 from nanobot.memory.sync import FileSync
 from nanobot.memory.vector_index import VectorIndex, packed
 from nanobot.store.database.sqlite import Database, Work
+from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -68,7 +69,8 @@ async def test_what_a_memory_costs_does_not_grow_with_its_scope(
     for day in range(10):
         lines = (f"- Note {day * MANY + n} of many\n" for n in range(MANY // 10))
         (tmp_path / f"memory/2026-01-{day + 10}.md").write_text("".join(lines))
-    store = SqlMemoryStore(database, StoreContext(ManualClock(), CountingIds(), "us"))
+    writer = StoreContext(ManualClock(), CountingIds(), "us")
+    store = SqlMemoryStore(database, writer, Eraser(database, writer))
     mem = Memory(MemoryFiles(tmp_path), store, ManualClock(), WordEmbedder())
     await mem.listed(scopes=None, limit=1)
     assert await mem.embed_all()
@@ -82,6 +84,23 @@ async def test_what_a_memory_costs_does_not_grow_with_its_scope(
     again = Memory(MemoryFiles(tmp_path), store, ManualClock())
     assert len(await again.listed(scopes=None, limit=2 * MANY)) == MANY + 3
     assert database.longest < 0.03  # 0.15 s before, and 0.005 now
+
+
+async def test_files_of_years_are_read_for_the_first_time_without_a_long_transaction(
+    database: TimedDatabase, tmp_path: Path
+) -> None:
+    """FTS5 by itself merges its index rarely, and much of it at once."""
+    writer = StoreContext(ManualClock(), CountingIds(), "us")
+    store = SqlMemoryStore(database, writer, Eraser(database, writer))
+    lines = []
+    for number in range(3 * MANY):
+        words = " ".join(f"word{number * factor % 7_919}" for factor in range(3, 43))
+        text = f"Note {number}: {words}"
+        lines.append(MemoryLine(text, digest_of(text), text.lower(), "MEMORY.md", "note"))
+    for batch in FileChanges(lines=tuple(lines)).batches():
+        await store.follow(OWNER, batch)
+    assert database.longest < 0.012  # 0.017 s before, growing with the index, and 0.005 now
+    assert len(await store.find(OWNER, ["word7"], 500)) > 40
 
 
 def test_what_is_known_of_files_is_bounded_and_of_the_newest_scopes() -> None:

@@ -15,6 +15,7 @@ from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance, scope_of
 from nanobot.messages import Address, Role
+from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -55,7 +56,8 @@ def test_no_scope_sees_or_changes_another_whatever_they_do(
 
 async def _follow(plan: list[tuple[str, str, str]], workspace: Path) -> None:
     database = sqlite(None)
-    store = SqlMemoryStore(database, StoreContext(ManualClock(), CountingIds(), "us"))
+    writer = StoreContext(ManualClock(), CountingIds(), "us")
+    store = SqlMemoryStore(database, writer, Eraser(database, writer))
     # Every text is the scope's own, so that whatever is found says whose it is.
     wanted: dict[str, set[str]] = {scope: set() for _, scope, _ in plan}
     memory = _memory(store, workspace)

@@ -242,6 +242,7 @@ async def test_tool_calls_are_listed_with_arguments_and_outcome() -> None:
         assert [(one.name, one.ok) for one in calls] == [("exec", False), ("exec", True)]
         assert msgspec.json.decode(calls[1].arguments) == {"text": "ls"}
         assert calls[1].text == "exec did ls"
+        assert [one.message for one in calls] == ["again", "list"]
         assert await call(bot, "tools history", tool="other") == []
         assert len(await call(bot, "tools history", session="fake:1", limit=1)) == 1
         (known,) = await call(bot, "tools list")

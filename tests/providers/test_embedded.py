@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import re
 import signal
+import statistics
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -26,6 +29,8 @@ from nanobot.providers.base import (
     ToolSpec,
 )
 from nanobot.providers.embedded import INSTALL, EmbeddedProvider, find_weights, require
+from nanobot.providers.embedded_answers import prepared_answer
+from nanobot.providers.repetition import without_loop
 from nanobot.testing.machine import ManualClock
 
 # By hand: it has no types, and its stubs are one more package to keep.
@@ -81,33 +86,160 @@ async def test_the_real_model_answers_and_ends_with_its_provider(
 
 
 FIRST_QUESTIONS = (
-    *("What can you do?", "hi", "Who are you?", "Help", "What can you do for me on Telegram?"),
-    *("Tell me about yourself", "What is in my workspace?", "How do I add a key?"),
-    *(
-        "Write me a short poem",
-        "Tell me a joke",
-        "What should I cook today?",
-        "Hallo, wer bist du?",
-    ),
+    "What can you do?",
+    "hi",
+    "Who are you?",
+    "Help",
+    "What can you do for me on Telegram?",
+    "Tell me about yourself",
+    "What is in my workspace?",
+    "How do I add a key?",
+    "Write me a short poem",
+    "Tell me a joke",
+    "What should I cook today?",
+    "Hallo, wer bist du?",
+    "What is the capital of France?",
+    "Explain photosynthesis to a child",
+    "How do I make coffee?",
+    "Write an email to my boss that I am sick",
+    "What's the weather in Berlin?",
+    "Remind me tomorrow at 9 to call Anna",
+    'Translate "good morning" into Spanish',
+    "Who was Albert Einstein?",
+    "Give me three ideas for a birthday present",
+    "What is 17 times 23?",
+    "Why is the sky blue?",
+    "Write a haiku about autumn",
+    "Search the web for news about Python",
+    "What is nanobot?",
+    "Can you read my files?",
+    "Summarise the plot of Romeo and Juliet",
+    "How far is the moon?",
+    "What is machine learning?",
+    "List five fruits",
+    "Recommend me a book",
+    "How can I sleep better?",
+    "What is the meaning of life?",
+    "Write a function that adds two numbers in Python",
+    "What is Docker?",
+    "Tell me a story about a dragon",
+    "How do I learn guitar?",
+    "Is it safe to eat raw eggs?",
+    "What languages do you speak?",
+    "Make a plan for my weekend",
+    "What happened in 1969?",
+    "Define entropy",
+    "Give me a recipe for pancakes",
+    "Who is the president of the United States?",
+    "Correct this sentence: he go to school",
+    "How do I boil an egg?",
+    "Write a tweet about spring",
+    "What are the planets of the solar system?",
+    "你好，你能做什么？",
 )
 
 
 def repetitions(text: str, length: int = 5) -> int:
     """How often the most frequent phrase of that many words comes."""
-    words = text.split()
+    words = re.findall(r"[^\W\d_]+", text.lower())
     phrases = Counter(zip(*(words[start:] for start in range(length)), strict=False))
     return max(phrases.values(), default=0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("question", FIRST_QUESTIONS)
-async def test_a_first_question_does_not_end_in_a_loop(
+async def test_fifty_first_questions_end_in_no_loop_and_half_of_them_within_5_seconds(
+    provider: EmbeddedProvider,
+) -> None:
+    assert len(set(FIRST_QUESTIONS)) == 50
+    await provider.start()
+    seconds = []
+    for question in FIRST_QUESTIONS:
+        began = time.monotonic()
+        answer = await provider.chat(msgspec.structs.replace(ask(question, 512), temperature=0.7))
+        seconds.append(time.monotonic() - began)
+        assert repetitions(answer.text) <= 3, (question, answer.text)
+        assert without_loop(answer.text) == answer.text, (question, answer.text)
+        assert answer.text.strip(), question
+    assert statistics.median(seconds) < 5.0, sorted(seconds)
+
+
+@pytest.mark.slow
+async def test_looped_text_of_an_earlier_answer_is_not_shown_to_the_model_again(
+    provider: EmbeddedProvider,
+) -> None:
+    looped = ChatMessage(role="assistant", content="I am here to help you today. " * 100)
+    system, question = ask(CAPITAL).messages
+    first = msgspec.structs.replace(question, content="Tell me more")
+    request = msgspec.structs.replace(ask(CAPITAL), messages=(system, first, looped, question))
+    answer = await provider.chat(request)
+    assert answer.usage is not None
+    assert answer.usage.prompt_tokens < 100
+    assert "Paris" in answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("What can you do?", "hi", "Hello there!", "Who are you?", "HELP", "What is nanobot?"),
+        *("What can you do for me on Telegram?", "Hi, what can you do for me?", "And who are you?"),
+        *(
+            "Can you tell me about yourself?",
+            "How do I add a key?",
+            "How can I use Claude with you?",
+        ),
+        *(
+            "Hallo, wer bist du?",
+            "Qui es-tu ?",
+            "¿Quién eres?",
+            "你好，你能做什么？",
+            "what's your name",
+        ),
+    ],
+)
+async def test_who_asks_what_it_is_gets_an_honest_answer_at_once(
     provider: EmbeddedProvider, question: str
 ) -> None:
-    request = msgspec.structs.replace(ask(question, 512), temperature=0.7)
-    async for delta in provider.chat_stream(request):
-        if isinstance(delta, Completion):
-            assert repetitions(delta.text) <= 3, delta.text
+    answer = await provider.chat(ask(question))
+    assert "only" in answer.text or "small" in answer.text
+    assert "OPENAI_API_KEY" in answer.text
+    assert "nanobot onboard" in answer.text
+    assert provider.pid is None  # the model was not even started
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("Remind me tomorrow at 9 to call Anna", "What is in my workspace?"),
+        *(
+            "Please search the web for news",
+            "Can you read my files?",
+            "What's the weather in Rome?",
+        ),
+        *("Create a file called notes.txt", "run the tests", "Send an email to Anna"),
+    ],
+)
+async def test_it_does_not_pretend_to_do_what_it_cannot(
+    provider: EmbeddedProvider, question: str
+) -> None:
+    assert (await provider.chat(ask(question))).text.startswith("I cannot do that")
+    assert provider.pid is None
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *(
+            CAPITAL,
+            "Tell me a joke",
+            "Write an email to my boss that I am ill",
+            "",
+            "Help me write",
+        ),
+        *("What can you tell me about Rome?", "Who are you going to call, asked Ray", "hi " * 200),
+    ],
+)
+def test_everything_else_is_for_the_model(question: str) -> None:
+    assert prepared_answer(ask(question).messages) is None
 
 
 @pytest.mark.slow

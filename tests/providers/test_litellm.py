@@ -12,10 +12,10 @@ import pytest
 
 from nanobot.errors import ModelMissing, ModelRefused
 from nanobot.providers.base import ChatMessage, ModelRequest
+from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_errors import failure_of
 from nanobot.providers.litellm_names import NATIVE, REACHED, litellm_name
 from nanobot.providers.litellm_provider import INSTALL, LiteLLMProvider, load_litellm
-from nanobot.providers.model_choice import KNOWN_PROVIDERS
 from nanobot.providers.openai_errors import Speaker
 from nanobot.testing.machine import ManualClock
 from tests.doubles.anthropic_server import AnthropicServer, refusal

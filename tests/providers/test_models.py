@@ -7,8 +7,8 @@ import pytest
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
 from nanobot.providers.capabilities import profile_for
+from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import (
-    KNOWN_PROVIDERS,
     ModelChoice,
     Probe,
     choose,
@@ -189,6 +189,64 @@ async def test_auto_ends_with_the_embedded_model() -> None:
     assert "OPENAI_API_KEY" in choice.why
     assert "\n" not in choice.why
     assert (await pick("embedded")).client == "embedded"
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "base"),
+    [
+        ("OPENAI_BASE_URL", "https://proxy.example/openai/v1/", "https://proxy.example/openai/v1"),
+        ("OPENAI_API_BASE", "http://127.0.0.1:9", "http://127.0.0.1:9/v1"),
+        ("ANTHROPIC_BASE_URL", "https://proxy.example", "https://proxy.example/v1"),
+        ("DEEPSEEK_BASE_URL", "https://proxy.example/v1", "https://proxy.example/v1"),
+    ],
+)
+async def test_the_variable_of_a_providers_address_is_heeded(
+    variable: str, text: str, base: str
+) -> None:
+    name = variable.split("_")[0].lower()
+    environ = {variable: text}
+    named = await pick(f"{name}/some-model", environ=environ)
+    assert (named.api_base, named.model) == (base, "some-model")
+    found = await pick("auto", answering(), environ)
+    assert (found.provider_name, found.api_base) == (name, base)
+    assert f"{variable} is set" in found.why
+    configured = {name: ProviderSettings(api_base="http://h/")}
+    assert (await choose(f"{name}/x", configured, environ)).api_base == "http://h/"
+
+
+async def test_auto_takes_a_model_that_the_address_of_the_variable_has() -> None:
+    environ = {"OPENAI_BASE_URL": "http://10.0.0.7:4000/v1", "OPENAI_API_KEY": "k"}
+    choice = await pick(probe=answering(p4000=("nomic-embed", "qwen3-8b")), environ=environ)
+    assert (choice.model, choice.api_key) == ("qwen3-8b", "k")
+    choice = await pick(probe=answering(p4000=("qwen3-8b", "gpt-5-mini")), environ=environ)
+    assert choice.model == "gpt-5-mini"
+
+
+@pytest.mark.parametrize(
+    ("text", "base"),
+    [
+        ("10.0.0.7", "http://10.0.0.7:11434/v1"),
+        ("0.0.0.0:12000", "http://127.0.0.1:12000/v1"),
+        (":12000", "http://127.0.0.1:12000/v1"),
+        ("https://gpu.lan:443", "https://gpu.lan:443/v1"),
+    ],
+)
+async def test_ollama_is_looked_for_where_its_variable_says(text: str, base: str) -> None:
+    async def probe(url: str) -> tuple[str, ...] | None:
+        return ("qwen3",) if url == f"{base}/models" else None
+
+    choice = await pick(probe=probe, environ={"OLLAMA_HOST": text})
+    assert (choice.provider_name, choice.api_base) == ("ollama", base)
+
+
+async def test_a_variable_that_is_no_address_is_named() -> None:
+    with pytest.raises(ConfigError, match="the variable OPENAI_BASE_URL is 'nowhere'"):
+        await pick("openai/gpt-5-mini", environ={"OPENAI_BASE_URL": "nowhere"})
+
+
+async def test_auto_finds_vllm_on_this_machine() -> None:
+    choice = await pick(probe=answering(p8000=("qwen3",)))
+    assert (choice.provider_name, choice.model) == ("vllm", "qwen3")
 
 
 async def test_the_probe_reads_both_kinds_of_listing(unused_tcp_port: int) -> None:

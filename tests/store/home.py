@@ -16,6 +16,7 @@ from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.memories import SqlMemoryStore
@@ -25,6 +26,7 @@ from nanobot.store.repositories.tasks import background_runs
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.unit import HeldLanes, StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
+from nanobot.workspace.blobs import Blobs
 
 T = TypeVar("T")
 
@@ -74,9 +76,8 @@ class Home:
 
     def records(self) -> SqlRecords:
         """What people read and change with."""
-        return SqlRecords(
-            self.database, StoreContext(self.clock, self.ids, "reader", hooks=background_runs)
-        )
+        writer = StoreContext(self.clock, self.ids, "reader", hooks=background_runs)
+        return SqlRecords(self.database, writer, Eraser(self.database, writer))
 
     def jobs(self, owner: str = "us") -> SqlJobStore:
         """Scheduled jobs."""
@@ -88,7 +89,13 @@ class Home:
 
     def memories(self) -> SqlMemoryStore:
         """What is remembered."""
-        return SqlMemoryStore(self.database, StoreContext(self.clock, self.ids, "archivist"))
+        writer = StoreContext(self.clock, self.ids, "archivist")
+        return SqlMemoryStore(self.database, writer, Eraser(self.database, writer))
+
+    def eraser(self, blobs: Blobs | None = None, database: Database | None = None) -> Eraser:
+        """What removes for good."""
+        writer = StoreContext(self.clock, self.ids, "us")
+        return Eraser(database or self.database, writer, blobs)
 
     def doomed(self) -> SqlJournal:
         """A process whose lanes others may take at once, as if it had been killed."""

@@ -15,7 +15,6 @@ from nanobot.providers.base import ToolCall
 from nanobot.session.entries import ReplyEntry, UndeliveredEntry, UserEntry
 from nanobot.store.database import schema
 from nanobot.store.repositories import session_removal
-from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.workspace.blobs import Blobs
 from tests.store.home import Home
@@ -45,7 +44,6 @@ NOTHING_SAID = {
     "channel_accounts",
     "channel_leases",
     "channels",
-    "chats",
     "erasures",
     "jobs",
     "memories",
@@ -258,19 +256,16 @@ async def plant(home: Home, blobs: Blobs, word: Planted) -> None:
     await home.do(insert)
 
 
-def records_of(home: Home, blobs: Blobs) -> SqlRecords:
-    return SqlRecords(home.database, StoreContext(home.clock, home.ids, "us"), blobs)
-
-
 async def test_of_a_deleted_session_nothing_that_was_said_is_in_any_file(
     new_home: Home, tmp_path: Path
 ) -> None:
     word, blobs = Planted(), Blobs(tmp_path / "blobs")
     await plant(new_home, blobs, word)
+    assert {table.name for table in schema.metadata.sorted_tables} == NOTHING_SAID | {*IDENTITIES}
     planted = {where.split()[0] for where in word.words} - {"blob"}
     assert planted == columns_with_text(), "plant something in a new column, and erase it"
     assert word.left(tmp_path) == set(word.words)
-    await records_of(new_home, blobs).delete(KEY)
+    await new_home.eraser(blobs).delete(KEY)
     assert word.left(tmp_path) == set()
     (again,) = await admit(new_home.journal(), said("again", key="first"))
     assert not again.fresh
@@ -295,7 +290,7 @@ async def test_of_an_erased_message_no_copy_and_no_quote_is_in_any_file(
     )
     for number in range(3):  # a hundred at a time
         await answered(journal, await claim(journal, f"s{number}"), "fine")
-    await records_of(new_home, blobs).erase(KEY, 1, "owner")
+    await new_home.eraser(blobs).erase(KEY, 1, "owner")
     assert word.left(tmp_path) == set()
     bodies = await new_home.bodies(KEY)
     texts = [body.text for body in bodies if isinstance(body, UserEntry)]
@@ -312,7 +307,7 @@ async def test_what_was_not_delivered_is_not_left_in_the_note_that_says_so(
     assert row is not None
     await journal.bury(row, "they left", scope="message")
     assert any(isinstance(body, UndeliveredEntry) for body in await new_home.bodies(KEY))
-    await records_of(new_home, blobs).erase(KEY, 2, "owner")
+    await new_home.eraser(blobs).erase(KEY, 2, "owner")
     assert word.left(tmp_path) == set()
 
 
@@ -322,7 +317,7 @@ async def test_of_hundreds_of_erased_texts_among_others_not_one_can_be_read(
 ) -> None:
     """Of all sizes, so that pages are split and merged, and what stays is moved about."""
     word, rng = Planted(), random.Random(seed)
-    journal, records = new_home.journal(), records_of(new_home, Blobs(tmp_path / "blobs"))
+    journal, eraser = new_home.journal(), new_home.eraser(Blobs(tmp_path / "blobs"))
     keys = [f"telegram:{number}" for number in range(8)]
     for number in range(300):
         key = rng.choice(keys)
@@ -332,7 +327,7 @@ async def test_of_hundreds_of_erased_texts_among_others_not_one_can_be_read(
         claimed = await claim(journal, f"r{number}", key)
         await answered(journal, claimed, word(key), address=address)
     for key in keys[:4]:
-        await records.delete(key)
+        await eraser.delete(key)
     gone = {where for where in word.words if where.split()[0] in keys[:4]}
     assert word.left(tmp_path) == set(word.words) - gone
     assert await new_home.column("PRAGMA integrity_check") == ["ok"]
@@ -348,7 +343,7 @@ async def test_a_deletion_that_a_crash_interrupts_is_finished_at_the_next_start(
         await new_home.do(lambda c: session_removal.begin_session(c, context, hold, KEY))
     await new_home.reopen()
     assert word.left(tmp_path)
-    await records_of(new_home, blobs).finish_erasures()
+    await new_home.eraser(blobs).finish()
     assert word.left(tmp_path) == set()
     assert await new_home.rows("SELECT * FROM erasures") == []
 
@@ -360,6 +355,6 @@ async def test_what_is_said_while_a_session_is_deleted_begins_it_anew(new_home: 
     with context.held.taking() as hold:
         await new_home.do(lambda c: session_removal.begin_session(c, context, hold, KEY))
     await admit(journal, said("meanwhile"))
-    await new_home.records().finish_erasures()
+    await new_home.eraser().finish()
     claimed = await claim(journal, "r2")
     assert [entry.seq for entry in claimed.entries] == [1]

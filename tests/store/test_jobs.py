@@ -333,6 +333,19 @@ async def test_what_a_trigger_publishes_is_kept_once_and_in_order(home: Home) ->
         await home.journal().finish(claim.lane, claim.run, FAILED)
 
 
+async def test_an_erased_message_of_a_job_is_gone_from_what_was_scheduled_too(home: Home) -> None:
+    job = await add(home, plan(home))
+    for text in ("It is 4711.", "It is 12."):
+        await home.jobs().trigger(job.id, at=None, key=text, text=text)
+        home.clock.advance(1.0)
+        await look(home)
+        await run(home, job, answer("fine", RunState.COMPLETED))
+    await home.eraser().erase(f"cron:{job.id}", 1, "owner")
+    kept = b"".join(await home.column("SELECT body FROM occurrences"))
+    assert b"4711" not in kept
+    assert b"It is 12." in kept
+
+
 async def test_what_is_published_in_the_same_moment_is_each_done(home: Home) -> None:
     made = plan(home, name="hook:ci", overlap="queue", waiting=100)
     home.clock.set_by(0.1234)

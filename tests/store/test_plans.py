@@ -29,7 +29,17 @@ from tests.store.making import (
     told,
 )
 
-GROWING = ("entries", "inbound", "outbound", "outbound_parts", "runs", "model_call_costs")
+GROWING = (
+    "entries",
+    "inbound",
+    "outbound",
+    "outbound_parts",
+    "runs",
+    "model_call_costs",
+    "occurrences",
+    "memories",
+    "usage_totals",
+)
 SMALL = ("inbound_open", "outbound_open", "outbound_held", "outbound_dead", "runs_live")
 """Indexes of what is going on now: these may be gone through."""
 
@@ -105,6 +115,7 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     await records.runs(session="", state="live", limit=10)
     await records.tool_calls(session=KEY, name="", limit=10)
     await records.outbox(state="dead", limit=10)
+    await new_home.eraser().erase(KEY, 1, "1")
     assert await statements.slow() == {}
 
 

@@ -9,8 +9,6 @@ import pytest
 
 from nanobot.errors import BlobMissing
 from nanobot.messages import Attachment
-from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.unit import StoreContext
 from nanobot.workspace.blobs import Blobs
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, claim, let_in, said
@@ -32,12 +30,12 @@ async def test_files_go_with_the_last_session_that_names_them(home: Home, tmp_pa
     own, shared = await blobs.write(b"own"), await blobs.write(b"shared")
     await bring(home, KEY, own, shared)
     await bring(home, OTHER, shared)
-    records = SqlRecords(home.database, StoreContext(home.clock, home.ids, "reader"), blobs)
-    await records.delete(KEY)
+    eraser = home.eraser(blobs)
+    await eraser.delete(KEY)
     assert await blobs.read(shared) == b"shared"
     with pytest.raises(BlobMissing):
         await blobs.read(own)
-    await records.delete(OTHER)
+    await eraser.delete(OTHER)
     with pytest.raises(BlobMissing):
         await blobs.read(shared)
 
@@ -49,5 +47,5 @@ async def test_a_file_that_still_waits_elsewhere_stays(home: Home, tmp_path: Pat
     file = (Attachment("image", blob=digest),)
     waiting = msgspec.structs.replace(said("waits"), attachments=file)
     await admit(home.journal(), let_in(waiting, OTHER))
-    await SqlRecords(home.database, StoreContext(home.clock, home.ids, "r"), blobs).delete(KEY)
+    await home.eraser(blobs).delete(KEY)
     assert await blobs.read(digest) == b"both"

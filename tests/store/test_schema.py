@@ -28,8 +28,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0999"
+down_revision = "HEAD"
 
 
 def upgrade():
@@ -39,20 +39,24 @@ def upgrade():
 """
 
 
+def _write_next(folder: Path, more: str) -> None:
+    step = NEXT.replace("HEAD", OURS.head).format(more=more)
+    (folder / "versions" / "r0999_next.py").write_text(step)
+
+
 @pytest.fixture
 def future(tmp_path: Path) -> Revisions:
     """The revisions of a version to come."""
     folder = tmp_path / "50% more migrations"
     shutil.copytree(OURS.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "r0002_next.py").write_text(NEXT.format(more=""))
-    return Revisions((*OURS.revisions, "0002"), folder)
+    _write_next(folder, "")
+    return Revisions((*OURS.revisions, "0999"), folder)
 
 
 @pytest.fixture
 def broken_future(future: Revisions) -> Revisions:
     """The same, but its last step fails."""
-    step = future.folder / "versions" / "r0002_next.py"
-    step.write_text(NEXT.format(more='op.execute("UPDATE nothing SET x = 1")'))
+    _write_next(future.folder, 'op.execute("UPDATE nothing SET x = 1")')
     return future
 
 
@@ -104,6 +108,22 @@ def test_the_revisions_make_the_tables_that_the_code_expects(database: AnyDataba
     assert len(next(iter(made.values()))) > len(schema.metadata.tables)
 
 
+@pytest.mark.parametrize("revision", OURS.revisions)
+def test_a_database_of_each_revision_there_was_is_brought_to_this_one(
+    database: AnyDatabase, revision: str
+) -> None:
+    until = OURS.revisions[: OURS.revisions.index(revision) + 1]
+    database.run_now(lambda c: migrate.upgrade(c, Revisions(until, OURS.folder)))
+    assert database.run_now(migrate.current) == revision
+    if database.run_now(migrate.prepare):
+        database.run_now(migrate.upgrade)
+    upgraded = database.run_now(described)
+    assert database.run_now(migrate.current) == OURS.head
+    database.run_now(emptied)
+    database.run_now(migrate.create)
+    assert upgraded == database.run_now(described)
+
+
 def test_a_new_database_needs_no_migration(database: AnyDatabase) -> None:
     assert database.run_now(migrate.current) is None
     assert not database.run_now(migrate.prepare)
@@ -137,7 +157,7 @@ def test_a_migration_that_fails_changes_nothing(
     with pytest.raises(StoreError, match="nothing"):
         database.run_now(lambda c: migrate.upgrade(c, broken_future))
     assert database.run_now(described) == before
-    assert database.run_now(migrate.current) == "0001"
+    assert database.run_now(migrate.current) == OURS.head
 
 
 # A home's file

@@ -14,6 +14,7 @@ from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
 from nanobot.memory.port import OWNER, Provenance
 from nanobot.messages import Address, Role
+from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
@@ -41,7 +42,10 @@ class Bench:
     def __init__(self, workspace: Path, settings: MemorySettings) -> None:
         self.store = store = Process(MemoryHome())
         writer = StoreContext(ManualClock(), CountingIds(), "us")
-        self.records, self.workspace = SqlMemoryStore(store, writer), workspace
+        self.records, self.workspace = (
+            SqlMemoryStore(store, writer, Eraser(store, writer)),
+            workspace,
+        )
         self.memory = self.reopened()
         self.tools = ToolRegistry()
         for tool in memory_tools(self.memory, settings):

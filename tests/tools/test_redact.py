@@ -63,7 +63,7 @@ async def test_a_result_holds_no_secret() -> None:
 
 
 async def test_every_call_is_logged_without_secrets(lines: list[str]) -> None:
-    tools = ToolRegistry(redact=Redactor([SECRET]))
+    tools = ToolRegistry(redact=Redactor([SECRET]), log_calls=True)
     tools.register(LEAKING)
     with pytest.raises(ToolError):
         await tools.execute("leak", f'{{"text": "{SECRET}"}}', CONTEXT)

@@ -6,22 +6,25 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from nanobot.agent.library.context_builder import ContextBuilder
 from nanobot.agent.library.default_tools import default_tools, keeper
+from nanobot.agent.library.failures import raise_failure
+from nanobot.agent.library.streamed_text import StreamedText
+from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.model_calls import ModelCaller
-from nanobot.agent.requests import RunClient, StreamedText
+from nanobot.agent.requests import RunClient
 from nanobot.agent.runner import Runner
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
+from nanobot.bus.queue import MessageBus
 from nanobot.config.settings.tools import ExecSettings
-from nanobot.errors import UsageError
+from nanobot.errors import ToolError, UsageError
 from nanobot.messages import (
     TERMINAL,
     TERMINAL_SESSION,
@@ -30,16 +33,16 @@ from nanobot.messages import (
     EventKind,
     InboundMessage,
     Origin,
-    Role,
     RunEvent,
     RunOptions,
     Sender,
 )
+from nanobot.messages import session_key as session_key_of
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.providers.vision import VisionModels
 from nanobot.session.manager import SessionManager
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
-from nanobot.tools.base import CallContext
+from nanobot.tools.base import direct_call
 from nanobot.tools.registry import ToolRegistry
 from nanobot.triggers.cron.service import CronService
 
@@ -77,20 +80,25 @@ class AgentLoop:
 
     `run` serves the bus until `stop`; `process_direct` and `process_message` ask for one run and
     work with and without it. All of them are runs in the lanes of their sessions, kept in the
-    bus's journal at every step. Without `restrict_to_workspace` the file tools reach the whole
-    file system, but never nanobot's own home outside of the workspace. Commands run in the sandbox
-    or not at all. `max_retries` and `retry_delay` are for calls without effect that failed inside
-    their tool. With a `cron_service` the model may have things done by the clock, which `run` does.
-    `brave_api_key`, `exec_config`, `cron_service` and `restrict_to_workspace` are about the default
-    tools: with `tools` of one's own the first three raise UsageError. `blobs` is a folder that
-    keeps the pictures of messages for later runs; without it they are there while this object is.
+    bus's journal at every step. Without a `bus` there is a private one, which `close` ends.
+
+    Without `restrict_to_workspace` the file tools reach the whole file system, but never nanobot's
+    own home outside of the workspace. Commands run in the sandbox or not at all. What `spawn` and
+    `cron` start is done while `run` runs; over a bus whose store somebody else opened, they need a
+    `subagent_manager` and a `cron_service`. A call without effect that failed inside its tool is
+    made `max_retries` times in all. `max_tool_calls` is `max_iterations` unless it is set.
+
+    `brave_api_key`, `exec_config`, `cron_service`, `subagent_manager` and `restrict_to_workspace`
+    are about the default tools: with `tools` of one's own the first four raise UsageError. `blobs`
+    is a folder that keeps the pictures of messages for later runs; without it they are there while
+    this object is.
     """
 
     def __init__(  # noqa: PLR0913 - the promised signature
         self,
-        bus: Bus,
-        provider: LLMProvider,
-        workspace: Path,
+        bus: Bus | None = None,
+        provider: LLMProvider | None = None,
+        workspace: Path | None = None,
         model: str | None = None,
         max_iterations: int = 20,
         brave_api_key: str | None = None,
@@ -105,40 +113,41 @@ class AgentLoop:
         temperature: float = 0.7,
         max_tokens: int = 4096,
         blobs: Path | None = None,
+        subagent_manager: SubagentManager | None = None,
+        max_tool_calls: int | None = None,
     ) -> None:
-        of_tools = {
-            "brave_api_key": brave_api_key,
-            "exec_config": exec_config,
-            "cron_service": cron_service,
-        }
-        if tools is not None and (
-            named := [name for name, value in of_tools.items() if value is not None]
-        ):
-            raise UsageError(
-                f"{named[0]}: it is for the default tools; give it to your own `tools`"
-            )
-        self.bus = bus
+        if provider is None or workspace is None:
+            missing = "provider" if provider is None else "workspace"
+            raise UsageError(f"{missing}: an AgentLoop needs one")
+        _only_default(
+            tools,
+            brave_api_key=brave_api_key,
+            exec_config=exec_config,
+            cron_service=cron_service,
+            subagent_manager=subagent_manager,
+        )
+        self.bus: Bus = MessageBus() if bus is None else bus
+        self._with_own_bus = bus is None
         self.workspace = Path(workspace)
         self.context = context_builder or ContextBuilder(self.workspace)
-        self.sessions = session_manager or SessionManager(bus)
+        self.sessions = session_manager or SessionManager(self.bus)
+        self.subagents, self._cron = subagent_manager, cron_service
+        if tools is None and isinstance(self.bus, MessageBus) and self.bus.private:
+            self.subagents = subagent_manager or SubagentManager(self.bus, self.bus.tasks)
+            self._cron = cron_service or CronService(self.bus.jobs, self.bus, SystemClock())
         self.tools = tools or default_tools(
             self.workspace,
             exec_config or ExecSettings(),
             everywhere=not restrict_to_workspace,
             brave_api_key=brave_api_key or "",
-            cron=cron_service,
+            cron=self._cron,
+            starter=None if self.subagents is None else self.subagents.starter,
         )
-        self._cron = cron_service
         self._received = keeper(self.workspace, blobs)
         self._models = _OneProvider(provider, model)
         self._clock, self._ids = SystemClock(), RandomIds()
-        self._retries = Retries(count=max_retries, delay=retry_delay)
-        self._settings = RunSettings(
-            limits=StepLimits(max_iterations=max_iterations, max_tool_rounds=max_iterations),
-            temperature=temperature,
-            max_tokens=max_tokens,
-            zone=local_zone(environment()),
-        )
+        self._retries = Retries(count=max(max_retries - 1, 0), delay=retry_delay)
+        self._settings = _settings(max_iterations, max_tool_calls, temperature, max_tokens)
         self._made: _Engine | None = None
         self._serving: asyncio.Event | None = None
 
@@ -167,35 +176,50 @@ class AgentLoop:
         if self._serving is not None:
             self._serving.set()
 
+    async def close(self) -> None:
+        """Forget the private bus, if there is one: its sessions, jobs and background runs."""
+        if self._with_own_bus and isinstance(self.bus, MessageBus):
+            await self.bus.close()
+
     async def process_direct(
         self,
         content: str,
         session_key: str = TERMINAL_SESSION,
         channel: str = TERMINAL,
         chat_id: str = "direct",
+        *,
+        session_id: str | None = None,
+        raise_errors: bool = False,
     ) -> str:
         """The reply to a message: the last answer of its run, or the line why there is none. It is
-        this caller's, and delivered nowhere else."""
+        this caller's, and delivered nowhere else. `session_id` is another name of `session_key`;
+        `raise_errors` as in `process_message`."""
         message = self._message(content, Address(channel, chat_id), RunOptions())
-        async with self._engine().client.followed(message, session_key) as events:
+        async with self._engine().client.followed(message, session_id or session_key) as events:
             async for event in events:
                 if event.kind is EventKind.END:
-                    return str(event.payload.get("text", ""))
+                    if raise_errors:
+                        raise_failure(event)
+                    return event.payload.get("text", "")
         return ""
 
     async def process_message(  # noqa: PLR0913 - the promised signature
         self,
         message: str,
-        session_key: str,
+        session_key: str = TERMINAL_SESSION,
         *,
-        context: Sequence[Mapping[str, Any]] | None = None,
+        context: Sequence[Mapping[str, object]] | None = None,
         media: Sequence[str | Path | bytes] | None = None,
         channel: str = TERMINAL,
         chat_id: str = "direct",
         cancel_token: CancelToken | None = None,
+        session_id: str | None = None,
+        raise_errors: bool = False,
     ) -> AsyncIterator[str]:
         """The text of every model call of the message's run, while it streams.
 
+        A run that a limit or an error ends says so in the last piece; with `raise_errors` it raises
+        what the model raised, or RunFailed. `session_id` is another name of `session_key`.
         `context` is what the model sees instead of the session's past. After `cancel_token` was
         cancelled nothing is yielded and the run is aborted in the log. A caller who leaves early
         leaves the run to whoever serves its lane next.
@@ -214,25 +238,27 @@ class AgentLoop:
         request = msgspec.structs.replace(request, attachments=files)
         client, spoken = self._engine().client, StreamedText()
         async with (
-            client.followed(request, session_key) as events,
+            client.followed(request, session_id or session_key) as events,
             aclosing(_until(token, events, client, request)) as until_cancelled,
         ):
             async for event in until_cancelled:
+                if raise_errors and event.kind is EventKind.END:
+                    raise_failure(event)
                 if piece := spoken.added_by(event):
                     yield piece
 
-    async def execute_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
+    async def execute_tool(self, name: str, arguments: Mapping[str, object]) -> str:
         """One call of a tool, as an owner's. Raises ToolError. It is part of no run, so nothing of
-        it is in any log."""
-        context = CallContext(
-            run_id="",
-            session_key=TERMINAL_SESSION,
-            address=Address(TERMINAL, "direct"),
-            sender_id=_ME.id,
-            role=Role.OWNER,
-            key=f"direct:{self._ids.run_id()}",
+        it is in any log; what it sends is."""
+        output = await self.tools.perform(
+            name, msgspec.json.encode(arguments).decode(), direct_call(self._ids.run_id())
         )
-        return await self.tools.execute(name, msgspec.json.encode(arguments).decode(), context)
+        if output.failed:
+            raise ToolError(output.text)
+        for message in output.messages:
+            await self.bus.journal.post(session_key_of(message.address, "", "chat"), message)
+            self.bus.owed(message.address)
+        return output.text
 
     async def _files(
         self, media: Sequence[str | Path | bytes], at: float
@@ -282,14 +308,34 @@ class _OneProvider:
         return self._provider, self._provider.profile(label or self._model)
 
 
-def _past(context: Sequence[Mapping[str, Any]] | None) -> tuple[tuple[str, str], ...] | None:
+def _settings(
+    max_iterations: int, max_tool_calls: int | None, temperature: float, max_tokens: int
+) -> RunSettings:
+    limits = StepLimits(
+        max_iterations=max_iterations,
+        max_tool_rounds=max_iterations,
+        max_tool_calls=max_tool_calls or max_iterations,
+    )
+    zone = local_zone(environment())
+    return RunSettings(limits=limits, temperature=temperature, max_tokens=max_tokens, zone=zone)
+
+
+def _only_default(tools: ToolRegistry | None, **options: object) -> None:
+    given = [name for name, value in options.items() if value is not None]
+    if tools is not None and given:
+        raise UsageError(f"{given[0]}: it is for the default tools; give it to your own `tools`")
+
+
+def _past(context: Sequence[Mapping[str, object]] | None) -> tuple[tuple[str, str], ...] | None:
     if context is None:
         return None
-    past = [(str(message.get("role")), message.get("content")) for message in context]
-    for role, content in past:
+    past: list[tuple[str, str]] = []
+    for message in context:
+        role, content = message.get("role"), message.get("content")
         if role not in ("user", "assistant") or not isinstance(content, str):
             raise UsageError("context: messages of role user or assistant, with text")
-    return tuple((role, str(content)) for role, content in past)
+        past.append((str(role), content))
+    return tuple(past)
 
 
 async def _until(

@@ -4,66 +4,84 @@ from __future__ import annotations
 
 import base64
 import mimetypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from nanobot.agent.library.persona import ConfiguredParts, MemoryStore, PersonaConfig, SkillsLoader
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.errors import UsageError
 from nanobot.providers.base import ModelProfile, ToolSpec
+from nanobot.providers.openai_messages import ContentPart, OpenAIMessage, RequestedCall
+
+__all__ = ["ContextBuilder", "MemoryStore", "PersonaConfig", "SkillsLoader"]
 
 _ANY_MODEL = ModelProfile(name="any", provider="any")
-
-Message = dict[str, Any]
+_EVERY_TOOL = tuple(
+    ToolSpec(name, "", {}) for name in ("memory_save", "memory_search", "skill", "write_file")
+)
+"""What the parts of a prompt are chosen by."""
 
 
 class ContextBuilder:
     """System prompt and messages in OpenAI's form, made as the agent makes its own. Lists that it
-    is given are extended in place and returned."""
+    is given are extended in place and returned. Memory, skills and persona are those of the
+    workspace unless others are given."""
 
-    def __init__(self, workspace: Path, persona: PromptBuilder | None = None) -> None:
-        self.persona = persona or PromptBuilder(workspace)
+    def __init__(
+        self,
+        workspace: Path,
+        memory: MemoryStore | None = None,
+        skills: SkillsLoader | None = None,
+        persona_config: PersonaConfig | None = None,
+    ) -> None:
+        workspace = Path(workspace)
+        parts = ConfiguredParts(workspace, memory, skills, persona_config or PersonaConfig())
+        self.persona = PromptBuilder(workspace, parts)
 
-    def build_system_prompt(self, tools: tuple[ToolSpec, ...] = ()) -> str:
-        """The prompt of the persona over its workspace, as it is now."""
-        return self.persona.snapshot(_ANY_MODEL, tools).system
+    def build_system_prompt(self, tools: tuple[ToolSpec, ...] | None = None) -> str:
+        """Identity, principles, memory, safety, persona and skills, as they are now; for a model
+        that has only these `tools` (None: all), without what is about others."""
+        return self.persona.snapshot(_ANY_MODEL, _EVERY_TOOL if tools is None else tools).system
 
     def build_messages(
         self,
-        history: Sequence[Mapping[str, Any]],
+        history: Sequence[OpenAIMessage],
         current_message: str,
         media: Sequence[str | Path] = (),
-    ) -> list[Message]:
+    ) -> list[OpenAIMessage]:
         """System prompt, history, and the message; with images, it has parts. Raises UsageError
         for a file that is no image or cannot be read."""
-        content: str | list[Message] = current_message
+        content: str | list[ContentPart] = current_message
         if media:
             content = [*map(_image, media), {"type": "text", "text": current_message}]
-        system = {"role": "system", "content": self.build_system_prompt()}
-        return [system, *map(dict, history), {"role": "user", "content": content}]
+        system = OpenAIMessage(role="system", content=self.build_system_prompt())
+        earlier = [message.copy() for message in history]
+        return [system, *earlier, {"role": "user", "content": content}]
 
     def add_assistant_message(
         self,
-        messages: list[Message],
+        messages: list[OpenAIMessage],
         content: str,
-        tool_calls: Sequence[Mapping[str, Any]] = (),
-    ) -> list[Message]:
+        tool_calls: Sequence[RequestedCall] = (),
+    ) -> list[OpenAIMessage]:
         """What the model said and asked for."""
-        message: Message = {"role": "assistant", "content": content}
+        message: OpenAIMessage = {"role": "assistant", "content": content}
         if tool_calls:
-            message["tool_calls"] = [dict(call) for call in tool_calls]
+            message["tool_calls"] = [call.copy() for call in tool_calls]
         messages.append(message)
         return messages
 
     def add_tool_result(
-        self, messages: list[Message], tool_call_id: str, tool_name: str, result: str
-    ) -> list[Message]:
-        answer = {"role": "tool", "tool_call_id": tool_call_id, "name": tool_name}
-        messages.append({**answer, "content": result})
+        self, messages: list[OpenAIMessage], tool_call_id: str, tool_name: str, result: str
+    ) -> list[OpenAIMessage]:
+        """What came of one of these calls."""
+        messages.append(
+            {"role": "tool", "tool_call_id": tool_call_id, "name": tool_name, "content": result}
+        )
         return messages
 
 
-def _image(path: str | Path) -> Message:
+def _image(path: str | Path) -> ContentPart:
     kind = mimetypes.guess_type(str(path))[0] or ""
     if not kind.startswith("image/"):
         raise UsageError(f"{path} is not an image")

@@ -6,13 +6,16 @@ from pathlib import Path
 
 from nanobot.config.loader import home_of
 from nanobot.config.settings.tools import ExecSettings, WebToolSettings
+from nanobot.session.tasks import TaskStarter
 from nanobot.system import environment, local_zone
 from nanobot.tools.cron import cron_tool
 from nanobot.tools.files.tools import file_tools
+from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.tools.skill import skill_tool
+from nanobot.tools.spawn import spawn_tool
 from nanobot.tools.web.tools import web_tools
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
@@ -35,9 +38,11 @@ def default_tools(
     everywhere: bool = False,
     brave_api_key: str = "",
     cron: CronService | None = None,
+    starter: TaskStarter | None = None,
 ) -> ToolRegistry:
-    """Files, commands, skills and the web, with jobs if there is a service for them. nanobot's home
-    stays out of reach but for the workspace; `everywhere`: nothing else does."""
+    """Files, commands, skills, the web and messages to any chat, with jobs and subagents if there
+    is something that does them. nanobot's home stays out of reach but for the workspace;
+    `everywhere`: nothing else does."""
     environ = environment()
     hidden = (home_of(environ),)
     bwrap = None if exec_.sandbox == "off" else find_bwrap()
@@ -48,8 +53,11 @@ def default_tools(
         skill_tool(Skills(workspace, environ)),
         exec_tool(sandbox, workspace, ExecOptions(network=exec_.network, timeout=exec_.timeout)),
         *web_tools(WebToolSettings(brave_api_key=brave_api_key)),
+        message_tool(None),
     ):
         tools.register(tool)
+    if starter is not None:
+        tools.register(spawn_tool(starter))
     if cron is not None:
         tools.register(cron_tool(cron.book(local_zone(environ))))
     return tools

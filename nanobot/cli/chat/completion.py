@@ -11,7 +11,8 @@ import msgspec
 from nanobot.config.loader import Config
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.ports import MenuCommand
-from nanobot.providers.model_choice import EMBEDDED, KNOWN_PROVIDERS
+from nanobot.providers.known_providers import KNOWN_PROVIDERS
+from nanobot.providers.model_choice import EMBEDDED
 
 _WORD = re.compile(r"[a-z][a-z_-]*")
 _BRACKETS = re.compile(r"[\[\]|\s]+")

@@ -26,7 +26,7 @@ from nanobot.cli.output import Line, Style, document, say
 from nanobot.cli.probes import try_model
 from nanobot.config.loader import Config, survey
 from nanobot.errors import ConfigError, ModelError, NanobotError, PluginBroken
-from nanobot.providers.model_choice import KNOWN_PROVIDERS
+from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import inspect
 from nanobot.system import local_zone
@@ -46,11 +46,11 @@ _STYLES: Mapping[str, Style] = {"ok": "green", "warning": "yellow", "broken": "r
 
 
 def checked(environ: Mapping[str, str], *, json: bool) -> int:
-    """`config check`: every mistake; returns the exit code."""
+    """`config check`: every mistake, keys that nobody knows among them; returns the exit code."""
     to_stderr(environ, "ERROR")
     findings, _ = _configuration(environ)
     _tell(findings, json=json)
-    return ConfigError.exit_code if any(finding.level == "broken" for finding in findings) else 0
+    return ConfigError.exit_code if any(finding.level != "ok" for finding in findings) else 0
 
 
 def examine(environ: Mapping[str, str], *, fix: bool, json: bool) -> int:
@@ -334,7 +334,7 @@ async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
         return Finding(about=about, level="ok", text=text)
     provider, _, model = tried.label.partition("/")
     text += "; its price is unknown, so no limit of cost holds for it"
-    remedy = f'Set providers.{provider}.prices."{model}"'
+    remedy = f'Set providers.{provider}.models."{model}".price'
     return Finding(about=about, level="warning", text=text, remedy=remedy)
 
 

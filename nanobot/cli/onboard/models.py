@@ -1,21 +1,32 @@
-"""Which models could answer, for onboard: by a key in the environment, a local server, the one
-that is included."""
+"""Which models could answer, for onboard: by a key in the environment, by a server that runs here,
+the one that is included, and whatever else people name."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.errors import ModelMissing, UsageError
+from nanobot.config.settings.base import URL, is_url
+from nanobot.errors import ConfigError, ModelMissing, UsageError
 from nanobot.providers.embedded import require
-from nanobot.providers.model_choice import EMBEDDED, KNOWN_PROVIDERS, http_probe
-from nanobot.system import is_loopback
+from nanobot.providers.known_providers import KNOWN_PROVIDERS
+from nanobot.providers.model_choice import EMBEDDED, chat_models, http_probe, local_addresses
 
-_NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
+_MOST_OFFERED = 5
+_OWN = "custom"
+"""What a provider is called of which only the address is given."""
+
+
+class ModelWishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says of a model, each empty where it says nothing."""
+
+    model: str = ""
+    api_key_env: str = ""
+    api_base: str = ""
 
 
 class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +40,10 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, name: str, model: str, *, key: str = "", base: str = "") -> AvailableModel:
-        """A model of a provider, with a key that goes into a file of its own."""
+        """A model of a provider, with a key that goes into a file of its own. Raises ConfigError
+        for an address that is none."""
+        if base and not is_url(base):
+            raise ConfigError(f"{base[:80]!r} must be {URL}, such as http://127.0.0.1:8000/v1.")
         label = f"{name}/{model}"
         keys: dict[str, str | list[str]] = {"agent.model": label}
         secrets = {}
@@ -43,29 +57,34 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
         return cls(label=label, keys=keys, secrets=secrets, providers=providers)
 
 
-def wanted(
-    label: str,
-    variable: str,
-    providers: Mapping[str, ProviderSettings],
-    environ: Mapping[str, str],
-) -> AvailableModel:
-    """The model of that label, its key in a variable ("": where it is anyway). Raises UsageError
-    when there is no such variable."""
-    keys: dict[str, str | list[str]] = {"agent.model": label}
+def named(wishes: ModelWishes, environ: Mapping[str, str]) -> AvailableModel:
+    """The model that the command line names. Raises UsageError for a variable that is not set, and
+    for an address without a model."""
+    label, variable, base = wishes.model, wishes.api_key_env, wishes.api_base
+    if base and "/" not in label:
+        label = f"{_OWN}/{label or _first_of(base)}"
     name, slash, _ = label.partition("/")
-    if not variable:
-        return AvailableModel(label=label, why="as you said", keys=keys)
-    key = environ.get(variable, "")
-    if not key:
-        raise UsageError(f"the variable {variable} is not set")
+    if not variable and not base:
+        return AvailableModel(label=label, why="as you said", keys={"agent.model": label})
     if not slash:
         raise UsageError("--api-key-env needs --model PROVIDER/MODEL: whose key is it?")
-    keys[f"providers.{name}.api_key"] = f"${{{variable}}}"
-    provider = providers.get(name, ProviderSettings())
-    settings = msgspec.structs.replace(provider, api_key=key)
-    return AvailableModel(
-        label=label, why=f"{variable} is set", keys=keys, providers={name: settings}
-    )
+    key = environ.get(variable, "") if variable else ""
+    if variable and not key:
+        raise UsageError(f"the variable {variable} is not set")
+    given = AvailableModel.of(name, label.partition("/")[2], base=base)
+    keys = {**given.keys, **({f"providers.{name}.api_key": f"${{{variable}}}"} if variable else {})}
+    settings = ProviderSettings(api_key=key, api_base=base)
+    why = f"{variable} is set" if variable else f"at {base}"
+    return AvailableModel(label=label, why=why, keys=keys, providers={name: settings})
+
+
+def _first_of(base: str) -> str:
+    models = chat_models(asyncio.run(http_probe(f"{base.rstrip('/')}/models")))
+    if not models:
+        raise UsageError(
+            f"--api-base needs --model PROVIDER/MODEL: {base} does not list its models"
+        )
+    return models[0]
 
 
 async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
@@ -73,18 +92,13 @@ async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
     choices = []
     for name, provider in KNOWN_PROVIDERS.items():
         variable = next(
-            (
-                variable_name
-                for variable_name in provider.env
-                if environ.get(variable_name, "").strip()
-            ),
-            "",
+            (variable for variable in provider.env if environ.get(variable, "").strip()), ""
         )
         if variable and provider.default_model:
             label = f"{name}/{provider.default_model}"
             why = f"{variable} is set"
             choices.append(AvailableModel(label=label, why=why, keys={"agent.model": label}))
-    choices += await _local()
+    choices += await _local(environ)
     try:
         require(home)
     except ModelMissing:
@@ -96,19 +110,28 @@ async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
     ]
 
 
-async def _local() -> list[AvailableModel]:
-    servers = {n: one.api_base for n, one in KNOWN_PROVIDERS.items() if is_loopback(one.api_base)}
+async def _local(environ: Mapping[str, str]) -> list[AvailableModel]:
+    bases = local_addresses(environ)
     async with asyncio.TaskGroup() as tasks:
-        asked = {
-            name: tasks.create_task(http_probe(f"{base}/models")) for name, base in servers.items()
+        probes = {
+            name: tasks.create_task(http_probe(f"{base}/models")) for name, base in bases.items()
         }
     return [
         AvailableModel(
             label=f"{name}/{model}",
-            why="found running here",
+            why=f"running at {bases[name]}",
             keys={"agent.model": f"{name}/{model}"},
         )
-        for name, task in asked.items()
-        for model in (task.result() or ())[:5]
-        if not any(word in model.lower() for word in _NOT_FOR_CHAT)
+        for name, task in probes.items()
+        for model in chat_models(task.result())[:_MOST_OFFERED]
+    ]
+
+
+def silent(choices: Sequence[AvailableModel], environ: Mapping[str, str]) -> list[str]:
+    """The servers of one's own models that offered none, with where they were looked for."""
+    found = {choice.label.partition("/")[0] for choice in choices}
+    return [
+        f"{KNOWN_PROVIDERS[name].title} ({base.removesuffix('/v1')})"
+        for name, base in local_addresses(environ).items()
+        if name not in found
     ]

@@ -9,6 +9,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -16,12 +17,14 @@ from nanobot.cli import config_file as configfile
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.onboard.channels import NewChannel, wanted_channel
 from nanobot.cli.onboard.config_template import written
-from nanobot.cli.onboard.models import AvailableModel, find, wanted
+from nanobot.cli.onboard.models import AvailableModel, ModelWishes, find, named, silent
 from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
 from nanobot.cli.probes import try_channel, try_model
 from nanobot.cli.questions import ask, ask_secret, choose, say
 from nanobot.config.loader import Config, load, survey
+from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
+from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.workspace import folder as workspace
 
 
@@ -29,8 +32,7 @@ class OnboardOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What was given on the command line."""
 
     yes: bool = False
-    model: str = ""
-    api_key_env: str = ""
+    model: ModelWishes = ModelWishes()
     telegram_token_env: str = ""
     channel: str = ""
     name: str = ""
@@ -98,9 +100,8 @@ async def _unasked(
     environ: Mapping[str, str], config: Config, wishes: OnboardOptions, plan: OnboardPlan
 ) -> None:
     fresh = not config.file.exists()
-    if fresh or wishes.model or wishes.api_key_env:
-        label = wishes.model or config.agent.model
-        answering = wanted(label, wishes.api_key_env, config.providers, environ)
+    if fresh or wishes.model != ModelWishes():
+        answering = await asyncio.to_thread(_named, environ, config, wishes.model)
         await _tried(environ, config, answering)
         plan.keys |= answering.keys
     channel = _given(environ, config, wishes)
@@ -142,10 +143,24 @@ def _given(environ: Mapping[str, str], config: Config, wishes: OnboardOptions) -
 
 
 async def _tried(environ: Mapping[str, str], config: Config, answering: AvailableModel) -> None:
-    providers = {**config.providers, **answering.providers}
+    providers = dict(config.providers)
+    for name, given in answering.providers.items():
+        before = providers.get(name, ProviderSettings())
+        providers[name] = msgspec.structs.replace(
+            before,
+            api_key=given.api_key or before.api_key,
+            api_base=given.api_base or before.api_base,
+        )
     say(f"Asking {answering.label} something ...")
     tried = await try_model(answering.label, providers, environ, config.home)
-    say(f"{tried.label} answered after {tried.seconds:.1f} s.")
+    say(f"{tried.label} answered after {tried.seconds:.1f} s ({tried.abilities}).")
+
+
+def _named(environ: Mapping[str, str], config: Config, wishes: ModelWishes) -> AvailableModel:
+    """The model of the command line; the configured one, where that says none."""
+    if not wishes.model and not wishes.api_base:
+        wishes = msgspec.structs.replace(wishes, model=config.agent.model)
+    return named(wishes, environ)
 
 
 # The conversation
@@ -172,17 +187,25 @@ def _conversation(
 def _choose_model(
     environ: Mapping[str, str], config: Config, wishes: OnboardOptions, plan: OnboardPlan
 ) -> None:
-    if wishes.model:
-        choices = [wanted(wishes.model, wishes.api_key_env, config.providers, environ)]
+    if wishes.model.model or wishes.model.api_base:
+        choices = [_named(environ, config, wishes.model)]
     else:
-        say("Looking for keys and for models on this machine ...")
+        say("Looking for keys, and for models that run on this machine ...")
         choices = asyncio.run(find(environ, config.home))
+        if silent_ones := silent(choices, environ):
+            say(f"Not running: {', '.join(silent_ones)}.")
+    others = {
+        "a well-known provider, with its key (OpenAI, Anthropic, Gemini, OpenRouter ...)": _known,
+        "another one: any OpenAI-compatible server, by its address": _described,
+    }
     while True:
         options = [f"{choice.label} ({choice.why})" for choice in choices]
-        options.append("another one: a provider with a key, or a server")
-        number = choose("Which model should answer?", options)
+        number = choose("Which model should answer?", [*options, *others])
         try:
-            answering = choices[number] if number < len(choices) else _described()
+            if number < len(choices):
+                answering = choices[number]
+            else:
+                answering = list(others.values())[number - len(choices)](environ)
             asyncio.run(_tried(environ, config, answering))
         except (ModelError, ConfigError) as error:
             say(f"That did not work: {error}")
@@ -192,7 +215,21 @@ def _choose_model(
         return
 
 
-def _described() -> AvailableModel:
+def _known(environ: Mapping[str, str]) -> AvailableModel:
+    rows = {name: row for name, row in KNOWN_PROVIDERS.items() if name not in LOCAL_PROVIDERS}
+    width = max(len(row.title) for row in rows.values())
+    options = [f"{row.title:<{width}}  {urlsplit(row.api_base).netloc}" for row in rows.values()]
+    name = list(rows)[choose("Which provider?", options)]
+    row = rows[name]
+    variable = next((variable for variable in row.env if environ.get(variable, "").strip()), "")
+    hint = f"; just Enter: that of {variable}" if variable else ""
+    key = ask_secret(f"Your key of {row.title}{hint}")
+    if not key and not variable:
+        raise ConfigError(f"{row.title} needs a key.")
+    return AvailableModel.of(name, ask("Model", row.default_model), key=key)
+
+
+def _described(_environ: Mapping[str, str]) -> AvailableModel:
     say("Write it as PROVIDER/MODEL, as in openrouter/anthropic/claude-sonnet-4.5.")
     label = ask("Model")
     name, _, model = label.partition("/")

@@ -12,7 +12,7 @@ from nanobot.cli.service.definition import Definition
 from nanobot.config.loader import load
 from nanobot.config.values import home_of
 from nanobot.errors import UsageError
-from nanobot.providers.model_choice import KNOWN_PROVIDERS
+from nanobot.providers.known_providers import KNOWN_PROVIDERS
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 # What else changes how the gateway reaches the world.
@@ -54,7 +54,9 @@ def needed(file: Path, environ: Mapping[str, str]) -> dict[str, str]:
     provider's key in."""
     text = file.read_text("utf-8") if file.exists() else ""
     names = {*_REFERENCE.findall(text), *_ALSO}
-    names.update(name for known in KNOWN_PROVIDERS.values() for name in known.env)
+    names.update(
+        name for known in KNOWN_PROVIDERS.values() for name in (*known.env, *known.base_env)
+    )
     return {
         name: value
         for name, value in sorted(environ.items())

@@ -63,12 +63,13 @@ class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ModelSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[providers.NAME.models."MODEL"]`: what a model can do, where the tables are wrong about it
-    or do not know it. `context` is in tokens."""
+    """`[providers.NAME.models."MODEL"]`: what a model can do and costs, where the tables are wrong
+    about it or do not know it. `context` is in tokens."""
 
     context: Annotated[int, Meta(ge=512, le=100_000_000)] | None = None
     tools: bool | None = None
     images: bool | None = None
+    price: PriceSettings | None = None
 
 
 CLIENTS = frozenset({"auto", "lean", "litellm"})

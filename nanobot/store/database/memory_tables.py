@@ -16,6 +16,10 @@ _FTS = (
     "CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN "
     "INSERT INTO memories_fts (memories_fts, rowid, terms) VALUES ('delete', old.id, old.terms); "
     "END",
+    # Merged in small steps by whoever writes, see memory_words: by itself FTS5 merges rarely and
+    # much. Only if nobody did that 500 times would it.
+    "INSERT INTO memories_fts (memories_fts, rank) VALUES ('automerge', 0)",
+    "INSERT INTO memories_fts (memories_fts, rank) VALUES ('crisismerge', 500)",
 )
 _TSV = "CREATE INDEX memories_terms ON memories USING gin (to_tsvector('simple'::regconfig, terms))"
 

@@ -34,7 +34,7 @@ class Revisions(msgspec.Struct, frozen=True):
         return self.revisions[-1]
 
 
-OURS = Revisions(("0001",), Path(__file__).parent / "migrations")
+OURS = Revisions(("0001", "0002"), Path(__file__).parent / "migrations")
 
 
 def current(connection: sa.Connection, history: Revisions = OURS) -> str | None:
@@ -104,7 +104,7 @@ def upgrade(connection: sa.Connection, history: Revisions = OURS) -> None:
     config = Config()
     config.set_main_option("script_location", str(history.folder).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, history.head)
     _note_reader(connection)
 
 

@@ -20,8 +20,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.errors import StoreUnwritable
-from nanobot.store.database.errors import as_store_error
+from nanobot.errors import StoreUnwritable, TracesLeft
+from nanobot.store.database.errors import as_store_error, code_of
 from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.free_space import FreeSpace
 from nanobot.store.database.prepared import PreparingConnection
@@ -35,7 +35,8 @@ _BATCH = 64
 _PAGES_AT_ONCE = 1_000
 """Pages that are scrubbed between two batches of units: some 5 ms."""
 _READER_SECONDS = 0.05
-"""How long is waited for a reader in another process before scrubbing goes on."""
+"""How often is looked whether a reader in another process has gone."""
+READER_PATIENCE = 5.0
 
 
 class Database(Protocol):
@@ -52,7 +53,7 @@ class Database(Protocol):
 
     async def scrub(self) -> None:
         """Leave no trace of removed content in the database's files. Units of work go on beside
-        it, each held up for less than 50 ms."""
+        it, each held up for less than 50 ms. Raises TracesLeft where a program is in the way."""
         ...
 
     async def close(self) -> None:
@@ -89,12 +90,19 @@ class _Unit:
 class SqliteDatabase:
     """SQLite in WAL mode with synchronous=FULL: a commit survives a power cut.
 
-    `path` None is a private store in memory.
+    `path` None is a private store in memory. `patience`: seconds that scrubbing waits for a reader
+    in another process.
     """
 
     dialect = "sqlite"
 
-    def __init__(self, path: Path | None, crasher: Failpoints | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        crasher: Failpoints | None = None,
+        *,
+        patience: float = READER_PATIENCE,
+    ) -> None:
         url = "sqlite://" if path is None else f"sqlite:///{path}"
         self._engine = sa.create_engine(
             url,
@@ -108,7 +116,8 @@ class SqliteDatabase:
         self._connect()
         self._free_space = None if path is None else FreeSpace(path, PAGE_SIZE)
         self._scrubbing = asyncio.Lock()
-        self._scrubs_asked = self._scrubs_done = 0
+        self._scrubs_asked = self._scrubs_done = self._scrubs_failed = 0
+        self._patience = patience
         self._thread = threading.Thread(target=self._serve, name="store", daemon=True)
         self._thread.start()
 
@@ -167,8 +176,8 @@ class SqliteDatabase:
             raise StoreUnwritable(f"no copy could be made before migrating ({error})") from error
 
     async def scrub(self) -> None:
-        """Overwrite what the pages of the file hold beside their rows, some pages at a time; see
-        Database. Who asks while it is being done waits for the next time, all of them for one."""
+        """Overwrite what the pages of the file hold beside their rows, some pages at a time. Who
+        asks while it is being done waits for the next time, all of them for one."""
         free_space = self._free_space
         if free_space is None:
             return
@@ -177,23 +186,34 @@ class SqliteDatabase:
         async with self._scrubbing:
             if self._scrubs_done >= mine:
                 return
-            covered, page = self._scrubs_asked, 0
-            while page < free_space.pages:
-                if await self.between_units(partial(self._scrub, free_space, page)):
-                    page += _PAGES_AT_ONCE
-                else:
-                    await asyncio.sleep(_READER_SECONDS)
-            await asyncio.to_thread(free_space.sync)
+            if self._scrubs_failed >= mine:
+                raise self._traces_left()
+            covered = self._scrubs_asked
+            try:
+                await self._scrub_all(free_space)
+            except TracesLeft:
+                self._scrubs_failed = covered
+                raise
             self._scrubs_done = covered
 
-    def scrub_now(self) -> None:
-        """As `scrub`, on the calling thread; only before the first `transact`."""
-        free_space, page = self._free_space, 0
-        while free_space is not None and page < free_space.pages:
-            if self._scrub(free_space, page):
-                page += _PAGES_AT_ONCE
+    async def _scrub_all(self, free_space: FreeSpace) -> None:
+        page, moved_on = 0, time.monotonic()
+        while page < free_space.pages:
+            if await self.between_units(partial(self._scrub, free_space, page)):
+                page, moved_on = page + _PAGES_AT_ONCE, time.monotonic()
+            elif time.monotonic() - moved_on < self._patience:
+                await asyncio.sleep(_READER_SECONDS)
             else:
-                time.sleep(_READER_SECONDS)
+                raise self._traces_left()
+        await asyncio.to_thread(free_space.sync)
+
+    def _traces_left(self) -> TracesLeft:
+        return TracesLeft(
+            "what was removed is gone, but its bytes are still in the database's file, because "
+            f"another program reads it (lsof {self._engine.url.database} names it): end that "
+            "program; a running gateway overwrites them within a minute after that, any other "
+            "nanobot at its next start as a gateway"
+        )
 
     def _scrub(self, free_space: FreeSpace, first: int) -> bool:
         """Some pages, while nobody can write. False: a reader is in the way of the checkpoint that
@@ -202,15 +222,17 @@ class SqliteDatabase:
         self._command("PRAGMA busy_timeout=0")
         try:
             busy, *_ = self._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                return False
+            # With a writer's lock held and nothing in the WAL no page of the file can change, not
+            # even by somebody else's sqlite3: one that did while it is overwritten would be lost.
+            self._driver.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
+            if code_of(error) == sqlite3.SQLITE_BUSY:
+                return False
             raise DBAPIError("wal_checkpoint", None, error) from error
         finally:
             self._command(f"PRAGMA busy_timeout={_BUSY_MS}")
-        if busy:
-            return False
-        # With a writer's lock held and nothing in the WAL no page of the file can change, not even
-        # by somebody else's sqlite3: one that did while it is overwritten would be lost.
-        self._command("BEGIN IMMEDIATE")
         try:
             if free_space.wal_size:
                 return False

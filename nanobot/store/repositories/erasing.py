@@ -8,7 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
-from nanobot.messages import OutboundMessage
+from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.session import entries as log_entries
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import (
@@ -18,7 +18,7 @@ from nanobot.session.entries import (
     UndeliveredEntry,
     UserEntry,
 )
-from nanobot.session.keys import APPROVALS
+from nanobot.session.keys import APPROVALS, JOBS
 from nanobot.store.database import schema
 from nanobot.store.journal import log
 from nanobot.store.repositories.erasures import (
@@ -34,20 +34,13 @@ from nanobot.store.unit import StoreContext
 from nanobot.triggers.quiet import DIGEST, begun
 
 _a = schema.approvals
-_b = schema.background_commands
-_c = schema.model_call_costs
 _e = schema.entries
 _i = schema.inbound
 _o = schema.outbound
 _p = schema.outbound_parts
-_r = schema.runs
 _s = schema.sessions
 _t = schema.tasks
-_u = schema.approval_rules
-_x = schema.erasures
 _occurrences = schema.occurrences
-_prompts = schema.prompts
-_uses = schema.prompt_uses
 
 
 class Quoted(msgspec.Struct, frozen=True):
@@ -160,8 +153,11 @@ def _empty_copies(connection: sa.Connection, body: UserEntry, run_id: str) -> No
     if inbound is not None:
         emptied = sa.update(_i).where(_i.c.id == body.inbound_id)
         connection.execute(emptied.values(body=bare_inbound(inbound)))
-        due = sa.update(_occurrences).where(_occurrences.c.inbound_id == body.inbound_id)
-        connection.execute(due.values(body=msgspec.json.encode("")))
+        job = JOBS.number_of(msgspec.json.decode(inbound, type=InboundMessage).dedupe_key)
+        if job is not None:
+            due = sa.update(_occurrences).where(_occurrences.c.job_id == job)
+            theirs = due.where(_occurrences.c.inbound_id == body.inbound_id)
+            connection.execute(theirs.values(body=msgspec.json.encode("")))
     task = sa.update(_t).where(_t.c.run_id == run_id)
     connection.execute(task.values(title="", input=b"{}"))
 

@@ -12,25 +12,12 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.repositories.blob_references import named
 
-_a = schema.approvals
-_b = schema.background_commands
-_c = schema.model_call_costs
-_e = schema.entries
-_i = schema.inbound
-_o = schema.outbound
-_p = schema.outbound_parts
-_r = schema.runs
-_s = schema.sessions
-_t = schema.tasks
-_u = schema.approval_rules
 _x = schema.erasures
-_occurrences = schema.occurrences
-_prompts = schema.prompts
-_uses = schema.prompt_uses
 
-SESSION, QUOTES, BLOB, SCRUB = "session", "quotes", "blob", "scrub"
-"""Kinds of `erasures`: a session, what quotes an entry, a file that may be nobody else's, and the
-pages of the database."""
+SESSION, QUOTES, BLOB = "session", "quotes", "blob"
+WORDS, SCRUB = "words", "scrub"
+"""Kinds of `erasures`: a session, what quotes an entry, a file that may be nobody else's, the index
+of memories' words, and the pages of the database."""
 ROWS = 100
 """Rows that are changed at once, so that nobody waits long."""
 

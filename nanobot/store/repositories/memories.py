@@ -13,7 +13,9 @@ from nanobot.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
-from nanobot.store.repositories.memory_words import WordIndex
+from nanobot.store.repositories import erasures
+from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.memory_words import WordIndex, tend
 from nanobot.store.unit import StoreContext
 
 _m = schema.memories
@@ -30,9 +32,10 @@ _FORGOTTEN = "forgotten"
 class SqlMemoryStore:
     """See memory.records.MemoryStore: the same for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: StoreContext) -> None:
+    def __init__(self, database: Database, writer: StoreContext, eraser: Eraser) -> None:
         self._database = database
         self._writer = writer
+        self._eraser = eraser
         self._words = WordIndex(database)
 
     async def follow(self, scope: str, changes: FileChanges) -> None:
@@ -113,11 +116,20 @@ class SqlMemoryStore:
         )
 
     async def remove(self, identity: int) -> bool:
-        """Remove a memory with every trace of it."""
-        removed = await self._database.transact(lambda c: _remove(c, [identity]) == 1, "memory")
-        await self._words.forget()
-        await self._database.scrub()
+        """Remove a memory, now from what anybody sees, soon from the files."""
+
+        def work(connection: sa.Connection) -> bool:
+            erasures.note(connection, erasures.WORDS, str(identity))
+            erasures.note(connection, erasures.SCRUB, f"memory {identity}")
+            return _remove(connection, [identity]) == 1
+
+        removed = await self._database.transact(work, "memory")
+        self._eraser.soon()
         return removed
+
+    async def leave_no_trace(self) -> None:
+        """What was removed is in no file any more."""
+        await self._eraser.finish()
 
     async def one(self, identity: int) -> MemoryView | None:
         """One memory."""
@@ -274,6 +286,7 @@ def _insert(connection: sa.Connection, draft: Draft, now: float) -> int:
     if draft.id is not None:
         values["id"] = draft.id
     identity = connection.execute(sa.insert(_m).returning(_m.c.id), values).scalar_one()
+    tend(connection)
     return int(identity)
 
 
@@ -324,6 +337,7 @@ def _follow(connection: sa.Connection, now: float, scope: str, changes: FileChan
     ]
     if fresh:
         connection.execute(sa.insert(_m), fresh)
+    tend(connection)
 
 
 def _remove(connection: sa.Connection, ids: Sequence[int]) -> int:

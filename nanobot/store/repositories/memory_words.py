@@ -21,10 +21,12 @@ _TSV = sa.text(
     "WHERE to_tsvector('simple'::regconfig, terms) @@ asked AND scope = :s AND state = 'active' "
     "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
 )
-prepared(_FTS)
 _CHANGES = sa.text("SELECT total_changes()")
 _MERGE = sa.text("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', :pages)")
+prepared(_FTS, _MERGE)
 _MERGED_PAGES = 64
+_MERGED_PAGES_A_WRITE = 16
+"""More than a write adds, so that the index stays in few pieces, and done in a millisecond."""
 
 
 class WordIndex:
@@ -53,6 +55,12 @@ class WordIndex:
             pages = -_MERGED_PAGES  # negative: the first step takes up all of the index
             while await self._database.transact(partial(_merge, pages=pages), "memory"):
                 pages = _MERGED_PAGES
+
+
+def tend(connection: sa.Connection) -> None:
+    """Memories were written: keep their index in few pieces."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(_MERGE, {"pages": _MERGED_PAGES_A_WRITE})
 
 
 def _merge(connection: sa.Connection, pages: int) -> bool:

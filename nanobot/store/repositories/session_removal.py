@@ -39,16 +39,17 @@ _r = schema.runs
 _s = schema.sessions
 _t = schema.tasks
 _u = schema.approval_rules
-_x = schema.erasures
 _occurrences = schema.occurrences
 _prompts = schema.prompts
 _uses = schema.prompt_uses
 
-SLICE_SECONDS = 0.01
+SLICE_SECONDS = 0.005
 _JOBS = 200
 """Jobs whose times are looked through at once."""
-_RANGE = 1_000
+_RANGE = 500
 """Rows of a table without an index by session that are looked through at once."""
+
+_EMPTY_INBOUND = sa.update(_i).where(_i.c.id == sa.bindparam("i")).values(body=sa.bindparam("b"))
 
 
 class Place(NamedTuple):
@@ -132,8 +133,17 @@ def _end_of_range(connection: sa.Connection, table: sa.Table, after: int) -> int
 
 def _inbox(connection: sa.Connection, key: str, after: Any) -> Any:
     """Rows of the inbox stay, emptied: they are how a repeat is known."""
-    settled = sa.and_(_i.c.session_key == key, _i.c.state == "settled")
-    return _empty_range(connection, _i, settled, after, bare_inbound)
+    end = _end_of_range(connection, _i, after)
+    if end is None:
+        return None
+    query = sa.select(_i.c.id, _i.c.body).where(_i.c.id > after, _i.c.id <= end)
+    theirs = query.where(_i.c.session_key == key, _i.c.state == "settled")
+    rows = connection.execute(theirs.order_by(_i.c.id).limit(ROWS)).all()
+    note_blobs(connection, [body for _, body in rows])
+    if rows:
+        bare = [{"i": identity, "b": bare_inbound(body)} for identity, body in rows]
+        connection.execute(_EMPTY_INBOUND, bare)
+    return rows[-1].id if len(rows) == ROWS else end
 
 
 def _outbox(connection: sa.Connection, key: str, after: Any) -> Any:
@@ -143,31 +153,12 @@ def _outbox(connection: sa.Connection, key: str, after: Any) -> Any:
     query = sa.select(_o.c.id, _o.c.body).where(_o.c.id > after, _o.c.id <= end)
     rows = connection.execute(query.where(_o.c.session_key == key).limit(ROWS)).all()
     note_blobs(connection, [body for _, body in rows])
-    for identity, _ in rows:
-        files = sa.select(_p.c.file).where(_p.c.outbound_id == identity)
+    ids = [row.id for row in rows]
+    if ids:
+        files = sa.select(_p.c.file).where(_p.c.outbound_id.in_(ids), _p.c.file.is_not(None))
         note_blobs(connection, list(connection.scalars(files)))
-        connection.execute(sa.delete(_p).where(_p.c.outbound_id == identity))
-        connection.execute(sa.delete(_o).where(_o.c.id == identity))
-    return rows[-1].id if len(rows) == ROWS else end
-
-
-def _empty_range(
-    connection: sa.Connection,
-    table: sa.Table,
-    which: sa.ColumnElement[bool],
-    after: int,
-    bare: Callable[[bytes], bytes],
-) -> int | None:
-    """Empty the bodies of some rows; the last of them, None when there are no more."""
-    end = _end_of_range(connection, table, after)
-    if end is None:
-        return None
-    query = sa.select(table.c.id, table.c.body).where(table.c.id > after, table.c.id <= end)
-    rows = connection.execute(query.where(which).order_by(table.c.id).limit(ROWS)).all()
-    note_blobs(connection, [body for _, body in rows])
-    for identity, body in rows:
-        emptied = sa.update(table).where(table.c.id == identity)
-        connection.execute(emptied.values(body=bare(body)))
+        connection.execute(sa.delete(_p).where(_p.c.outbound_id.in_(ids)))
+        connection.execute(sa.delete(_o).where(_o.c.id.in_(ids)))
     return rows[-1].id if len(rows) == ROWS else end
 
 

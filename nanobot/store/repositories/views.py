@@ -49,9 +49,10 @@ _SESSIONS = sa.select(_s, _UNREAD.label("unread"))
 _MOST_ENTRIES = 5_000
 """Entries of one run that are looked at: far more than its limits allow it to make."""
 MOST_CHATS = 1_000
-_CHATS_AT_ONCE = 2_000
-_MOST_RUNS = 1_000
+_CHATS_AT_ONCE = 300
+MOST_RUNS = 1_000
 """Runs that are looked through for tool calls."""
+RUNS_AT_ONCE = 100
 
 
 def counts(connection: sa.Connection) -> Counts:
@@ -263,23 +264,24 @@ def as_outbox(row: OutboundRow) -> OutboxView:
 
 
 def tool_calls(
-    connection: sa.Connection, *, session: str, name: str, limit: int
-) -> list[ToolCallView]:
-    """See Records.tool_calls."""
-    query = sa.select(_r).order_by(_r.c.id.desc()).limit(_MOST_RUNS)
-    made: list[ToolCallView] = []
+    connection: sa.Connection, session: str, name: str, before: str
+) -> tuple[list[ToolCallView], str | None]:
+    """Calls of some runs, the latest first, of those before a run ("": of all); and the last of
+    these runs, None at the end."""
+    query = sa.select(_r).order_by(_r.c.id.desc()).limit(RUNS_AT_ONCE)
+    if before:
+        query = query.where(_r.c.id < before)
     if session:
-        rows = _of_session(connection, query, session, _MOST_RUNS)
+        rows = _of_session(connection, query, session, RUNS_AT_ONCE)
     else:
         rows = connection.execute(query).all()
+    calls: list[ToolCallView] = []
     for row in rows:
-        if _made_none(row):
-            continue
-        calls = list(_calls(row.session_key, _of_run(connection, row, ("reply", "tool_result"))))
-        made += [call for call in reversed(calls) if name in ("", call.name)]
-        if len(made) >= limit:
-            break
-    return made[:limit]
+        if not _made_none(row):
+            of_run = _of_run(connection, row, _OF_CALLS)
+            calls += reversed([*_calls(row.session_key, of_run)])
+    further = rows[-1].id if len(rows) == RUNS_AT_ONCE else None
+    return [call for call in calls if name in ("", call.name)], further
 
 
 def _made_none(row: sa.Row[*tuple[Any, ...]]) -> bool:
@@ -289,12 +291,19 @@ def _made_none(row: sa.Row[*tuple[Any, ...]]) -> bool:
     return not msgspec.json.decode(row.usage, type=RunUsage).tool_calls
 
 
+_OF_CALLS = ("user", "reply", "tool_result")
+
+
 def _calls(session_key: str, entries: Iterable[EntryView]) -> Iterator[ToolCallView]:
     """The calls of one run: each result with the arguments that stand in the reply before it."""
     requested: dict[int, list[dict[str, Any]]] = {}
+    message = ""
     for entry in entries:
         body = entry.body
         if body is None:
+            continue
+        if entry.kind == "user":
+            message = body["text"]
             continue
         if entry.kind == "reply":
             requested[body["call"]] = body.get("tool_calls", [])
@@ -310,6 +319,7 @@ def _calls(session_key: str, entries: Iterable[EntryView]) -> Iterator[ToolCallV
             ok=body.get("ok", True),
             text=body["text"],
             ms=body.get("ms", 0),
+            message=message,
         )
 
 

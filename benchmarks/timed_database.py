@@ -1,0 +1,63 @@
+"""How long a store's thread is busy with each unit of work, and how long others wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from nanobot.store.database.sqlite import SqliteDatabase, Work
+
+T = TypeVar("T")
+
+
+class TimedDatabase:
+    """A database that knows how long the longest unit of work kept its thread busy, by the name
+    it was given. What else runs on the machine makes that no longer."""
+
+    dialect = "sqlite"
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self.longest: dict[str, float] = {}
+        self.name = ""
+        self._database = database
+
+    async def transact(self, work: Work[T], verb: str = "") -> T:
+        """As the database does it. Work within `named` goes by that name, else by its verb."""
+        name = self.name or verb
+
+        def timed(connection: Any) -> T:
+            begin = time.thread_time()
+            try:
+                return work(connection)
+            finally:
+                taken = time.thread_time() - begin
+                self.longest[name] = max(self.longest.get(name, 0.0), taken)
+
+        return await self._database.transact(timed, verb)
+
+    async def named(self, name: str, done: Awaitable[T]) -> T:
+        """Whatever this does goes by that name."""
+        self.name = name
+        try:
+            return await done
+        finally:
+            self.name = ""
+
+    async def scrub(self) -> None:
+        """As the database does it, and how long everybody else waited meanwhile."""
+        begin = time.perf_counter()
+        name = self.name
+        scrubbing = asyncio.create_task(self._database.scrub())
+        while not scrubbing.done():
+            begin = time.perf_counter()
+            await self._database.transact(lambda _: None)
+            waited = f"{name}: others wait"
+            self.longest[waited] = max(self.longest.get(waited, 0.0), time.perf_counter() - begin)
+            await asyncio.sleep(0.001)
+        await scrubbing
+
+    async def close(self) -> None:
+        """As the database does it."""
+        await self._database.close()

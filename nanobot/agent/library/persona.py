@@ -1,0 +1,84 @@
+"""What a ContextBuilder may be given: where memory lies, which skills there are, and a persona."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from nanobot.agent.prompt import FILE_LIMIT, MEMORY, PromptPart, PromptParts
+from nanobot.errors import UsageError
+from nanobot.providers.base import ToolSpec
+from nanobot.workspace import personas
+from nanobot.workspace.folder import clipped
+from nanobot.workspace.skills import Skills
+
+SkillsLoader = Skills
+
+
+class PersonaConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Who the assistant is: its name, what it calls the person, and how it talks: one of the
+    `personality` presets (or `personas/NAME.md` of the workspace), unless a `custom_personality` is
+    written out here."""
+
+    ai_name: str = "nanobot"
+    user_name: str = ""
+    personality: str = "default"
+    custom_personality: str = ""
+
+
+class MemoryStore:
+    """The MEMORY.md of a folder, which prompts begin with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = Path(folder) / MEMORY
+
+    def read(self) -> str:
+        """As much of it as a prompt may hold; "" if there is none."""
+        return clipped(self.file.parent, MEMORY, FILE_LIMIT)
+
+    def append(self, fact: str) -> None:
+        """One more line. Raises UsageError for an empty fact, and OSError."""
+        line = " ".join(fact.split())
+        if not line:
+            raise UsageError("fact: there is nothing to remember")
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(f"- {line}\n")
+
+
+class ConfiguredParts(PromptParts):
+    """The parts of a workspace's prompts, with another memory and persona. Raises UsageError for a
+    personality that is not there."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        memory: MemoryStore | None,
+        skills: Skills | None,
+        persona: PersonaConfig,
+    ) -> None:
+        known = personas.names(workspace)
+        if not persona.custom_personality and persona.personality not in known:
+            raise UsageError(f"persona_config.personality: there are {', '.join(known)}")
+        super().__init__(
+            workspace, name=persona.ai_name, persona=persona.personality, skills=skills
+        )
+        self._memory = memory
+        self._config = persona
+
+    def parts(
+        self, tools: Sequence[ToolSpec], *, private: bool, memory: PromptPart | None = None
+    ) -> list[PromptPart]:
+        texts = {
+            part.name: part.text for part in super().parts(tools, private=private, memory=memory)
+        }
+        if self._config.user_name:
+            texts["identity"] += f"\nThe person you talk to is called {self._config.user_name}."
+        if self._config.custom_personality:
+            texts["persona"] = f"# How you talk\n\n{self._config.custom_personality}"
+        if self._memory is not None and private:
+            text = self._memory.read()
+            texts[MEMORY] = f"# {MEMORY}\n\n{text}" if text else ""
+        return [PromptPart(name, text) for name, text in texts.items() if text]

@@ -1,0 +1,117 @@
+"""What removes for good: noted first, removed in slices, and overwritten in the database's file."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NoReturn
+
+from loguru import logger
+
+from nanobot.errors import StoreError
+from nanobot.store.database.sqlite import Database
+from nanobot.store.repositories import blob_references as references
+from nanobot.store.repositories import erasing, erasures, session_removal
+from nanobot.store.repositories.memory_words import WordIndex
+from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.workspace.blobs import Blobs
+
+AGAIN_SECONDS = 60.0
+
+
+class Eraser(SqlStore):
+    """One for a store. `blobs` are the files that its rows name."""
+
+    _erase = verb(erasing.erase, "erase")
+    _begin_removal = verb(session_removal.begin_session, "delete")
+    _remove_slice = bare_verb(session_removal.session_slice, "delete")
+    _end_removal = verb(session_removal.end_session, "delete")
+    _noted = bare_verb(erasures.noted)
+    _done = bare_verb(erasures.done)
+    _scrubbed = bare_verb(erasures.done, "scrubbed")
+    _blobs_removed = bare_verb(erasures.done, "blobs_removed")
+    _erase_quotes = verb(erasing.erase_quotes)
+    _search = bare_verb(references.search)
+
+    def __init__(
+        self, database: Database, writer: StoreContext, blobs: Blobs | None = None
+    ) -> None:
+        super().__init__(database, writer)
+        self._blobs = blobs
+        self._words = WordIndex(database)
+        self._removing = asyncio.Lock()
+        self._due = asyncio.Event()
+
+    async def delete(self, key: str) -> int:
+        """See Records.delete. What lies in the workspace stays."""
+        with self.writer.held.taking() as hold:
+            count = await self._begin_removal(hold, key)
+            try:
+                await self.remove_rows()
+            finally:
+                hold.release()
+        await self.finish()
+        return count
+
+    async def erase(self, session_key: str, seq: int, by: str) -> None:
+        """See Records.erase. Backups made before keep it."""
+        await self._erase(session_key, seq, by)
+        await self.finish()
+
+    async def remove_rows(self) -> None:
+        """Remove the rows of what is noted, one session at a time, in slices."""
+        async with self._removing:
+            for key in await self._noted(erasures.SESSION):
+                place: session_removal.Place | None = session_removal.Place()
+                while place is not None:
+                    place = await self._remove_slice(key, place)
+                await self._end_removal(key)
+            while quotes := await self._noted(erasures.QUOTES):
+                await self._erase_quotes(quotes)
+
+    async def finish(self) -> None:
+        """Remove all that is noted, to the last trace in the files. Raises TracesLeft while another
+        program is in the way; what is left then goes with `run`."""
+        try:
+            await self.remove_rows()
+            async with self._removing:
+                await self._remove_blobs()
+            words = await self._noted(erasures.WORDS)
+            if words:
+                await self._words.forget()
+                await self._done(erasures.WORDS, words)
+            scrubs = await self._noted(erasures.SCRUB)
+            if scrubs:
+                await self.database.scrub()
+                await self._scrubbed(erasures.SCRUB, scrubs)
+        except StoreError:
+            self._due.set()
+            raise
+
+    def soon(self) -> None:
+        """Something was noted that `run` is to finish."""
+        self._due.set()
+
+    async def run(self) -> NoReturn:
+        """For the life of a gateway: finish what an earlier process left, what is noted `soon`,
+        and what another program was in the way of."""
+        while True:
+            self._due.clear()
+            try:
+                await self.finish()
+            except StoreError as error:
+                logger.warning("erasing goes on in {:g} s: {}", AGAIN_SECONDS, error)
+                await self.writer.clock.sleep(AGAIN_SECONDS)
+            else:
+                await self._due.wait()
+
+    async def _remove_blobs(self) -> None:
+        digests = await self._noted(erasures.BLOB)
+        place, held = (references.Place() if digests else None), set[str]()
+        while place is not None:
+            named, place = await self._search(place)
+            held |= named
+        if self._blobs is not None:
+            await self._blobs.remove(sorted(set(digests) - held))
+        if digests:
+            await self._blobs_removed(erasures.BLOB, digests)

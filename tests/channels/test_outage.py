@@ -1,0 +1,87 @@
+"""An outage ends for all chats of its platform at once; a chat in its own trouble waits alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from nanobot.errors import NotSent, OutcomeUnknown
+from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.testing import gateway
+from nanobot.testing.gateway import FakeGateway, MemoryHome
+from nanobot.testing.machine import ManualClock
+
+CHATS = [str(number) for number in range(1, 21)]
+OUTAGES = [NotSent("503"), OutcomeUnknown("502")]
+
+
+def clock_of(bot: FakeGateway) -> ManualClock:
+    assert isinstance(bot.home.clock, ManualClock)
+    return bot.home.clock
+
+
+async def owe(bot: FakeGateway, chat: str, text: str) -> None:
+    address = Address("fake", chat)
+    message = OutboundMessage(
+        address=address, text=text, key=f"{chat}:{text}", kind=OutboundKind.POST
+    )
+    await bot.journal.post(f"fake:{chat}", message)
+    bot.bus.owed(address)
+
+
+async def pass_seconds(bot: FakeGateway, seconds: float) -> None:
+    for _ in range(int(seconds * 4)):
+        clock_of(bot).advance(0.25)
+        await bot.settle()
+
+
+def fail_all(bot: FakeGateway, error: Exception) -> None:
+    for chat in CHATS:
+        bot.channel.fail(*[error] * 10_000, chat=chat)
+
+
+@pytest.mark.parametrize("error", OUTAGES, ids=["not sent", "unknown"])
+@pytest.mark.parametrize("lasts", [5, 30, 90])
+async def test_within_seconds_of_its_end_everybody_has_their_answer(
+    error: Exception, lasts: int
+) -> None:
+    async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
+        fail_all(bot, error)
+        for chat in CHATS:
+            await owe(bot, chat, "hello")
+        await pass_seconds(bot, lasts)
+        assert bot.channel.sent == []
+        bot.channel.failures.clear()
+        await pass_seconds(bot, 5 if lasts <= 30 else lasts / 10 + 2)
+        assert sorted(message.address.chat_id for message in bot.channel.sent) == sorted(CHATS)
+
+
+async def test_what_may_have_arrived_is_sent_a_dozen_times_a_day_at_most_to_each_of_twenty() -> (
+    None
+):
+    async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
+        for chat in CHATS:
+            bot.channel.fail(*[OutcomeUnknown("502")] * 10_000, chat=chat, applied=True)
+            await owe(bot, chat, "hello")
+        for _ in range(24 * 120):
+            clock_of(bot).advance(30)
+            await bot.settle()
+        shown = Counter(message.address.chat_id for message in bot.channel.sent)
+        assert max(shown.values()) <= 26
+        assert sum(shown.values()) <= 20 * 20
+
+
+async def test_a_chat_in_trouble_of_its_own_is_not_tried_whenever_another_has_success() -> None:
+    async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
+        bot.channel.fail(*[NotSent("500")] * 10_000, chat="1")
+        await owe(bot, "1", "hello")
+        for number in range(120):
+            await owe(bot, "2", f"text {number}")
+            await pass_seconds(bot, 1)
+        tries = [address for address, _part in bot.channel.attempts if address.chat_id == "1"]
+        assert len(tries) < 15
+        assert len(bot.channel.sent) == 120
+        bot.channel.failures.clear()
+        await pass_seconds(bot, 36)
+        assert len(bot.channel.sent) == 121
