@@ -20,7 +20,7 @@ def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
     return tuple(
         MenuCommand(operation.name, operation.help, operation.usage)
         for operation in operations.listed
-        if operation.may(role) and " " not in operation.name
+        if operation.listed and operation.may(role) and " " not in operation.name
     )
 
 

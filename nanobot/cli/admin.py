@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from nanobot.cli.exit_codes import errors
+from nanobot.cli.generated import example, subcommands
 from nanobot.cli.output import document, say
 
-config = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+config = subcommands()
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -17,11 +18,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def add(app: typer.Typer) -> None:
     """Give the command line these commands."""
     app.add_typer(config, name="config", help="The configuration: read, change and check it.")
-    app.command()(doctor)
-    app.command()(onboard)
+    app.command(epilog=example("nanobot doctor --fix"))(doctor)
+    epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-5-mini")
+    app.command(epilog=epilog)(onboard)
 
 
-@config.command("get")
+@config.command("get", epilog=example("nanobot config get agent.model"))
 def get(
     context: typer.Context,
     key: Annotated[str, typer.Argument(help="A key or a table; nothing: all.")] = "",
@@ -43,7 +45,7 @@ def get(
                 say(f"{name} = {configfile.as_toml(value)}")
 
 
-@config.command("set")
+@config.command("set", epilog=example("nanobot config set agent.model openai/gpt-5-mini"))
 def put(
     context: typer.Context,
     key: Annotated[str, typer.Argument(help="The key, as in agent.model.")],
@@ -60,7 +62,7 @@ def put(
         say(f"{key} is set in {file}. It holds from the next start of nanobot on.")
 
 
-@config.command("check")
+@config.command("check", epilog=example("nanobot config check"))
 def check(context: typer.Context, json: Json = False) -> None:
     """Name every mistake in the configuration.
 
@@ -72,7 +74,7 @@ def check(context: typer.Context, json: Json = False) -> None:
         raise typer.Exit(checked(context.obj, json=json))
 
 
-@config.command("schema")
+@config.command("schema", epilog=example("nanobot config schema > config.schema.json"))
 def schema() -> None:
     """Print the JSON Schema of config.toml, for editors."""
     from nanobot.cli import config_file as configfile  # noqa: PLC0415

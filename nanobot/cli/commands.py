@@ -13,13 +13,13 @@ from nanobot.cli.chat import command as chat
 from nanobot.cli.mcp import commands as mcp
 from nanobot.cli.output import say
 from nanobot.cli.service import commands as service
+from nanobot.cli.top import TopLevel
 from nanobot.operations.catalogue import OPERATIONS
 
 app = typer.Typer(
-    cls=chat.Commands,
     help="A self-hosted assistant that lives where its people already talk.",
+    cls=TopLevel,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -41,7 +41,7 @@ def _options(
     """What holds for every command."""
 
 
-@app.command()
+@app.command(epilog=faces.example("nanobot gateway"))
 def gateway(context: typer.Context) -> None:
     """Serve the configured channels until stopped (SIGTERM or Ctrl-C drains and ends)."""
     from nanobot.cli import serve  # noqa: PLC0415 - loads the whole of nanobot

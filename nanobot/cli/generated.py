@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 import keyword
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from nanobot.cli.exit_codes import errors
 from nanobot.errors import UsageError
+from nanobot.messages import TERMINAL_SESSION
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
 
@@ -32,6 +33,8 @@ _GROUPS = {
     "memory": "What is remembered of people and groups.",
     "audit": "Proof that the log is as it was written.",
 }
+_MOST_CHOICES = 5
+_OPTION = "session_option"
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
@@ -45,14 +48,27 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
         if path:
             (group,) = path
             if group not in groups:
-                groups[group] = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+                groups[group] = subcommands()
                 app.add_typer(groups[group], name=group, help=_GROUPS.get(group, ""))
             where = groups[group]
         sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
-        where.command(name, help=sentence)(_command(operation))
+        epilog = example(operation.command_example)
+        where.command(name, help=sentence, epilog=epilog, hidden=not operation.listed)(
+            _command(operation)
+        )
         if operation.alias:
             where.command(operation.alias.split()[-1], hidden=True)(_command(operation))
     return groups
+
+
+def subcommands() -> typer.Typer:
+    """A group of commands, which shows its help when none is named."""
+    return typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+def example(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\n\n".join(f"Example: {line}" for line in lines)
 
 
 def _command(operation: Operation) -> Callable[..., None]:
@@ -63,8 +79,9 @@ def _command(operation: Operation) -> Callable[..., None]:
             if operation.confirm and not typed.pop("yes"):
                 _ask(operation)
             arguments = {
-                parameter.name: _given(parameter, typed[_slot(parameter)])
+                parameter.name: value
                 for parameter in operation.parameters
+                if (value := _given(parameter, typed)) is not None
             }
             if "path" in arguments:  # whoever performs it may stand in another folder
                 arguments["path"] = str(Path(arguments["path"]).expanduser().absolute())
@@ -74,10 +91,12 @@ def _command(operation: Operation) -> Callable[..., None]:
     hints: dict[str, Any] = {"context": typer.Context}
     defaults: dict[str, Any] = {"context": inspect.Parameter.empty}
     for parameter in operation.parameters:
-        kind = list[str] if _in_words(parameter) else parameter.kind
-        hints[_slot(parameter)] = Annotated[kind, _declared(parameter)]
-        default = () if _in_words(parameter) else parameter.default
-        defaults[_slot(parameter)] = inspect.Parameter.empty if parameter.required else default
+        slot = _slot(parameter)
+        hints[slot] = Annotated[_kind(parameter), _declared(parameter)]
+        defaults[slot] = inspect.Parameter.empty if parameter.required else None
+        if parameter.session and parameter.positional:
+            hints[_OPTION] = Annotated[str | None, typer.Option("--session", help="The same.")]
+            defaults[_OPTION] = None
     if operation.confirm:
         hints["yes"] = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
         defaults["yes"] = False
@@ -103,20 +122,42 @@ def _in_words(parameter: Parameter) -> bool:
     return parameter.positional and parameter.rest and parameter.kind is str
 
 
-def _given(parameter: Parameter, value: Any) -> Any:
-    return " ".join(value) if _in_words(parameter) else value
+def _kind(parameter: Parameter) -> Any:
+    """The type that the command line reads; None stands for what is not given."""
+    kind: Any = list[str] if _in_words(parameter) else parameter.kind
+    if parameter.choices:
+        kind = Literal[parameter.choices]
+    return kind if parameter.required else kind | None
+
+
+def _given(parameter: Parameter, typed: Mapping[str, Any]) -> Any:
+    """What was typed; None where nothing was."""
+    value = typed[_slot(parameter)]
+    if parameter.session and parameter.positional:
+        option = typed[_OPTION]
+        if value and option and value != option:
+            raise UsageError(f"two sessions: {value} and {option}")
+        return value or option
+    return " ".join(value) if isinstance(value, list) else value
 
 
 def _declared(parameter: Parameter) -> Any:
-    description = parameter.description
+    text = parameter.description.rstrip(".")
     if parameter.session:
-        description = "The session (cli:direct unless given)."
+        text = f"The session (default: {TERMINAL_SESSION})"
+    many = len(parameter.choices) > _MOST_CHOICES
+    if many:
+        text = f"{text}: {', '.join(parameter.choices)}"
+    if parameter.default not in ("", None, False):
+        text = f"{text} (default: {parameter.default})"
+    text = f"{text}."
     if parameter.positional:
-        return typer.Argument(metavar=parameter.name.upper(), help=description, show_default=False)
-    # A negative number or none at all stands for what the words say.
-    plain = parameter.kind is bool or parameter.default in ("", None, 0, -1)
+        return typer.Argument(metavar=parameter.name.upper(), help=text, show_default=False)
     flag = f"--{parameter.name.replace('_', '-')}"
-    return typer.Option(flag, help=description, show_default=not plain)
+    if parameter.kind is bool and parameter.default is None:
+        flag = f"{flag}/--no-{flag[2:]}"
+    metavar = parameter.name.upper() if many else None
+    return typer.Option(flag, help=text, metavar=metavar, show_default=False)
 
 
 def _ask(operation: Operation) -> None:

@@ -57,48 +57,69 @@ def _decided_text(approval: Approval, _: float) -> str:
     return f"{approval.state.capitalize()}: {what}"
 
 
-@operation("approvals list", role=Role.MEMBER)
+@operation("approvals list", role=Role.MEMBER, example="state=approved")
 async def list_approvals(
     context: OperationContext,
     caller: Caller,
     state: Annotated[
         Literal[
-            "open", "", "waiting", "detached", "approved", "denied", "answered", "expired", "void"
+            "open",
+            "all",
+            "",
+            "waiting",
+            "detached",
+            "approved",
+            "denied",
+            "answered",
+            "expired",
+            "void",
         ],
-        Meta(description='Only in this state: open, approved, denied ...; "": in any.'),
+        Meta(description="Only in this state; open: what still counts."),
     ] = "open",
     limit: Limit = 20,
 ) -> list[Approval]:
     """Lists what waits for an approval or an answer."""
     session = "" if caller.role is Role.OWNER else caller.session_key
-    return await context.engine.records.approvals(session=session, state=state, limit=limit)
+    return await context.engine.records.approvals(
+        session=session, state="" if state == "all" else state, limit=limit
+    )
 
 
-@operation("approve", role=Role.MEMBER, text=_decided_text, command="approvals approve")
+@operation(
+    "approve",
+    role=Role.MEMBER,
+    text=_decided_text,
+    command="approvals approve",
+    example="3 always",
+)
 async def approve(
     context: OperationContext,
     caller: Caller,
     id: _Number,
-    always: Annotated[
-        Literal["", "always"],
-        Meta(description='"always": in this chat from now on.', extra={"positional": True}),
-    ] = "",
+    *,
+    always: Annotated[bool, Meta(description="In this chat from now on, without asking.")] = False,
 ) -> Approval:
     """Lets me do what I asked about."""
     if always and caller.role is not Role.OWNER:
         raise UsageError("Only owners allow something for good.")
-    answer = ApprovalAnswer(state="approved", by=_person(caller).shown, always=bool(always))
+    answer = ApprovalAnswer(state="approved", by=_person(caller).shown, always=always)
     return await _decide(context, caller, id, answer)
 
 
-@operation("deny", role=Role.MEMBER, text=_decided_text, command="approvals deny")
+@operation("deny", role=Role.MEMBER, text=_decided_text, command="approvals deny", example="3")
 async def deny(context: OperationContext, caller: Caller, id: _Number) -> Approval:
     """Refuses what I asked about."""
     answer = ApprovalAnswer(state="denied", by=_person(caller).shown)
     return await _decide(context, caller, id, answer)
 
 
-@operation("answer", role=Role.MEMBER, text=_decided_text, command="approvals answer")
+@operation(
+    "answer",
+    role=Role.MEMBER,
+    text=_decided_text,
+    command="approvals answer",
+    example="3 the blue one",
+)
 async def answer_question(
     context: OperationContext,
     caller: Caller,
@@ -121,7 +142,7 @@ class _Call(Arguments, frozen=True, kw_only=True):
     tainted: Annotated[bool, Meta(description="In a run that saw content from outside.")] = False
 
 
-@operation("policy explain")
+@operation("policy explain", example="exec rm -r build")
 async def explain_policy(context: OperationContext, _: Caller, call: _Call) -> PolicyExplanation:
     """Says whether a call would be made, and by which rule."""
     return await explain(context.engine.tools, PolicyQuestion(**msgspec.structs.asdict(call)))
@@ -133,7 +154,7 @@ async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
     return await context.engine.records.rules()
 
 
-@operation("policy forget")
+@operation("policy forget", example="2")
 async def forget_rule(
     context: OperationContext, _: Caller, id: Annotated[int, Meta(ge=1, description="The rule.")]
 ) -> str:

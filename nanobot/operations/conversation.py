@@ -1,10 +1,10 @@
-"""Operations around a conversation: what is said, to whom, and how to end it."""
+"""Operations around a conversation: how to begin anew, to sum up, and to end what runs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -21,95 +21,48 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Positional, SessionArgument
+from nanobot.operations.parameters import SessionArgument
 from nanobot.operations.tasks import cancel_children
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.text import MAX_TEXT, without_controls
-
-
-class CommandHelp(msgspec.Struct, frozen=True):
-    """An operation as help lists it."""
-
-    usage: str
-    help: str
-
-
-def _help_text(listed: list[CommandHelp], _: float) -> str:
-    """One line for each family of commands; all their words when there is but one."""
-    families: dict[str, list[CommandHelp]] = {}
-    for command in listed:
-        families.setdefault(command.usage.split()[0], []).append(command)
-    if len(families) == 1:
-        return "\n".join(f"- `{command.usage}` {command.help}" for command in listed)
-    lines = []
-    for name, family in families.items():
-        if len(family) == 1:
-            lines.append(f"- `{family[0].usage}` {family[0].help}")
-        else:
-            words = [command.usage.split()[1] for command in family if _has_word(command)]
-            lines.append(f"- `{name}` {', '.join(words)} (`/help {name[1:]}` says more)")
-    return "Write to me as you would to a person. Besides that:\n\n" + "\n".join(lines)
-
-
-def _has_word(command: CommandHelp) -> bool:
-    """Whether a command is of two words: `/runs list`."""
-    words = command.usage.split()
-    return len(words) > 1 and words[1].isalpha() and words[1].islower()
-
-
-@operation("help", role=Role.GUEST, text=_help_text)
-async def show_help(
-    context: OperationContext,
-    caller: Caller,
-    topic: Annotated[
-        Positional, Meta(description="A command to be told all about; empty: all.")
-    ] = "",
-) -> list[CommandHelp]:
-    """Shows this list."""
-    topic = topic.removeprefix("/").lower()
-    commands = [CommandHelp(o.usage, o.help) for o in context.listed if o.may(caller.role)]
-    about = [
-        command for command in commands if not topic or command.usage.split()[0] == f"/{topic}"
-    ]
-    if not about:
-        raise UsageError(f"there is no command /{topic}; /help lists them")
-    return about
 
 
 class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that is on disk. `fresh` False: it was there already, by its key."""
+    """A message that is on disk; `address` is the chat that hears the answer. `fresh` False: it was
+    there already, by its key."""
 
     session_key: str
     inbound_id: int
     key: str
     fresh: bool
+    address: str
 
 
-def _message(
+def message_of(
     context: OperationContext,
     caller: Caller,
     session: str,
     text: str,
     key: str,
-    command: LaneCommand | None = None,
+    address: Address | None = None,
 ) -> Admission:
-    """A message of the caller's. Asked by a call, its answer goes to the terminal's chat."""
+    """A message of the caller's. Its answer goes to the address, to the caller's chat, or, of a
+    call, to the terminal's."""
     chat = session.removeprefix(f"{TERMINAL}:")
     message = InboundMessage(
-        address=caller.address or Address(TERMINAL, chat),
+        address=address or caller.address or Address(TERMINAL, chat),
         message_id=key,
         dedupe_key=key,
         sender=Sender(caller.by, "you"),
         text=text,
         sent_at=context.engine.now(),
-        command=command,
     )
     return Admission(message=message, session_key=session, role=caller.role)
 
 
-async def _admit(context: OperationContext, admission: Admission) -> Admitted:
+async def admit(context: OperationContext, admission: Admission) -> Admitted:
+    """Take it in. Raises NanobotError when too much is waiting there."""
     bus = context.engine.bus
     (admitted,) = await bus.admit(admission.message.address.channel, [admission])
     if admitted.refused:
@@ -121,9 +74,16 @@ async def _command(
     context: OperationContext, caller: Caller, session: str, command: LaneCommand
 ) -> SentMessage:
     key = os.urandom(12).hex()
-    message = _message(context, caller, session, f"/{command}", key, command)
-    admitted = await _admit(context, message)
-    return SentMessage(session_key=session, inbound_id=admitted.inbound_id, key=key, fresh=True)
+    admission = message_of(context, caller, session, f"/{command}", key)
+    message = msgspec.structs.replace(admission.message, command=command)
+    admitted = await admit(context, msgspec.structs.replace(admission, message=message))
+    return SentMessage(
+        session_key=session,
+        inbound_id=admitted.inbound_id,
+        key=key,
+        fresh=True,
+        address=str(message.address),
+    )
 
 
 def _compact_command(arguments: Mapping[str, Any]) -> LaneCommand:
@@ -161,11 +121,11 @@ class StopResult(msgspec.Struct, frozen=True, kw_only=True):
 async def stop(
     context: OperationContext,
     caller: Caller,
+    *,
     session: SessionArgument = "",
-    what: Annotated[
-        Literal["", "all"],
-        Meta(description="all: the background runs too.", extra={"positional": True}),
-    ] = "",
+    background: Annotated[
+        bool, Meta(description="Its background runs too.", extra={"name": "all"})
+    ] = False,
 ) -> StopResult:
     """Stops what I am doing for you and drops what you have waiting."""
     # By a call; in a chat the message itself is the order (Dispatcher.admission).
@@ -181,12 +141,11 @@ async def stop(
         outbound=notices,
         error="stopped",
     )
-    order = _message(context, caller, session, "/stop", os.urandom(12).hex())
-    everything = what == "all"
-    if everything:
+    order = message_of(context, caller, session, "/stop", os.urandom(12).hex())
+    if background:
         await cancel_children(context, session, None, caller.by)
-    order = msgspec.structs.replace(order, stop=ending, everyone=True, children=everything)
-    admitted = await _admit(context, order)
+    order = msgspec.structs.replace(order, stop=ending, everyone=True, children=background)
+    admitted = await admit(context, order)
     if live is not None:
         engine.bus.owed(live.address)
     stopped = admitted.stopped
@@ -197,22 +156,3 @@ def stopped_notice(run_id: str, address: Address, text: str) -> OutboundMessage:
     """A notice to the chat of a run that somebody ended."""
     key = f"{run_id}:stopped"
     return OutboundMessage(address=address, text=text, kind=OutboundKind.NOTICE, key=key)
-
-
-@operation("send")
-async def send(
-    context: OperationContext,
-    caller: Caller,
-    text: Annotated[Positional, Meta(description="What to say.")],
-    session: SessionArgument = "",
-    key: Annotated[str, Meta(description="Taken only once with the same key.")] = "",
-) -> SentMessage:
-    """Puts a message into a session and does not wait for the answer."""
-    text = without_controls(text)
-    if not text.strip() or len(text) > MAX_TEXT:
-        raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
-    key = key or caller.key or os.urandom(12).hex()
-    admitted = await _admit(context, _message(context, caller, session, text, key))
-    return SentMessage(
-        session_key=session, inbound_id=admitted.inbound_id, key=key, fresh=admitted.fresh
-    )

@@ -19,44 +19,59 @@ _WhichJob: TypeAlias = Annotated[Positional, Meta(description="Its number, or it
 
 
 class _JobArguments(Arguments, frozen=True, kw_only=True):
-    schedule: Annotated[
-        str, Meta(description="The schedule, if the text does not begin with it.")
-    ] = ""
-    zone: Annotated[str, Meta(description="Its time zone, as in Europe/Berlin.")] = ""
-    name: Annotated[str, Meta(description="What the job is called.")] = ""
-    to: Annotated[str, Meta(description="The chat it speaks in, as CHANNEL:CHAT.")] = ""
-    send: Annotated[
-        Literal["", "yes", "no"],
-        Meta(description="yes: send the text as it is, without the model."),
-    ] = ""
-    session: Annotated[
-        Literal["", "own", "chat"],
-        Meta(description="Where its runs are: own (each begins anew), or chat."),
-    ] = ""
-    model: Annotated[str, Meta(description="The model that is asked.")] = ""
-    tools: Annotated[str, Meta(description="The tools it may use, with commas; none, or all.")] = ""
-    max_iterations: Annotated[
-        int, Meta(ge=0, le=1_000, description="Model calls of a run at most; 0: as configured.")
-    ] = 0
-    misfire: Annotated[
-        Literal["", "skip", "run_once", "run_all"],
-        Meta(description="What becomes of times that were missed: skip, run_once, run_all."),
-    ] = ""
-    window: Annotated[
-        float,
-        Meta(ge=0, le=30 * 86_400, description="For run_all: seconds to look back."),
-    ] = 0.0
-    overlap: Annotated[
-        Literal["", "skip", "queue", "replace"],
-        Meta(description="When the one before is not done: skip, queue, replace."),
-    ] = ""
-    jitter: Annotated[
-        float, Meta(ge=-1, le=86_400, description="Delay each by up to so many seconds.")
-    ] = -1.0
-    retries: Annotated[
-        int, Meta(ge=-1, le=10, description="How often a failed run is repeated.")
-    ] = -1
-    expires: Annotated[str, Meta(description="Its end, as a time or +30d.")] = ""
+    """JobRequest, as people give it; what is left out is None."""
+
+    schedule: (
+        Annotated[str, Meta(description="The schedule, if the text does not begin with it.")] | None
+    ) = None
+    zone: Annotated[str, Meta(description="Its time zone, as in Europe/Berlin.")] | None = None
+    name: Annotated[str, Meta(description="What the job is called.")] | None = None
+    to: Annotated[str, Meta(description="The chat it speaks in, as CHANNEL:CHAT.")] | None = None
+    send: Annotated[bool, Meta(description="Send the text as it is, without the model.")] | None = (
+        None
+    )
+    session: (
+        Annotated[
+            Literal["own", "chat"],
+            Meta(description="Where its runs are: each begins anew, or in the chat's session."),
+        ]
+        | None
+    ) = None
+    model: Annotated[str, Meta(description="The model that is asked.")] | None = None
+    tools: (
+        Annotated[str, Meta(description="The tools it may use, with commas; none, or all.")] | None
+    ) = None
+    max_iterations: (
+        Annotated[int, Meta(ge=1, le=1_000, description="Model calls of a run at most.")] | None
+    ) = None
+    misfire: (
+        Annotated[
+            Literal["skip", "run_once", "run_all"],
+            Meta(description="What becomes of times that were missed."),
+        ]
+        | None
+    ) = None
+    window: (
+        Annotated[
+            float, Meta(gt=0, le=30 * 86_400, description="For run_all: seconds to look back.")
+        ]
+        | None
+    ) = None
+    overlap: (
+        Annotated[
+            Literal["skip", "queue", "replace"],
+            Meta(description="What happens when the one before is not done."),
+        ]
+        | None
+    ) = None
+    jitter: (
+        Annotated[float, Meta(ge=0, le=86_400, description="Delay each by up to so many seconds.")]
+        | None
+    ) = None
+    retries: (
+        Annotated[int, Meta(ge=0, le=10, description="How often a failed run is repeated.")] | None
+    ) = None
+    expires: Annotated[str, Meta(description="Its end, as a time or +30d.")] | None = None
 
 
 class DueView(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,25 +91,10 @@ def _requester(caller: Caller) -> Requester:
     )
 
 
-def _request(settings: _JobArguments, schedule: str, text: str) -> JobRequest:
-    return JobRequest(
-        schedule=schedule or None,
-        text=text or None,
-        zone=settings.zone or None,
-        name=settings.name or None,
-        to=settings.to or None,
-        send=settings.send == "yes" if settings.send else None,
-        session=settings.session or None,
-        model=settings.model or None,
-        tools=settings.tools or None,
-        max_iterations=settings.max_iterations or None,
-        misfire=settings.misfire or None,
-        window=settings.window or None,
-        overlap=settings.overlap or None,
-        jitter=settings.jitter if settings.jitter >= 0 else None,
-        retries=settings.retries if settings.retries >= 0 else None,
-        expires=settings.expires or None,
-    )
+def _request(settings: _JobArguments, schedule: str | None, text: str) -> JobRequest:
+    given = {name: value or None for name, value in msgspec.structs.asdict(settings).items()}
+    exact = {name: getattr(settings, name) for name in ("send", "jitter", "retries")}
+    return JobRequest(**{**given, **exact, "schedule": schedule or None, "text": text or None})
 
 
 def told(job: JobView | Job) -> str:
@@ -112,13 +112,13 @@ def _told(job: JobView, _: float) -> str:
     return told(job)
 
 
-@operation("cron list")
+@operation("cron list", example="state=paused")
 async def list_jobs(
     context: OperationContext,
     caller: Caller,
     state: Annotated[
         Literal["", "active", "paused", "done", "removed", "system"],
-        Meta(description="Only in this state: active, paused, done, removed, system."),
+        Meta(description="Only in this state."),
     ] = "",
     limit: Limit = 50,
 ) -> list[JobView]:
@@ -127,7 +127,7 @@ async def list_jobs(
     return [viewed(job) for job in jobs]
 
 
-@operation("cron add", text=_told)
+@operation("cron add", text=_told, example="every 2 hours Look at the builds")
 async def add_job(
     context: OperationContext,
     caller: Caller,
@@ -137,14 +137,14 @@ async def add_job(
     ] = "",
 ) -> JobView:
     """Schedules a job: the schedule, then what is to be done."""
-    schedule = settings.schedule
+    schedule = settings.schedule or ""
     if not schedule:
         schedule, text = in_text(text)
     request = _request(settings, schedule, text)
     return viewed(await context.engine.book.add(_requester(caller), request))
 
 
-@operation("cron edit", text=_told)
+@operation("cron edit", text=_told, example="3 zone=Europe/Berlin")
 async def edit_job(
     context: OperationContext,
     caller: Caller,
@@ -161,31 +161,31 @@ def _running(job: JobView, _: float) -> str:
     return f"Job #{job.id} ({job.name}) is being done now."
 
 
-@operation("cron run", text=_running)
+@operation("cron run", text=_running, example="3")
 async def run_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
     """Does a job now, besides its schedule."""
     return viewed(await context.engine.book.trigger(_requester(caller), text))
 
 
-@operation("cron pause", text=_told)
+@operation("cron pause", text=_told, example="3")
 async def pause_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
     """Does nothing of a job until it is resumed."""
     return viewed(await context.engine.book.pause(_requester(caller), text))
 
 
-@operation("cron resume", text=_told)
+@operation("cron resume", text=_told, example="3")
 async def resume_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
     """Goes on with a job."""
     return viewed(await context.engine.book.resume(_requester(caller), text))
 
 
-@operation("cron remove", text=_told)
+@operation("cron remove", text=_told, example="3")
 async def remove_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
     """Forgets a job."""
     return viewed(await context.engine.book.remove(_requester(caller), text))
 
 
-@operation("cron history")
+@operation("cron history", example="3")
 async def list_occurrences(
     context: OperationContext,
     _: Caller,
@@ -198,7 +198,7 @@ async def list_occurrences(
     return await context.engine.book.history(job, limit)
 
 
-@operation("cron preview")
+@operation("cron preview", example="30 7 * * 1-5")
 async def preview_schedule(
     context: OperationContext,
     _: Caller,

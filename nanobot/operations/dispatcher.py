@@ -48,7 +48,7 @@ class Dispatcher:
     def find(self, text: str) -> tuple[Operation, str] | None:
         """The operation a message asks for, with its argument; None for ordinary text.
 
-        `/sessions` alone is `/sessions list`, and `/start` is what chats begin with.
+        `/sessions` alone is `/sessions list`.
         """
         if not text.startswith("/"):
             return None
@@ -59,8 +59,8 @@ class Dispatcher:
         longer = self._by_alias.get(f"{name} {word.lower()}")
         if longer is not None:
             return longer, "".join(more)
-        if name == "start":  # what stands behind it is a link's, not a topic
-            return self._by_name["help"], ""
+        if name == "start":  # what stands behind it is a link's
+            return self._by_name[name], ""
         operation = self._by_name.get(name) or self._by_name.get(f"{name} list")
         return None if operation is None else (operation, argument)
 

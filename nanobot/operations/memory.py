@@ -37,16 +37,13 @@ def _after(word: str) -> Callable[[MemoryView, float], str]:
     return lambda view, _: f"{word}: {view.text}"
 
 
-@operation("memory list", role=Role.MEMBER)
+@operation("memory list", role=Role.MEMBER, example="state=proposed")
 async def list_memories(
     context: OperationContext,
     caller: Caller,
     state: Annotated[
         Literal["", "proposed", "active", "retracted"],
-        Meta(
-            description="Only in this state: proposed, active, retracted.",
-            extra={"positional": True},
-        ),
+        Meta(description="Only in this state."),
     ] = "",
     scope: _Scope = "",
     limit: Limit = 50,
@@ -57,7 +54,7 @@ async def list_memories(
     return await context.engine.memory.listed(scopes=scopes, state=state, limit=limit)
 
 
-@operation("memory search", role=Role.MEMBER)
+@operation("memory search", role=Role.MEMBER, example="Anna's birthday")
 async def search_memories(
     context: OperationContext,
     caller: Caller,
@@ -69,19 +66,19 @@ async def search_memories(
     return await context.engine.memory.search(_allowed(caller, scope) or OWNER, text, limit)
 
 
-@operation("memory show", role=Role.MEMBER)
+@operation("memory show", role=Role.MEMBER, example="12")
 async def show_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
     """Shows something remembered, and where it comes from."""
     return await context.engine.memory.show(id, _own(caller))
 
 
-@operation("memory accept", role=Role.MEMBER, text=_after("Remembered"))
+@operation("memory accept", role=Role.MEMBER, text=_after("Remembered"), example="12")
 async def accept_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
     """Accepts what is proposed to be remembered."""
     return await context.engine.memory.accept(id, _own(caller))
 
 
-@operation("memory reject", role=Role.MEMBER, text=_after("Rejected"))
+@operation("memory reject", role=Role.MEMBER, text=_after("Rejected"), example="12")
 async def reject_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
     """Rejects what is proposed, for good."""
     return await context.engine.memory.reject(id, _own(caller))
@@ -92,6 +89,7 @@ async def reject_memory(context: OperationContext, caller: Caller, id: _Number) 
     role=Role.MEMBER,
     text=_after("Forgotten"),
     confirm="This removes it for good, from its file too. Go on?",
+    example="12",
 )
 async def forget_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
     """Removes something remembered for good."""

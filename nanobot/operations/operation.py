@@ -10,6 +10,7 @@ the control socket, tools of the MCP server. A new one is one function:
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, get_type_hints
@@ -69,6 +70,31 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     text: Callable[[Any, float], str]
     in_lane: Callable[[Mapping[str, Any]], LaneCommand] | None
     confirm: str
+    example: str
+    listed: bool
+
+    @property
+    def chat_example(self) -> str:
+        """It as somebody may write it in a chat."""
+        return f"/{self.name} {self.example}".rstrip()
+
+    @property
+    def command_example(self) -> str:
+        """It as somebody may type it at a command line."""
+        words = ["nanobot", self.command]
+        values = parsed(self.parameters, self.example)
+        for parameter in self.parameters:
+            if parameter.name not in values:
+                continue
+            value = values[parameter.name]
+            flag = f"--{parameter.name.replace('_', '-')}"
+            if parameter.positional:
+                words.append(f'"{value}"' if parameter.rest else shlex.quote(value))
+            elif parameter.kind is bool:
+                words.append(flag if value == "true" else f"--no-{flag[2:]}")
+            else:
+                words += [flag, shlex.quote(value)]
+        return " ".join(words)
 
     @property
     def usage(self) -> str:
@@ -129,6 +155,8 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     text: Callable[[Any, float], str] = as_text,
     in_lane: Callable[[Mapping[str, Any]], LaneCommand] | None = None,
     confirm: str = "",
+    example: str = "",
+    listed: bool = True,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Makes an operation of its handler, whose annotations say what it takes and returns and whose
     docstring is the help. It gets the context, the caller and its arguments, and raises
@@ -137,11 +165,11 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     `role` is the least that may. `command` is its name on the command line where that differs,
     `alias` another name that it still has. `text` makes a chat message of a result, given the time.
     `in_lane`: in a chat it keeps its place among the messages, as the command that its arguments
-    make it. `confirm`: what the command line
-    asks before.
+    make it. `confirm`: what the command line asks before. `example`: arguments that show what it is
+    for, as a chat takes them. Not `listed`: it is in no help and in no menu.
     """
 
-    def made(handler: Callable[..., Awaitable[Any]]) -> Operation:
+    def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
         # A handler's module has all that its annotations name.
         hints = get_type_hints(handler, include_extras=True)
         sentence = " ".join((handler.__doc__ or "").split()).removesuffix(".")
@@ -158,6 +186,8 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             text=text,
             in_lane=in_lane,
             confirm=confirm,
+            example=example,
+            listed=listed,
         )
 
-    return made
+    return wrapped

@@ -12,13 +12,13 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 
 
-@operation("pair list")
+@operation("pair list", example="state=asked")
 async def list_pairings(
     context: OperationContext,
     _: Caller,
     state: Annotated[
         Literal["", "asked", "expired", "approved", "revoked"],
-        Meta(description="Only in this state: asked, expired, approved, revoked."),
+        Meta(description="Only in this state."),
     ] = "",
     limit: Limit = 50,
 ) -> list[PairingView]:
@@ -33,14 +33,14 @@ def _text(pairing: PairingView, _: float) -> str:
     return f"{person} is not let in any more."
 
 
-@operation("pair approve", text=_text)
+@operation("pair approve", text=_text, example="K7PM-3XQA role=owner")
 async def approve_pairing(
     context: OperationContext,
     caller: Caller,
     code: Annotated[Positional, Meta(description="The code they were given.")],
     role: Annotated[
         Literal["member", "owner", "guest"],
-        Meta(description="As what: member, owner (who may do everything) or guest (no tools)."),
+        Meta(description="As what: owners may do everything, guests have no tools."),
     ] = "member",
 ) -> PairingView:
     """Lets in whoever was given that code."""
@@ -50,7 +50,7 @@ async def approve_pairing(
     return pairing
 
 
-@operation("pair revoke", text=_text)
+@operation("pair revoke", text=_text, example="telegram:1002")
 async def revoke_pairing(
     context: OperationContext,
     caller: Caller,

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from inspect import Parameter as Declared
 from inspect import signature
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -62,17 +63,22 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         return f"[{self.name}=yes]" if self.kind is bool else f"[{self.name}={shown}]"
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it may be; none where any text will do."""
+        base = _bare(self.hint)
+        return tuple(word for word in get_args(base) if word) if get_origin(base) is Literal else ()
+
+    @property
     def allowed(self) -> str:
         """What it may be, for people."""
-        base = get_args(self.hint)[0] if get_origin(self.hint) is Annotated else self.hint
-        if get_origin(base) is Literal:
-            return "one of " + ", ".join(choice for choice in get_args(base) if choice)
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
         if self.kind is bool:
             return "yes or no"
         if self.kind is str:
             return "text"
         number = "a whole number" if self.kind is int else "a number"
-        rule = msgspec.json.schema(self.hint)
+        rule = msgspec.json.schema(_without_none(self.hint))
         least, most = rule.get("minimum"), rule.get("maximum")
         above = "" if least is None else f" from {least:,}"
         return number + above + ("" if most is None else f" to {most:,}")
@@ -85,6 +91,19 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         except msgspec.ValidationError:
             shown = f"{value!r}"[:_SHOWN]
             raise UsageError(f"`{self.name}` must be {self.allowed}, not {shown}") from None
+
+
+def _without_none(hint: Any) -> Any:
+    """The type, without the None that stands for its being left out."""
+    if get_origin(hint) in (Union, UnionType):
+        return next(member for member in get_args(hint) if member is not NoneType)
+    return hint
+
+
+def _bare(hint: Any) -> Any:
+    """The same without what is said about it, either way around."""
+    hint = _without_none(hint)
+    return _without_none(hint.__origin__) if hasattr(hint, "__metadata__") else hint
 
 
 def is_struct(hint: Any) -> bool:
@@ -109,11 +128,11 @@ def parameters_of(handler: Callable[..., Any], hints: Mapping[str, Any]) -> tupl
 def _parameter(slot: str, hint: Any, default: Any, within: str = "") -> Parameter:
     extra: dict[str, Any] = {}
     description = ""
-    for meta in getattr(hint, "__metadata__", ()):
+    for meta in (*getattr(hint, "__metadata__", ()), *_inner_metadata(hint)):
         if isinstance(meta, Meta):
             extra |= meta.extra or {}
             description = meta.description or description
-    kind = getattr(hint, "__origin__", hint) if hasattr(hint, "__metadata__") else hint
+    kind = _bare(hint)
     required = default is _REQUIRED
     return Parameter(
         name=extra.get("name", slot),
@@ -129,24 +148,35 @@ def _parameter(slot: str, hint: Any, default: Any, within: str = "") -> Paramete
     )
 
 
+def _inner_metadata(hint: Any) -> tuple[Any, ...]:
+    """What is said of `Annotated[T, ...] | None`."""
+    return getattr(_without_none(hint), "__metadata__", ()) if hint is not None else ()
+
+
 def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
     """The arguments in what stands behind a command: `name=value` by name, those that are yes or no
-    by their name alone, others in order. Raises UsageError for what is too much."""
-    named = {parameter.name: parameter.kind for parameter in parameters if not parameter.rest}
+    by their name alone, words that are a choice of one by themselves, others in order. Raises
+    UsageError for what is too much."""
+    by_name = {parameter.name: parameter for parameter in parameters if not parameter.rest}
+    by_choice = {word: each for each in by_name.values() for word in each.choices}
     waiting = [parameter for parameter in parameters if parameter.positional]
     values: dict[str, str] = {}
     while text:
         word, *after = text.split(maxsplit=1)
         name, equals, value = word.partition("=")
-        if equals and name in named:
-            values[name] = _YES_NO.get(value.lower(), value) if named[name] is bool else value
+        flag, choice = by_name.get(word), by_choice.get(word)
+        if equals and name in by_name:
+            is_flag = by_name[name].kind is bool
+            values[name] = _YES_NO.get(value.lower(), value) if is_flag else value
         elif waiting and waiting[0].rest:
             values[waiting[0].name] = text
             break
+        elif flag is not None and flag.kind is bool:
+            values[word] = "true"
         elif waiting:
             values[waiting.pop(0).name] = word
-        elif named.get(word) is bool:
-            values[word] = "true"
+        elif choice is not None and choice.name not in values:
+            values[choice.name] = word
         elif not all(parameter.session for parameter in parameters):
             raise UsageError(f"{word!r} is too much")
         text = "".join(after)

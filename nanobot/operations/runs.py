@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
-from nanobot.errors import NanobotError
+from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Role
 from nanobot.operations.conversation import stopped_notice
 from nanobot.operations.operation import Caller, OperationContext, operation
@@ -18,10 +19,14 @@ from nanobot.session.states import RunKind, RunState, as_people_see
 from nanobot.session.views import AuditView, OutboxView, RunPage, RunView, ToolCallView
 
 _OfSession: TypeAlias = Annotated[str, Meta(description="Only of this session.")]
-_RunId: TypeAlias = Annotated[Positional, Meta(description="The run.")]
+RunId: TypeAlias = Annotated[
+    Positional, Meta(description="The run: its id, or as much of it as only one has.")
+]
 _MessageNumber: TypeAlias = Annotated[int, Meta(ge=1, description="The message.")]
 
 # Runs
+
+_MOST_NAMED = 3
 
 _BY_WORD = {
     as_people_see(state): str(state)
@@ -29,14 +34,23 @@ _BY_WORD = {
 }
 
 
-async def _run_of(context: OperationContext, run_id: str) -> RunView:
-    run = await context.engine.records.run(run_id)
+async def run_of(context: OperationContext, name: str) -> RunView:
+    """The run of that id, or the only one whose id begins so. Raises NanobotError."""
+    records = context.engine.records
+    run = await records.run(name)
+    if run is not None:
+        return run
+    ids = await records.run_ids(name.lower(), _MOST_NAMED + 1)
+    run = await records.run(ids[0]) if len(ids) == 1 else None
+    if run is None and ids:
+        names = ", ".join(ids[:_MOST_NAMED]) + (" ..." if len(ids) > _MOST_NAMED else "")
+        raise UsageError(f"{name} is the beginning of several runs: {names}")
     if run is None:
-        raise NanobotError(f"There is no run {run_id}; `runs list` shows those there are.")
+        raise NanobotError(f"There is no run {name}; `runs list` shows those there are.")
     return run
 
 
-@operation("runs list")
+@operation("runs list", example="state=failed")
 async def list_runs(
     context: OperationContext,
     _: Caller,
@@ -57,11 +71,9 @@ async def list_runs(
             "succeeded",
             "cancelled",
         ],
-        Meta(description="Only in this state: live, waiting, succeeded, failed, cancelled ..."),
+        Meta(description="Only in this state."),
     ] = "",
-    kind: Annotated[
-        Literal["", "chat", "task"], Meta(description="Only of this kind: chat, task.")
-    ] = "",
+    kind: Annotated[Literal["", "chat", "task"], Meta(description="Only of this kind.")] = "",
     limit: Limit = 20,
 ) -> list[RunView]:
     """Lists runs, the newest first."""
@@ -70,22 +82,22 @@ async def list_runs(
     )
 
 
-@operation("runs show", text=page_text)
-async def show_run(context: OperationContext, _: Caller, id: _RunId) -> RunPage:
+@operation("runs show", text=page_text, example="01m80aj3rq")
+async def show_run(context: OperationContext, _: Caller, id: RunId) -> RunPage:
     """Shows a run step by step."""
-    run = await _run_of(context, id)
-    return RunPage(run=run, entries=await context.engine.records.run_entries(id))
+    run = await run_of(context, id)
+    return RunPage(run=run, entries=await context.engine.records.run_entries(run.id))
 
 
-@operation("runs cancel")
-async def cancel_run(context: OperationContext, caller: Caller, id: _RunId) -> RunView:
+@operation("runs cancel", example="01m80aj3rq")
+async def cancel_run(context: OperationContext, caller: Caller, id: RunId) -> RunView:
     """Ends a run, and nothing else."""
     engine = context.engine
-    run = await _run_of(context, id)
+    run = await run_of(context, id)
     row = await engine.journal.session(run.session_key)
     live = None if row is None else row.run
-    if live is None or live.id != id:
-        raise NanobotError(f"Run {id} has ended already.")
+    if live is None or live.id != run.id:
+        raise NanobotError(f"Run {run.id} has ended already.")
     notice = stopped_notice(live.id, live.address, "This was cancelled.")
     partial = engine.partial(live.session_key)
     ending = Ending(
@@ -94,12 +106,34 @@ async def cancel_run(context: OperationContext, caller: Caller, id: _RunId) -> R
         outbound=(notice,) if live.kind is RunKind.CHAT else (),
         error="cancelled",
     )
-    ended = await engine.records.cancel(id, ending, caller.by)
+    ended = await engine.records.cancel(run.id, ending, caller.by)
     if ended is None:
-        raise NanobotError(f"Run {id} has ended already.")
+        raise NanobotError(f"Run {run.id} has ended already.")
     engine.bus.stopped(ended)
     engine.bus.wake(ended.session_key, ended.kind)
-    return await _run_of(context, id)
+    return await run_of(context, run.id)
+
+
+@operation("runs retry", example="01m80aj3rq")
+async def retry_run(
+    context: OperationContext,
+    caller: Caller,
+    id: RunId,
+) -> RunView:
+    """Starts a background run again that failed or was cancelled."""
+    engine = context.engine
+    run = await run_of(context, id)
+    request = await engine.tasks.again(run.id)
+    if request is None:
+        raise NanobotError(f"Run {run.id} answered a message: say it again instead.")
+    if run.state not in (RunState.FAILED, RunState.ABORTED):
+        raise NanobotError(f"Run {run.id} is {run.state}: only failed ones are tried again.")
+    key = f"retry:{run.id}:{caller.key or os.urandom(12).hex()}"
+    started = await engine.starter.start(msgspec.structs.replace(request, key=key))
+    view = await engine.records.run(started)
+    if view is None:
+        raise NanobotError(f"Run {started} was deleted.")
+    return view
 
 
 # The outbox
@@ -112,7 +146,7 @@ async def _message_of(context: OperationContext, number: int) -> OutboxView:
     return message
 
 
-@operation("outbox list")
+@operation("outbox list", example="state=dead")
 async def list_outbox(
     context: OperationContext,
     _: Caller,
@@ -129,10 +163,7 @@ async def list_outbox(
             "dead",
             "dropped",
         ],
-        Meta(
-            description="Only in this state: preview, held, digested, pending, sending, sent, "
-            "direct, dead, dropped."
-        ),
+        Meta(description="Only in this state."),
     ] = "",
     limit: Limit = 20,
 ) -> list[OutboxView]:
@@ -140,7 +171,7 @@ async def list_outbox(
     return await context.engine.records.outbox(state=state, limit=limit)
 
 
-@operation("outbox retry")
+@operation("outbox retry", example="17")
 async def retry_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
     """Sends a dead message again."""
     engine = context.engine
@@ -152,7 +183,7 @@ async def retry_message(context: OperationContext, _: Caller, id: _MessageNumber
     return message
 
 
-@operation("outbox drop")
+@operation("outbox drop", example="17")
 async def drop_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
     """Gives an unsent message up."""
     dropped = await context.engine.records.drop(id)
@@ -193,7 +224,7 @@ async def list_tools(context: OperationContext, _: Caller) -> list[ToolView]:
     ]
 
 
-@operation("tools history")
+@operation("tools history", example="tool=exec limit=50")
 async def list_tool_calls(
     context: OperationContext,
     _: Caller,

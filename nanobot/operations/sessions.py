@@ -54,7 +54,7 @@ def _words(entry: EntryView) -> str:
     return named if len(named) <= _QUOTED else f"{named[:_QUOTED]}…"
 
 
-@operation("sessions list")
+@operation("sessions list", example="unread")
 async def list_sessions(
     context: OperationContext,
     _: Caller,
@@ -66,7 +66,7 @@ async def list_sessions(
     return await context.engine.records.sessions(limit=limit, unread=unread)
 
 
-@operation("sessions show", text=page_text)
+@operation("sessions show", text=page_text, example="telegram:1001 limit=50")
 async def show_session(
     context: OperationContext,
     _: Caller,
@@ -80,7 +80,7 @@ async def show_session(
     return SessionPage(session=row, entries=entries)
 
 
-@operation("sessions mark-read", alias="sessions read")
+@operation("sessions mark-read", alias="sessions read", example="telegram:1001")
 async def mark_read(
     context: OperationContext, _: Caller, session: PositionalSession = ""
 ) -> SessionView:
@@ -89,7 +89,11 @@ async def mark_read(
     return await _session_of(context, session)
 
 
-@operation("sessions delete", confirm="This removes the conversation with its whole log. Go on?")
+@operation(
+    "sessions delete",
+    confirm="This removes the conversation with its whole log. Go on?",
+    example="telegram:1001",
+)
 async def delete_session(
     context: OperationContext,
     _: Caller,
@@ -101,7 +105,7 @@ async def delete_session(
     return DeletedSession(key=session, entries=count)
 
 
-@operation("sessions export", text=page_text)
+@operation("sessions export", text=page_text, example="telegram:1001")
 async def export_session(
     context: OperationContext,
     _: Caller,

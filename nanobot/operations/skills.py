@@ -25,7 +25,7 @@ def _page(skill: SkillView, now: float) -> str:
     return f"{as_text(msgspec.structs.replace(skill, text=''), now)}\n\n{skill.text}".strip()
 
 
-@operation("skills show", role=Role.MEMBER, text=_page)
+@operation("skills show", role=Role.MEMBER, text=_page, example="weather")
 async def show_skill(
     context: OperationContext,
     _: Caller,
@@ -36,7 +36,7 @@ async def show_skill(
     return skills.view(skills.named(name), page=True)
 
 
-@operation("skills add")
+@operation("skills add", example="./my-skill")
 async def add_skill(
     context: OperationContext,
     _: Caller,

@@ -116,24 +116,32 @@ def _model_text(model: ModelStatus, _: float) -> str:
     )
 
 
-@operation("model", role=Role.MEMBER, text=_model_text, command="sessions model")
+@operation(
+    "model",
+    role=Role.MEMBER,
+    text=_model_text,
+    command="sessions model",
+    example="openai/gpt-5-mini",
+)
 async def change_model(
     context: OperationContext,
     caller: Caller,
     name: Annotated[
-        Positional, Meta(description="PROVIDER/MODEL, or default; nothing: show it.")
+        Positional, Meta(description="PROVIDER/MODEL; nothing: show which one answers.")
     ] = "",
+    *,
+    default: Annotated[bool, Meta(description="Go back to the configured one.")] = False,
     session: SessionArgument = "",
 ) -> ModelStatus:
     """Shows or changes the model."""
     engine = context.engine
     row = await engine.journal.session(session)
-    if not name:
+    if not name and not default:
         profile = await engine.describe_model(row.model if row else None)
         return ModelStatus(session_key=session, model=profile.label, changed=False)
     if caller.role is not Role.OWNER:
         raise UsageError("Only owners change the model.")
-    label = None if name == "default" else name
+    label = None if default else name
     profile = await engine.describe_model(label)
     await engine.journal.set_model(session, label)
     return ModelStatus(session_key=session, model=profile.label, changed=True)

@@ -1,19 +1,10 @@
-"""Operations on background runs, beside those on all runs."""
+"""Background runs of a session, for the operations that end it."""
 
 from __future__ import annotations
 
-import os
-from typing import Annotated
-
-import msgspec
-from msgspec import Meta
-
-from nanobot.errors import NanobotError
-from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Positional
+from nanobot.operations.operation import OperationContext
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.views import RunView
 
 
 async def cancel_children(
@@ -30,27 +21,3 @@ async def cancel_children(
             engine.bus.stopped(ended)
             engine.bus.wake(ended.session_key, ended.kind)
     return count
-
-
-@operation("runs retry")
-async def retry_run(
-    context: OperationContext,
-    caller: Caller,
-    id: Annotated[Positional, Meta(description="The run.")],
-) -> RunView:
-    """Starts a background run again that failed or was cancelled."""
-    engine = context.engine
-    run = await engine.records.run(id)
-    if run is None:
-        raise NanobotError(f"There is no run {id}; `runs list` shows those there are.")
-    request = await engine.tasks.again(id)
-    if request is None:
-        raise NanobotError(f"Run {id} answered a message: say it again instead.")
-    if run.state not in (RunState.FAILED, RunState.ABORTED):
-        raise NanobotError(f"Run {id} is {run.state}: only failed ones are tried again.")
-    key = f"retry:{id}:{caller.key or os.urandom(12).hex()}"
-    started = await engine.starter.start(msgspec.structs.replace(request, key=key))
-    view = await engine.records.run(started)
-    if view is None:
-        raise NanobotError(f"Run {started} was deleted.")
-    return view

@@ -75,13 +75,13 @@ def _left(status: LimitStatus) -> str:
     return f"{left} of {limit} {named}"
 
 
-@operation("usage", role=Role.MEMBER, text=_text)
+@operation("usage", role=Role.MEMBER, text=_text, example="by=model days=30")
 async def show_usage(
     context: OperationContext,
     caller: Caller,
     by: Annotated[
         Literal["day", "person", "chat", "model", "job"],
-        Meta(description="Each day, person, chat, model or job."),
+        Meta(description="What is summed up."),
     ] = "day",
     days: Annotated[int, Meta(ge=1, le=3660, description="How many days, with this status.")] = 1,
 ) -> UsageReport:

@@ -22,7 +22,7 @@ def _delivered(test: WebhookTest, _: float) -> str:
     return f"{test.url} answered {test.status}: {test.answer}"
 
 
-@operation("hooks test", text=_delivered)
+@operation("hooks test", text=_delivered, example="ci")
 async def deliver_example(
     context: OperationContext,
     _: Caller,

@@ -188,6 +188,10 @@ class Records(Protocol):
         """One run."""
         ...
 
+    async def run_ids(self, prefix: str, limit: int) -> list[str]:
+        """The ids of runs that begin so, the newest first."""
+        ...
+
     async def run_entries(self, run_id: str) -> tuple[EntryView, ...]:
         """The entries of one run, in order."""
         ...

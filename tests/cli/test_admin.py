@@ -6,6 +6,8 @@ import asyncio
 import json
 import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 from tests.cli.running import Ran, environ_of, run, run_in
 from tests.doubles.terminal import in_terminal
 from tests.process.harness import World
+from tests.test_docs_commands import KNOWN
 
 
 @asynccontextmanager
@@ -197,9 +200,58 @@ async def test_an_export_is_one_json_document(world: World) -> None:
 async def test_help_is_there_for_every_group_and_needs_no_home(tmp_path: Path) -> None:
     home = tmp_path / "home"
     whole = (await run(environ_of(home), "--help")).out
+    commands, _, others = whole.partition("Commands:")[2].partition("More:")
+    assert len(commands.strip().splitlines()) == 10
+    assert len(whole.splitlines()) <= 30
+    assert "..." not in commands
     for group in ("sessions", "runs", "outbox", "tools", "audit", "config"):
-        assert re.search(rf"^  {group} ", whole, re.MULTILINE)
+        assert re.search(rf"\b{group}\b", others if group in others else commands)
         ran = await run(environ_of(home), group, "--help")
         assert ran.code == 0
         assert "Commands:" in ran.out
     assert not home.exists()
+
+
+async def test_every_command_shows_an_example_of_itself() -> None:
+    for name, command in KNOWN.items():
+        example = re.search(r"Example: (nanobot .*)", command.epilog or "")
+        assert example, name
+        assert example[1].startswith(f"nanobot {name}"), name
+
+
+async def test_choices_are_choices_and_defaults_are_named(world: World) -> None:
+    ran = await nanobot(world, "runs", "list", "--help")
+    assert "--kind <chat|task>" in ran.out
+    assert "(default: 20)" in ran.out
+    ran = await nanobot(world, "runs", "list", "--kind", "odd")
+    assert (ran.code, "'odd' is not one of 'chat', 'task'" in ran.err) == (2, True)
+    ran = await nanobot(world, "cron", "add", "--send", "+20m Stretch!", "--to", "telegram:1")
+    assert ran.code == 0, ran.err
+
+
+async def test_a_session_is_named_by_its_option_everywhere(world: World) -> None:
+    await nanobot(world, "agent", "-m", "say:hello", "--session", "cli:a")
+    for command in ("show", "export", "mark-read"):
+        by_option = await nanobot(world, "sessions", command, "--session", "cli:a", "--json")
+        by_place = await nanobot(world, "sessions", command, "cli:a", "--json")
+        assert (by_option.code, by_option.out) == (0, by_place.out)
+    both = await nanobot(world, "sessions", "show", "cli:a", "--session", "cli:b")
+    assert (both.code, "two sessions: cli:a and cli:b" in both.err) == (2, True)
+
+
+def test_completion_is_installed_and_completes(tmp_path: Path) -> None:
+    script = Path(sys.executable).parent / "nanobot"
+    # The library asks which shell it runs in; in a test it is told.
+    told = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = subprocess.run(
+        [script, "--install-completion", "bash"],
+        env=told,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "nanobot" in (tmp_path / ".bashrc").read_text()
+    typed = {"_NANOBOT_COMPLETE": "complete_bash", "COMP_WORDS": "nanobot ru", "COMP_CWORD": "1"}
+    done = subprocess.run([script], env=told | typed, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["runs"]

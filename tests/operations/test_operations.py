@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from nanobot.errors import StoreUnwritable
@@ -19,13 +21,67 @@ async def answer(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
     return (await bot.channel.pop()).text
 
 
-@pytest.mark.parametrize("text", ["/help", "/HELP", "/help@my_bot", "/help\n", "/start"])
+@pytest.mark.parametrize("text", ["/help", "/HELP", "/help@my_bot", "/help\n"])
 async def test_a_command_is_known_however_it_is_spelled(text: str) -> None:
     async with gateway(channel=FakeChannel(limit=20_000)) as bot:
         said = await answer(bot, text)
         assert said.startswith("Write to me")
-        assert all(f"`{operation.usage.split()[0]}" in said for operation in OPERATIONS)
+        assert all(f"`{each.usage.split()[0]}" in said for each in OPERATIONS if each.listed)
         assert bot.provider.requests == []
+
+
+@pytest.mark.parametrize(
+    ("sender", "commands"),
+    [(OWNER, ["/new", "/stop", "/model", "/cron", "/status"]), (MEMBER, ["/new", "/stop"])],
+)
+async def test_the_first_tap_is_answered_with_two_lines_and_five_commands_with_an_example(
+    sender: str, commands: list[str]
+) -> None:
+    async with gateway() as bot:
+        first, second, blank, *lines = (await answer(bot, "/start a-link", sender)).splitlines()
+        assert first.startswith("Hello!")
+        assert (len(second) < 100, blank) == (True, "")
+        assert len(lines) <= 5
+        assert [line.split()[0].strip("`") for line in lines][: len(commands)] == commands
+        if sender == OWNER:
+            assert lines[2].startswith("`/model openai/gpt-5-mini` shows or changes")
+
+
+async def test_help_on_one_command_says_its_arguments_their_choices_and_an_example() -> None:
+    async with gateway() as bot:
+        lines = (await answer(bot, "/help cron add")).splitlines()
+        assert lines[1] == "Schedules a job: the schedule, then what is to be done."
+        assert (
+            "- `session`: Where its runs are: each begins anew, or in the chat's session: own, chat"
+            in lines
+        )
+        assert lines[-1] == "Example: `/cron add every 2 hours Look at the builds`"
+        lines = (await answer(bot, "/help runs list")).splitlines()
+        assert "- `limit`: How many at most (default: 20)" in lines
+
+
+def test_every_example_is_understood_in_a_chat_and_at_the_command_line() -> None:
+    for each in OPERATIONS:
+        typed = each.parsed(each.example)
+        name, *words = shlex.split(each.command_example)
+        assert name == "nanobot"
+        assert each.chat_example.startswith(f"/{each.name}")
+        for parameter in each.parameters:
+            if parameter.name not in each.example:
+                continue
+            assert typed[parameter.name] is not None
+        assert words[: len(each.command.split())] == each.command.split()
+
+
+async def test_flags_and_choices_need_no_name_in_a_chat() -> None:
+    (listing,) = [each for each in OPERATIONS if each.name == "runs list"]
+    assert listing.parsed("failed limit=5")["state"] == "failed"
+    assert listing.parsed("task state=live")["kind"] == "task"
+    (stop,) = [each for each in OPERATIONS if each.name == "stop"]
+    assert stop.parsed("all")["all"] is True
+    (approve,) = [each for each in OPERATIONS if each.name == "approve"]
+    assert approve.parsed("3 always") == {"id": 3, "always": True}
+    assert approve.parsed("3") == {"id": 3, "always": False}
 
 
 @pytest.mark.parametrize("text", ["/", "/unknown", "//help", " /help", "help", "/help!"])

@@ -280,25 +280,77 @@ async def test_a_changed_entry_is_found() -> None:
 # Talking through a call
 
 
-async def test_a_message_is_put_into_a_session_once_and_answered_in_the_terminal() -> None:
+async def test_a_message_is_put_into_a_session_once_and_answered_in_its_chat() -> None:
     async with gateway() as bot:
         first = await call(bot, "send", text="hello", session="fake:1", key="k")
         again = await call(bot, "send", text="hello", session="fake:1", key="k")
         assert (first.fresh, again.fresh) == (True, False)
         await bot.provider.asked(1)
         await bot.settle()
-        (owed,) = await call(bot, "outbox list")
-        assert (owed.address, owed.text) == ("cli:fake:1", "echo: hello")
+        assert (first.address, again.address) == ("fake:1", "fake:1")
+        reply = await bot.channel.pop()
+        assert (str(reply.address), reply.text) == ("fake:1", "echo: hello")
         with pytest.raises(UsageError, match="1 to 1,000,000"):
             await call(bot, "send", text=" ")
 
 
-async def test_a_message_sent_from_a_chat_is_answered_there_and_only_once() -> None:
+async def test_what_is_sent_into_a_session_of_the_terminal_waits_for_the_terminal() -> None:
+    async with gateway() as bot:
+        sent = await call(bot, "send", text="hello", session="cli:weekly")
+        assert sent.address == "cli:weekly"
+        await bot.provider.asked(1)
+        await bot.settle()
+        (row,) = await call(bot, "outbox list")
+        assert (row.address, row.text) == ("cli:weekly", "echo: hello")
+
+
+async def test_a_chat_is_notified_without_the_model_and_only_once() -> None:
+    async with gateway() as bot:
+        for _ in range(2):
+            posted = await call(bot, "notify", chat="fake:1", text="The backup is done.", key="k")
+            assert posted.address == "fake:1"
+        message = await bot.channel.pop()
+        assert (str(message.address), message.text) == ("fake:1", "The backup is done.")
+        await bot.settle()
+        assert len(bot.channel.sent) == 1
+        assert bot.provider.requests == []
+        page = await call(bot, "sessions show", session="fake:1")
+        assert page.entries[-1].body["text"] == "The backup is done."
+
+
+@pytest.mark.parametrize("chat", ["nowhere:1", "fake", "fake:", "1001"])
+async def test_a_chat_that_there_is_not_is_not_notified(chat: str) -> None:
+    async with gateway() as bot:
+        with pytest.raises(UsageError, match="write CHANNEL:CHAT; channels are fake"):
+            await call(bot, "notify", chat=chat, text="hello")
+
+
+async def test_a_run_is_named_by_as_much_of_its_id_as_only_one_has() -> None:
+    async with gateway() as bot:
+        for text in ("one", "two"):
+            await bot.channel.push(text)
+            await bot.channel.pop()
+        await bot.settle()
+        second, first = await call(bot, "runs list")
+        pairs = zip(first.id, second.id, strict=True)
+        shared = first.id[: [one == other for one, other in pairs].index(False)]
+        unique = first.id[: len(shared) + 1]
+        assert (await call(bot, "runs show", id=unique)).run.id == first.id
+        assert (await call(bot, "runs show", id=unique.upper())).run.id == first.id
+        with pytest.raises(UsageError, match="is the beginning of several runs"):
+            await call(bot, "runs show", id=shared[:3])
+        for wildcard in ("%", "_", "01%"):
+            with pytest.raises(NanobotError, match="There is no run"):
+                await call(bot, "runs show", id=wildcard)
+
+
+async def test_a_message_sent_from_a_chat_is_answered_where_its_session_is_only_once() -> None:
     async with gateway() as bot:
         for _ in range(2):
             await bot.channel.push("/send session=fake:2 what is new?", key="u1")
-        texts = {(await bot.channel.pop()).text for _ in range(2)}
-        assert "echo: what is new?" in texts
+        messages = [await bot.channel.pop() for _ in range(2)]
+        replies = {message.text: str(message.address) for message in messages}
+        assert replies["echo: what is new?"] == "fake:2"
         await bot.settle()
         assert len(bot.channel.sent) == 2
 

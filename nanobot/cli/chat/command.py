@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from nanobot.cli.exit_codes import errors
+from nanobot.cli.generated import example
 from nanobot.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Commands(TyperGroup):
 
 def add(app: typer.Typer) -> None:
     """Give the command line this command."""
-    app.command()(agent)
+    app.command(epilog=example('nanobot agent -m "What is in my workspace?"'))(agent)
 
 
 def agent(  # noqa: PLR0913 - each is an option

@@ -36,7 +36,7 @@ LOCAL = (
 )
 """What only a terminal can do."""
 ALL = (
-    *(MenuCommand(operation.name, operation.help, operation.usage) for operation in OPERATIONS),
+    *(MenuCommand(each.name, each.help, each.usage) for each in OPERATIONS if each.listed),
     *LOCAL,
 )
 

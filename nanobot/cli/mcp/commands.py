@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from nanobot.cli.exit_codes import errors
+from nanobot.cli.generated import example
 from nanobot.cli.output import say
 
 _Name = Annotated[str, typer.Argument(help="The server's name in the configuration.")]
@@ -15,10 +16,14 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def add(group: typer.Typer) -> None:
     """Give a group these commands."""
-    group.command("add")(add_server)
-    group.command("remove")(remove_server)
-    group.command("test")(try_server)
-    group.command("serve")(serve)
+    adding = example(
+        "nanobot mcp add files -- npx @modelcontextprotocol/server-filesystem /srv",
+        "nanobot mcp add tracker --url https://tracker.example/mcp",
+    )
+    group.command("add", epilog=adding)(add_server)
+    group.command("remove", epilog=example("nanobot mcp remove files"))(remove_server)
+    group.command("test", epilog=example("nanobot mcp test files"))(try_server)
+    group.command("serve", epilog=example("nanobot mcp serve"))(serve)
 
 
 def add_server(

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from nanobot.cli.exit_codes import errors
+from nanobot.cli.generated import example, subcommands
 from nanobot.cli.output import piece, say
 
-service = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+service = subcommands()
 
 System = Annotated[
     bool, typer.Option("--system", help="For the whole machine (root), not for this user.")
@@ -23,7 +24,7 @@ def add(app: typer.Typer) -> None:
     app.add_typer(service, name="service", help="Run the gateway for good, as a service.")
 
 
-@service.command("install")
+@service.command("install", epilog=example("nanobot service install"))
 def install(
     context: typer.Context,
     system: System = False,
@@ -60,7 +61,7 @@ def _log_command(system: bool) -> str:
     return f"journalctl {'' if system else '--user '}-u nanobot"
 
 
-@service.command("status")
+@service.command("status", epilog=example("nanobot service status"))
 def status(context: typer.Context, system: System = False) -> None:
     """Say whether the service runs; ends with 1 if it is not installed."""
     from nanobot.cli.service.manager import manager_of  # noqa: PLC0415
@@ -71,7 +72,7 @@ def status(context: typer.Context, system: System = False) -> None:
         raise typer.Exit(0 if text else 1)
 
 
-@service.command("uninstall")
+@service.command("uninstall", epilog=example("nanobot service uninstall"))
 def uninstall(context: typer.Context, system: System = False) -> None:
     """Stop the service and remove it; configuration and conversations stay."""
     from nanobot.cli.service import manager, setup  # noqa: PLC0415

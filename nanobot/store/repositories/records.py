@@ -32,6 +32,7 @@ class SqlRecords(SqlStore):
     mark_read = verb(outbox_rows.mark_read, "mark_read")
     runs = bare_verb(views.run_list)
     run = bare_verb(views.one_run)
+    run_ids = bare_verb(views.run_ids)
     run_entries = bare_verb(views.run_entries)
     cancel = verb(journal_runs.cancel, "cancel")
     outbox = bare_verb(views.outbox_list)

@@ -1,0 +1,37 @@
+"""The first screen of help: ten commands for every day, and the names of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nanobot.cli.chat.command import Commands
+
+_FIRST = {
+    "onboard": "Set up a model and a chat, step by step.",
+    "agent": "Talk to the assistant in this terminal.",
+    "gateway": "Serve the chats until stopped.",
+    "service": "Run the gateway for good, as a service of this machine.",
+    "status": "Show which model answers, what runs, how the chats are.",
+    "doctor": "Check everything that has to work, and say what to do.",
+    "config": "Read, change and check the configuration.",
+    "sessions": "Read, continue, stop or remove conversations.",
+    "approvals": "See and decide what the assistant asks for.",
+    "cron": "Schedule what is to be done later, or again and again.",
+}
+
+
+class TopLevel(Commands):
+    """The commands, the ten of every day first."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_FIRST.items()))
+        others = [
+            name
+            for name in self.list_commands(ctx)
+            if name not in _FIRST and not self.commands[name].hidden
+        ]
+        with formatter.section("More"):
+            formatter.write_text(", ".join(others))
+        formatter.write_paragraph()
+        formatter.write_text("`nanobot COMMAND --help` explains each, with an example.")

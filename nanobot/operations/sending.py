@@ -1,0 +1,109 @@
+"""Operations that say something: to the assistant in a session, or to the people of a chat."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.errors import UsageError
+from nanobot.messages import (
+    TERMINAL,
+    Address,
+    OutboundKind,
+    OutboundMessage,
+    SessionPolicy,
+    session_key,
+)
+from nanobot.operations.conversation import SentMessage, admit, message_of
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Positional, SessionArgument
+from nanobot.text import MAX_TEXT, without_controls
+
+_KINDS: tuple[SessionPolicy, ...] = ("chat", "thread")
+
+
+def _cleaned(text: str) -> str:
+    text = without_controls(text)
+    if not text.strip() or len(text) > MAX_TEXT:
+        raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
+    return text
+
+
+async def _chat_of(context: OperationContext, session: str) -> Address | None:
+    """The chat of a channel that a session belongs to; None for those of terminals and jobs."""
+    channel, _, rest = session.partition(":")
+    if channel not in context.engine.facts().channels:
+        return None
+    for address in await context.engine.records.chats(channel):
+        keys = {session_key(address, "", policy) for policy in _KINDS}
+        if session in keys or any(session.startswith(f"{key}:@") for key in keys):
+            return address
+    return Address(channel, rest)
+
+
+@operation("send", example="session=telegram:1001 Summarise the week")
+async def send(
+    context: OperationContext,
+    caller: Caller,
+    text: Annotated[Positional, Meta(description="What to say.")],
+    session: SessionArgument = "",
+    key: Annotated[str, Meta(description="Taken only once with the same key.")] = "",
+) -> SentMessage:
+    """Puts a message into a session; the answer goes to its chat."""
+    text = _cleaned(text)
+    key = key or caller.key or os.urandom(12).hex()
+    address = await _chat_of(context, session)
+    admission = message_of(context, caller, session, text, key, address)
+    admitted = await admit(context, admission)
+    return SentMessage(
+        session_key=session,
+        inbound_id=admitted.inbound_id,
+        key=key,
+        fresh=admitted.fresh,
+        address=str(admission.message.address),
+    )
+
+
+class Notification(msgspec.Struct, frozen=True, kw_only=True):
+    """A message to a chat that is on disk, and stands in the history of the chat's session."""
+
+    address: str
+    session_key: str
+    key: str
+
+
+def _notified(notification: Notification, _: float) -> str:
+    return f"On its way to {notification.address}; `outbox list` shows how its delivery stands."
+
+
+@operation("notify", text=_notified, example="telegram:1001 The backup is done.")
+async def notify(
+    context: OperationContext,
+    caller: Caller,
+    chat: Annotated[Positional, Meta(description="The chat, as CHANNEL:CHAT.")],
+    text: Annotated[Positional, Meta(description="What to tell it.")],
+    *,
+    key: Annotated[str, Meta(description="Sent only once with the same key.")] = "",
+) -> Notification:
+    """Tells a chat something, without asking the model."""
+    channel, _, chat_id = chat.partition(":")
+    channels = [*context.engine.facts().channels, TERMINAL]
+    if channel not in channels or not chat_id:
+        names = ", ".join(channels)
+        raise UsageError(f"{chat[:80]!r} is no chat: write CHANNEL:CHAT; channels are {names}")
+    address = Address(channel, chat_id)
+    name = key or caller.key or os.urandom(12).hex()
+    message = OutboundMessage(
+        address=address,
+        text=_cleaned(text),
+        kind=OutboundKind.POST,
+        key=f"notify:{name}",
+        asked=True,
+    )
+    session = session_key(address, "", "chat")
+    await context.engine.journal.post(session, message)
+    context.engine.bus.owed(address)
+    return Notification(address=str(address), session_key=session, key=message.key)
