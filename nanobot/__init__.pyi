@@ -4,11 +4,11 @@ from nanobot.agent.library.agent_loop import CancelToken as CancelToken
 from nanobot.agent.library.context_builder import ContextBuilder as ContextBuilder
 from nanobot.agent.library.persona import MemoryStore as MemoryStore
 from nanobot.agent.library.persona import PersonaConfig as PersonaConfig
+from nanobot.agent.library.run_input import RunInput as RunInput
+from nanobot.agent.library.run_input import RunLimits as RunLimits
+from nanobot.agent.library.run_input import RunResult as RunResult
+from nanobot.agent.library.run_input import ToolPolicy as ToolPolicy
 from nanobot.agent.library.subagents import SubagentManager as SubagentManager
-from nanobot.agent.requests import RunInput as RunInput
-from nanobot.agent.requests import RunLimits as RunLimits
-from nanobot.agent.requests import RunResult as RunResult
-from nanobot.agent.requests import ToolPolicy as ToolPolicy
 from nanobot.api import Agent as Agent
 from nanobot.bus.queue import MessageBus as MessageBus
 from nanobot.errors import RunFailed as RunFailed

@@ -6,22 +6,28 @@ async with Agent.open() as agent:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from nanobot import errors
-from nanobot.agent.requests import RunInput, RunLimits, RunResult, ToolPolicy
-from nanobot.app.assembly import Parts
+from nanobot.agent.library.run_input import RunInput, RunLimits, RunResult, ToolPolicy, checked
+from nanobot.app.assembly import Parts, Program
 from nanobot.app.gateway import Gateway
-from nanobot.boundary import ungrouped
+from nanobot.boundary import boundary, ungrouped
+from nanobot.bus.core import Bus
 from nanobot.config.loader import load
 from nanobot.messages import RunEvent
+from nanobot.ports import Ids
+from nanobot.providers.base import LLMProvider
+from nanobot.providers.one_provider import OneProvider
 from nanobot.server.client import connected
 from nanobot.system import RandomIds, environment
+from nanobot.tools.base import Tool
 
 __all__ = ["Agent", "RunEvent", "RunInput", "RunLimits", "RunResult", "ToolPolicy"]
 
@@ -43,22 +49,48 @@ class Agent:
     its session before anything is done, and a run that a crash cut off goes on in the next process
     under the terms it was asked with."""
 
-    def __init__(self, runs: _Runs) -> None:
+    def __init__(self, runs: _Runs, ids: Ids | None = None) -> None:
         self._runs = runs
+        self._ids = ids or RandomIds()
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, home: str | Path | None = None) -> AsyncIterator[Agent]:
+    async def open(  # noqa: PLR0913 - each is a collaborator that may be one's own
+        cls,
+        home: str | Path | None = None,
+        *,
+        provider: LLMProvider | None = None,
+        model: str | None = None,
+        tools: Sequence[Tool[Any] | Callable[..., object]] = (),
+        database_url: str | None = None,
+        ids: Ids | None = None,
+        observer: Callable[[RunEvent], object] | None = None,
+    ) -> AsyncIterator[Agent]:
         """An agent of one's own over a home (NANOBOT_HOME, else ~/.nanobot), without its channels.
 
+        `provider` takes the place of the configured models, and answers as `model` (its own default
+        if it is not given). `tools`, or typed functions, are there besides the others; they are
+        closures over whatever they need at run time. `database_url` is the store's, in the place of
+        the configured one; `ids` makes the ids of runs. `observer` is called with every event of
+        every run here; what it raises is logged.
+
         What an earlier process left is taken up first. At the end runs get `drain_seconds`.
-        Raises StoreLocked, naming the pid, when another process holds the home, and ConfigError.
+        Raises StoreLocked, naming the pid, when another process holds the home, ConfigError, and
+        UsageError for a tool that cannot be one.
         """
         environ = _environment(home)
-        gateway = Gateway(load(environ), environ, channels=False)
+        if database_url is not None:
+            environ["NANOBOT_DATABASE_URL"] = database_url
+        program = Program(
+            provider=None if provider is None else OneProvider(provider, model), tools=tuple(tools)
+        )
+        gateway = Gateway(load(environ), environ, channels=False, ids=ids, program=program)
         with ungrouped():
-            async with gateway.serving("library", lambda _: None) as parts:
-                yield cls(_Own(parts))
+            async with (
+                gateway.serving("library", lambda _: None) as parts,
+                _observed(parts.engine.bus, observer),
+            ):
+                yield cls(_Own(parts), ids)
 
     @classmethod
     @asynccontextmanager
@@ -72,7 +104,7 @@ class Agent:
     async def run(self, request: RunInput) -> RunResult:
         """Ask, and wait for the result. Asked again with the same `run_id`, it waits for the same
         run, or returns what is recorded; with other input it raises RunConflict."""
-        request = _named(request)
+        request = self._named(request)
         async with aclosing(self._runs.stream(request)) as items:
             async for item in items:
                 if isinstance(item, RunResult):
@@ -83,7 +115,7 @@ class Agent:
         """Ask, and watch. The last event is of kind `end`; a recorded run has that one only. Events
         of single tokens may be lost by a slow watcher. Whoever leaves early does not end the run:
         `abort` does."""
-        async with aclosing(self._runs.stream(_named(request))) as items:
+        async with aclosing(self._runs.stream(self._named(request))) as items:
             async for item in items:
                 if isinstance(item, RunEvent):
                     yield item
@@ -97,6 +129,38 @@ class Agent:
         """Agree, or not, to a call that a run waits at (an event of kind `approval` has its `id`).
         Raises NanobotError if it is not there or was decided already."""
         await self._runs.decide(approval_id, approve=approve)
+
+    def _named(self, request: RunInput) -> RunInput:
+        """With an id, so that its caller can name the run whatever happens. Raises UsageError for
+        what is wrong with it."""
+        request = checked(request)
+        if request.run_id:
+            return request
+        return msgspec.structs.replace(request, run_id=self._ids.run_id())
+
+
+@asynccontextmanager
+async def _observed(bus: Bus, observer: Callable[[RunEvent], object] | None) -> AsyncIterator[None]:
+    """Within, the observer is called with each event; before the end with all that came."""
+    if observer is None:
+        yield
+        return
+    watching = bus.subscribe(None)
+
+    async def observe() -> None:
+        async for event in watching:
+            with boundary("the observer of runs"):
+                observer(event)
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(observe(), name="observer of runs")
+            try:
+                yield
+            finally:
+                watching.end()
+    finally:
+        bus.unsubscribe(watching)
 
 
 class _Own:
@@ -129,13 +193,6 @@ class _Remote:
     async def decide(self, approval_id: int, *, approve: bool) -> None:
         async with connected(self._home) as client:
             await client.call(_DECISIONS[approve], {"id": approval_id})
-
-
-def _named(request: RunInput) -> RunInput:
-    """With an id, so that its caller can name the run whatever happens."""
-    return (
-        request if request.run_id else msgspec.structs.replace(request, run_id=RandomIds().run_id())
-    )
 
 
 def _environment(home: str | Path | None) -> dict[str, str]:

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from nanobot.agent.library.run_service import WHERE, RunService
 from nanobot.agent.loop import AgentLoop
-from nanobot.agent.requests import WHERE, RunService
 from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
@@ -62,7 +62,9 @@ async def test_every_example_of_the_documentation_runs(
     """One after another, as on the page. The provider is exchanged for the lean one: litellm takes
     seconds to load, and has tests of its own."""
     litellm_provider.LiteLLMProvider(api_key="k", default_model="m", api_base="b")
-    lean = OpenAICompatProvider("test", model.base_url, "key", clock=SystemClock())
+    lean, mine = (
+        OpenAICompatProvider("test", model.base_url, "key", clock=SystemClock()) for _ in range(2)
+    )
     world: dict[str, Any] = {
         "api_key": "key",
         "model": "scripted",
@@ -70,11 +72,13 @@ async def test_every_example_of_the_documentation_runs(
         "workspace": tmp_path / "workspace",
         "home": home,
         "LiteLLMProvider": lambda **_: lean,
+        "provider_of_mine": mine,
     }
     for number, example in enumerate(EXAMPLES):
         source = LITELLM.sub("", example)
         code = compile(source, f"example {number}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         await run(code, world)
+    await mine.close()
 
 
 async def run(code: CodeType, world: dict[str, Any]) -> None:

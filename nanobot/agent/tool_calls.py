@@ -25,7 +25,8 @@ Receipt: TypeAlias = Callable[[OutboundMessage], Awaitable[str]]
 """What became of a message that is owed, in words; "" if nothing yet. Raises ToolError when it will
 not arrive."""
 
-_AT_ONCE = 8
+MOST_AT_ONCE = 8
+"""Calls without effect that are made side by side."""
 _DECIDED = PolicyDecision(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
 
 _EACH = PolicyDecision(
@@ -164,7 +165,7 @@ class ToolExecutor:
         self, active: ActiveRun, together: list[step.PendingCall], batch: _Batch
     ) -> None:
         """Make calls without effect at the same time; their results keep the order of the calls."""
-        at_once = asyncio.Semaphore(min(active.terms.max_parallel or _AT_ONCE, _AT_ONCE))
+        at_once = asyncio.Semaphore(active.terms.max_parallel or MOST_AT_ONCE)
         place = len(batch.results)
         batch.begin()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import msgspec
@@ -73,6 +73,8 @@ class Worker:
         self._stopping = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self.on_store_failure: set[Callable[[str, StoreError], None]] = set()
+        """Called with the session whose run or claim a failing store keeps waiting."""
         bus.on_stopped(self._stopped)
 
     async def recover(self) -> None:
@@ -163,6 +165,7 @@ class Worker:
             held = await self._journal.held(key) if claim is None else 0.0
         except StoreError as error:
             logger.error("lane {} cannot be claimed: {}", key, error)
+            self._tell(key, error)
             await self._clock.sleep(_STORE_RETRY_SECONDS)
             return True
         if claim is None:
@@ -196,6 +199,7 @@ class Worker:
             return True
         except StoreError as error:
             logger.error("run {} waits for the store: {}", active.run.id, error)
+            self._tell(active.run.session_key, error)
             await self._give_back(active)
             self._bus.owed(active.address)  # what failed may have been committed all the same
             return True
@@ -224,6 +228,10 @@ class Worker:
         driven = self._driven.get(run.id)
         if driven is not None:
             driven[1].reschedule(asyncio.get_running_loop().time())
+
+    def _tell(self, session_key: str, error: StoreError) -> None:
+        for call in tuple(self.on_store_failure):
+            call(session_key, error)
 
     async def _give_back(self, active: ActiveRun) -> None:
         """The store failed under a run: free its lane as soon as the store works again."""

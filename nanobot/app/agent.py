@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nanobot.agent.context_preview import ContextPreview
+from nanobot.agent.library.run_service import RunService
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
-from nanobot.agent.requests import RunClient, RunService
+from nanobot.agent.requests import RunClient
 from nanobot.agent.runner import Before, Runner
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.tasks.service import BackgroundRuns
@@ -20,12 +21,14 @@ from nanobot.ports import Clock, Ids
 from nanobot.providers.base import Models
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
+from nanobot.workspace.received import Received
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentDependencies:
     """What an agent is composed of. `before` precedes a run's acting; `serves` says whether a
-    channel is served here, so that its receipts can be waited for."""
+    channel is served here, so that its receipts can be waited for. `received` keeps the pictures
+    that programs send."""
 
     bus: Bus
     records: Records
@@ -38,6 +41,7 @@ class AgentDependencies:
     background: BackgroundRuns
     before: Before
     serves: Callable[[str], bool]
+    received: Received | None = None
     capacity: Capacity = field(default_factory=Capacity)
     retries: Retries = field(default_factory=Retries)
 
@@ -68,5 +72,5 @@ def assemble_agent(given: AgentDependencies) -> AgentParts:
     return AgentParts(
         worker=worker,
         preview=ContextPreview(bus, models, given.models, clock),
-        programs=RunService(client, bus.journal, clock, given.ids),
+        programs=RunService(client, bus.journal, tools, given.received, clock, given.ids),
     )

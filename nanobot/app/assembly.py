@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from nanobot.agent.budgets import Budgets
-from nanobot.agent.requests import RunService
+from nanobot.agent.library.run_service import RunService
 from nanobot.agent.stages.assembly import AssembledStages, StageDependencies, stages_of
 from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.service import BackgroundRuns
@@ -30,6 +30,7 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Facts
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock, Ids
+from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.server.http import HttpService
@@ -47,6 +48,7 @@ from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.system import local_zone
 from nanobot.tools.ask_user import ask_tool
+from nanobot.tools.base import AnyTool
 from nanobot.tools.cron import cron_tool
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
@@ -88,6 +90,15 @@ class Machine:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Program:
+    """What a program brings that has a nanobot within itself: a provider in the place of those
+    configured, and tools besides the others. Its calls are no lines of its log."""
+
+    provider: OneProvider | None = None
+    tools: tuple[AnyTool | Callable[..., object], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Parts:
     """A whole gateway, composed. Nothing in it lives yet."""
 
@@ -111,16 +122,31 @@ class Parts:
     starter: ChannelStarter
 
 
-def assemble(config: Config, store: Store, budgets: Budgets, machine: Machine) -> Parts:
-    """Compose a gateway over an open store. Raises ConfigError."""
-    return _Assembly(config, store, budgets, machine).parts()
+def assemble(
+    config: Config,
+    store: Store,
+    budgets: Budgets,
+    machine: Machine,
+    program: Program | None = None,
+) -> Parts:
+    """Compose a gateway over an open store, within a `program` if there is one. Raises ConfigError,
+    and UsageError for tools that cannot be."""
+    return _Assembly(config, store, budgets, machine, program).parts()
 
 
 class _Assembly:
     """What several parts share, while they are put together."""
 
-    def __init__(self, config: Config, store: Store, budgets: Budgets, machine: Machine) -> None:
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        budgets: Budgets,
+        machine: Machine,
+        program: Program | None,
+    ) -> None:
         self.config, self.store, self.budgets, self.machine = config, store, budgets, machine
+        self.program = program or Program()
         agent = config.agent
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
@@ -128,10 +154,12 @@ class _Assembly:
         self.models = ProviderRegistry(
             agent.model, config.providers, machine.environ, config.home, machine.clock
         )
-        self.models.plugins = self.plugins
+        self.models.plugins, self.models.only = self.plugins, self.program.provider
         self.blobs = Blobs(config.home / "blobs")
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = TaintedFiles(config.workspace, SqlTaintMarks(store.database, store.writer))
+        scribe = self.models.scribe(agent.transcription_model)
+        self.received = Received(self.blobs, self.files, scribe, self.taint)
         self.eraser = Eraser(store.database, store.writer, self.blobs)
         self.records = SqlRecords(store.database, store.writer, self.eraser)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
@@ -140,7 +168,7 @@ class _Assembly:
         self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ)
         self.tools = ToolRegistry(
-            policy=Policy(config.policy), redact=machine.redact, log_calls=True
+            policy=Policy(config.policy), redact=machine.redact, log_calls=program is None
         )
 
     def parts(self) -> Parts:
@@ -168,8 +196,6 @@ class _Assembly:
             lambda: facts_of(config, channels, http.url, seen_by(triggers)),
         )
         operations = Dispatcher(engine)
-        scribe = self.models.scribe(config.agent.transcription_model)
-        received = Received(self.blobs, self.files, scribe, self.taint)
         return Parts(
             engine=engine,
             operations=operations,
@@ -181,7 +207,7 @@ class _Assembly:
             memory=self.memory,
             mcp=mcp,
             models=self.models,
-            received=received,
+            received=self.received,
             cron=self.cron,
             eraser=self.eraser,
             triggers=triggers,
@@ -195,7 +221,7 @@ class _Assembly:
                 worker=agent.worker,
                 operations=operations,
                 plugins=self.plugins,
-                received=received,
+                received=self.received,
                 clock=clock,
                 shared=self.store.shared,
             ),
@@ -259,6 +285,8 @@ class _Assembly:
         ):
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
+        for added in self.program.tools:
+            self.tools.register(added)
         return commands
 
     def _stages(self, starter: TaskStarter) -> AssembledStages:
@@ -293,6 +321,7 @@ class _Assembly:
                 background=background,
                 before=stages.mind,
                 serves=channels.is_up,
+                received=self.received,
                 capacity=capacity(settings, shared=self.store.shared),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
             )

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from loguru import logger
 
 from nanobot.agent.budgets import Budgets
-from nanobot.app.assembly import Machine, Parts, assemble
+from nanobot.app.assembly import Machine, Parts, Program, assemble
 from nanobot.app.home import prepare_home
 from nanobot.app.parts import warm_up
 from nanobot.channels.terminal import Terminal
@@ -44,8 +44,10 @@ class Gateway:
         clock: Clock | None = None,
         ids: Ids | None = None,
         channels: bool = True,
+        program: Program | None = None,
     ) -> None:
         self.config = config
+        self._program = program
         clock = clock or SystemClock()
         self._machine = Machine(
             environ=environ,
@@ -112,7 +114,7 @@ class Gateway:
         budgets = Budgets(config.budgets, machine.zone, config.agent.max_run_cost)
         store = self._store(command, budgets)
         stack.push_async_callback(store.close)
-        parts = assemble(config, store, budgets, machine)
+        parts = assemble(config, store, budgets, machine, self._program)
         stack.push_async_callback(parts.models.close)
         return parts
 

@@ -38,6 +38,13 @@ class Subscription:
         self._kinds = kinds
         self._events: deque[RunEvent] = deque()
         self._some = asyncio.Event()
+        self._ended = False
+        self._error: BaseException | None = None
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Nothing more comes; whoever reads on gets `error` instead, if there is one."""
+        self._ended, self._error = True, self._error or error
+        self._some.set()
 
     def offer(self, event: RunEvent) -> None:
         """Never blocks."""
@@ -53,6 +60,10 @@ class Subscription:
         while True:
             while self._events:
                 yield self._events.popleft()
+            if self._error is not None:
+                raise self._error
+            if self._ended:
+                return
             self._some.clear()
             await self._some.wait()
 

@@ -30,6 +30,7 @@ from nanobot.providers.model_choice import (
 )
 from nanobot.providers.model_details import ModelDetails, ask_details
 from nanobot.providers.model_table import ModelTable
+from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.plugins import open_provider
 from nanobot.providers.retrying import CallPolicy
 from nanobot.system import is_loopback
@@ -42,8 +43,8 @@ _FREE = Price(prompt=0.0, completion=0.0)
 
 
 class ProviderRegistry:
-    """Makes each provider once, at first need. See Models. `plugins` is what other
-    packages bring."""
+    """Makes each provider once, at first need. See Models. `plugins` is what other packages bring;
+    with an `only` provider it answers for every model that is asked."""
 
     def __init__(
         self,
@@ -61,6 +62,7 @@ class ProviderRegistry:
         self._clock = clock
         self._probe = probe
         self.plugins = Plugins()
+        self.only: OneProvider | None = None
         self._providers: dict[str, LLMProvider] = {}
         self._choices: dict[str, ModelChoice] = {}
         self._choosing = asyncio.Lock()
@@ -87,12 +89,16 @@ class ProviderRegistry:
     @property
     def line(self) -> str:
         """Who answers, in a line; or that it is not known yet."""
+        if self.only is not None:
+            return "model: of the program that runs this"
         choice = self._choices.get(self._model)
         return choice.why if choice is not None else f"model: {self._model}"
 
     async def pick(self, label: str | None = None) -> tuple[LLMProvider, ModelProfile]:
         """The provider and the profile behind a label, with its price if that is known. Raises
         ModelError or ConfigError."""
+        if self.only is not None:
+            return await self.only.pick(label)
         choice = await self.choice(label)
         price = await self._price_of(choice)
         await self._ask_about(choice)
@@ -225,6 +231,8 @@ class ProviderRegistry:
 
         The embedded one is started. litellm is loaded, where it is the way; and its table, where
         ours does not know the model."""
+        if self.only is not None:
+            return
         provider, profile = await self.pick()
         if isinstance(provider, EmbeddedProvider):
             await provider.start()

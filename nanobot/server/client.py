@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from nanobot.agent.requests import RunInput, RunResult
+from nanobot.agent.library.run_input import RunInput, RunResult
 from nanobot.errors import (
     ConfigError,
     Disconnected,
@@ -105,8 +105,11 @@ class ControlClient:
         return bytes((await self._asked(CallOperation(name, dict(arguments)), Result)).result)
 
     async def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
-        """The events of a run, and its result."""
-        self._send(StartRun(request))
+        """The events of a run, and its result. Raises UsageError for an input that is too long."""
+        line = encode(StartRun(request))
+        if len(line) > LINE_LIMIT:
+            raise UsageError(f"messages: what a running nanobot takes has {LINE_LIMIT:,} bytes")
+        self._writer.write(line)
         async for answer in self.answers():
             match answer:
                 case EventLine(event):

@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 from loguru import logger
 
-from nanobot.agent.requests import RunResult, RunService
+from nanobot.agent.library.run_input import RunResult
+from nanobot.agent.library.run_service import RunService
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.channels.intake import ChannelIntake

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.agent.requests import RunInput, RunResult
+from nanobot.agent.library.run_input import RunInput, RunResult
 from nanobot.messages import Choice, OutboundKind, RunEvent
 
 LINE_LIMIT = 16 * 1024 * 1024

@@ -243,6 +243,7 @@ class FakeGateway:
                 background=background,
                 before=options.before(self),
                 serves=lambda _: options.receipts,
+                received=options.received,
                 capacity=options.capacity,
             )
         )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nanobot.agent.budgets import Budgets
-from nanobot.agent.requests import RunInput
+from nanobot.agent.library.run_input import RunInput
 from nanobot.agent.settings import RunSettings
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.providers.base import Completion, Delta, ModelProfile, ModelRequest, Usage

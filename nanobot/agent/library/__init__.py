@@ -1,1 +1,1 @@
-"""The agent as a library offers it to programs that have a bus of their own."""
+"""What programs use: the AgentLoop over a bus of their own, and runs asked for by an input."""

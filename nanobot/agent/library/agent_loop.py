@@ -38,7 +38,8 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.messages import session_key as session_key_of
-from nanobot.providers.base import LLMProvider, ModelProfile
+from nanobot.providers.base import LLMProvider
+from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.vision import VisionModels
 from nanobot.session.manager import SessionManager
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
@@ -144,7 +145,7 @@ class AgentLoop:
             starter=None if self.subagents is None else self.subagents.starter,
         )
         self._received = keeper(self.workspace, blobs)
-        self._models = _OneProvider(provider, model)
+        self._models = OneProvider(provider, model)
         self._clock, self._ids = SystemClock(), RandomIds()
         self._retries = Retries(count=max(max_retries - 1, 0), delay=retry_delay)
         self._settings = _settings(max_iterations, max_tool_calls, temperature, max_tokens)
@@ -295,17 +296,6 @@ class AgentLoop:
             origin=Origin.API,
             terms=msgspec.structs.replace(terms, run_id=run_id, direct=True),
         )
-
-
-class _OneProvider:
-    """One provider, whatever model of it a session asks for."""
-
-    def __init__(self, provider: LLMProvider, model: str | None) -> None:
-        self._provider = provider
-        self._model = model or str(getattr(provider, "default_model", ""))
-
-    async def pick(self, label: str | None) -> tuple[LLMProvider, ModelProfile]:
-        return self._provider, self._provider.profile(label or self._model)
 
 
 def _settings(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.requests import RunInput, RunResult
+from nanobot.agent.library.run_input import RunInput, RunResult
 from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from nanobot.agent.requests import RunInput
+from nanobot.agent.library.run_input import RunInput
 from nanobot.app.assembly import Parts
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load

@@ -1,0 +1,179 @@
+"""Runs for programs, in the lanes of one agent."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import AsyncGenerator
+
+import msgspec
+
+from nanobot.agent.library.run_input import Content, RunInput, RunResult, checked, read
+from nanobot.agent.requests import RunClient
+from nanobot.errors import UsageError
+from nanobot.messages import (
+    Address,
+    Attachment,
+    InboundMessage,
+    Origin,
+    RunEvent,
+    RunOptions,
+    Sender,
+)
+from nanobot.ports import Clock, Ids
+from nanobot.session.journal import Journal
+from nanobot.text import clean, quoted
+from nanobot.tools.registry import ToolRegistry
+from nanobot.workspace.received import Received
+
+WHERE = Address("api", "runs")
+"""What programs ask comes from one place, so that a run's id is known whatever its session."""
+
+
+_ME = Sender("local", "you")
+
+
+class RunService:
+    """Runs for programs, in the lanes of one agent."""
+
+    def __init__(
+        self,
+        client: RunClient,
+        journal: Journal,
+        tools: ToolRegistry,
+        received: Received | None,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._client = client
+        self._journal = journal
+        self._tools = tools
+        self._received = received
+        self._clock = clock
+        self._ids = ids
+
+    async def stream(self, request: RunInput) -> AsyncGenerator[RunEvent | RunResult, None]:
+        """The run's events from now on, then its result. A known id attaches, or gives the result
+        that is recorded. Raises RunConflict for a known id with other input, and UsageError for
+        what is wrong with it or cannot be done."""
+        request = checked(request)
+        run_id = request.run_id or self._ids.run_id()
+        session_key = request.session_key or f"api:{run_id}"
+        message = self._message(request, run_id)
+        if await self._client.outcome(WHERE, run_id) is None:
+            await self._check_new(request, session_key)
+            pictures = await self._pictures(request)
+            message = msgspec.structs.replace(message, attachments=pictures)
+        async with self._client.followed(message, session_key) as events:
+            async for event in events:
+                yield event
+        yield await self._result(message.dedupe_key)
+
+    async def abort(self, run_id: str, asked_from: Address = WHERE) -> bool:
+        """End the run for good; False if it had ended. Raises UsageError for an unknown one."""
+        if await self._client.outcome(asked_from, run_id) is None:
+            raise UsageError(f"run_id: no program asked for a run {run_id}")
+        return await self._client.abort(asked_from, run_id)
+
+    async def _result(self, run_id: str) -> RunResult:
+        outcome = await self._client.outcome(WHERE, run_id)
+        if outcome is None:
+            raise UsageError(f"run {run_id} was deleted")
+        return RunResult(
+            session_key=outcome.session_key,
+            run_id=run_id,
+            status=outcome.state,
+            message=outcome.text,
+            error=outcome.error,
+            usage=outcome.usage,
+        )
+
+    async def _check_new(self, request: RunInput, session_key: str) -> None:
+        """Raises UsageError for what only a run that begins cannot have."""
+        if not request.auto_create_session and await self._journal.session(session_key) is None:
+            raise UsageError(f"session_key: there is no session {session_key}")
+        known = [spec.name for spec in self._tools.specs()]
+        for field, names in (
+            ("allowed_tools", request.allowed_tools),
+            ("tool_policy.allow_list", request.tool_policy.allow_list),
+            ("tool_order", request.tool_order),
+        ):
+            for name in names or ():
+                if name not in known:
+                    near = difflib.get_close_matches(name[:64], known, n=1)
+                    hint = f"; did you mean {near[0]}?" if near else f": {', '.join(known)} are"
+                    raise UsageError(f"{field}: there is no tool {quoted(name, 64)}{hint}")
+
+    async def _pictures(self, request: RunInput) -> tuple[Attachment, ...]:
+        """All pictures of the input come with its question, those of earlier messages first."""
+        pictures = [data for message in request.messages for data in read(message).pictures]
+        if not pictures:
+            return ()
+        if self._received is None:
+            raise UsageError("messages: this nanobot takes no pictures")
+        now = self._clock.now()
+        return tuple([await self._received.given(data, now) for data in pictures])
+
+    def _message(self, request: RunInput, run_id: str) -> InboundMessage:
+        *past, question = (read(message) for message in request.messages)
+        limits, policy = request.limits, request.tool_policy
+        terms = RunOptions(
+            run_id=run_id,
+            digest=_digest(request),
+            direct=True,
+            max_iterations=limits.max_iterations,
+            max_tool_rounds=limits.max_tool_rounds,
+            max_run_seconds=None if limits.max_run_ms is None else limits.max_run_ms / 1000,
+            max_tool_calls=policy.max_calls_per_run,
+            max_parallel=policy.max_parallel,
+            approve=policy.require_approval_by_default,
+            tools=_tools(request),
+            tool_order=tuple(request.tool_order),
+            system_prompt=request.system_prompt_override,
+            extra_instructions=_instructions(request),
+            history=tuple(map(_as_history, past)) if past else None,
+        )
+        return InboundMessage(
+            address=WHERE,
+            message_id=run_id,
+            dedupe_key=run_id,
+            sender=_ME,
+            text=question.text,
+            sent_at=self._clock.now(),
+            origin=Origin.API,
+            terms=terms,
+        )
+
+
+def _as_history(content: Content) -> tuple[str, str]:
+    count = len(content.pictures)
+    note = f"[{count} picture{'s' if count > 1 else ''}, shown with the last message]"
+    return content.role, "\n".join(filter(None, (content.text, note if count else "")))
+
+
+def _digest(request: RunInput) -> str:
+    return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()
+
+
+def _instructions(request: RunInput) -> str:
+    """What the caller gives the run to know, the same bytes for the same data."""
+    parts = []
+    for head, values in (
+        ("What is known for this run:", request.runtime_init_data),
+        ("Hints for this run:", request.runtime_hints),
+    ):
+        if values:
+            lines = [f"- {key}: {values[key]}" for key in sorted(values)]
+            parts.append("\n".join([head, *lines]))
+    return clean("\n\n".join(parts))
+
+
+def _tools(request: RunInput) -> tuple[str, ...] | None:
+    """What both lists allow; None: all."""
+    allowed, policy = request.allowed_tools, request.tool_policy
+    if not policy.enabled:
+        return ()
+    if policy.allow_list is None:
+        return None if allowed is None else tuple(sorted(set(allowed)))
+    both = set(policy.allow_list if allowed is None else allowed) & set(policy.allow_list)
+    return tuple(sorted(both))
