@@ -45,6 +45,7 @@ from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
+from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.system import local_zone
 from nanobot.tools.ask_user import ask_tool
@@ -186,7 +187,8 @@ class _Assembly:
         triggers = triggers_of(
             config, self.cron, self.machine.zone, self.plugins, self.store, self.models
         )
-        webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock)
+        state = SqlTriggerState(self.store.database, self.store.writer)
+        webhooks = partial(hooks_of, config, self.cron, self.machine.zone, clock, state)
         http = HttpService(config, clock, self.machine.redact, webhooks)
         engine = self._engine(
             agent,

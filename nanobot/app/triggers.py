@@ -26,11 +26,13 @@ from nanobot.triggers.cron.jobs import Plan
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.events.event_queue import EventOptions
 from nanobot.triggers.events.sensors import prompts_of, sensors_of
+from nanobot.triggers.events.state import TriggerState
 from nanobot.triggers.events.trigger import Events
 from nanobot.triggers.heartbeat import ChatSituation, Heartbeat, HeartbeatSchedule
 from nanobot.triggers.plugins import opened
 from nanobot.triggers.quiet import QuietHours
 from nanobot.triggers.webhooks.checks import wrong
+from nanobot.triggers.webhooks.deliveries import NamedDeliveries
 from nanobot.triggers.webhooks.webhook import Webhook, Webhooks
 
 HOOKS_WAITING = 1_000
@@ -127,15 +129,27 @@ def _heartbeat(
     return beats, cron.publisher(plan)
 
 
-def hooks_of(config: Config, cron: CronService, zone: str, clock: Clock) -> Webhooks:
-    """The webhooks that are switched on. Raises ConfigError."""
+def hooks_of(
+    config: Config,
+    cron: CronService,
+    zone: str,
+    clock: Clock,
+    state: TriggerState | None = None,
+) -> Webhooks:
+    """The webhooks that are switched on; `state` keeps what they have taken. Raises ConfigError."""
     for sentence in wrong(config):
         raise ConfigError(f"{config.file}: {sentence}. Correct it.")
     return Webhooks(
         {
-            name: Webhook(name, one, cron.publisher(_hook_plan(name, one, zone)), clock)
-            for name, one in config.hooks.items()
-            if one.enabled
+            name: Webhook(
+                name,
+                hook,
+                cron.publisher(_hook_plan(name, hook, zone)),
+                clock,
+                NamedDeliveries(state, f"hook:{name}"),
+            )
+            for name, hook in config.hooks.items()
+            if hook.enabled
         }
     )
 

@@ -19,8 +19,8 @@ ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 VALID_SECONDS = 3_600.0
 REPEAT_SECONDS = 300.0
 """A stranger who goes on writing is told their code again at most this often."""
-MAX_OPEN = 20
-"""Codes that are valid at once on a channel; further strangers meet silence."""
+MAX_OPEN = 1_000
+"""Codes that are valid at once on a channel; of more, the oldest gives way."""
 KEPT_SECONDS = 86_400.0
 """How long after it expired a request is still known, so that `pair approve` can say so."""
 
@@ -59,14 +59,18 @@ class PairingStore(Protocol):
         """As what somebody was let in."""
         ...
 
-    async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role | None:
+    async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role:
         """The sender's open request, the one they have or a new one; their role, if they were let
-        in meanwhile. None: MAX_OPEN others are open on that channel."""
+        in meanwhile. Of more than MAX_OPEN of a channel, the oldest is gone."""
         ...
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
         """Let in whoever was given that code, and owe them a word in the chat they asked in, which
         is returned. Raises NanobotError for a code that is not known, expired or was used."""
+        ...
+
+    async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
+        """Let somebody in who need not have asked; nothing is owed."""
         ...
 
     async def revoke(self, who: str, by: str) -> PairingView:
@@ -107,10 +111,10 @@ class Pairing:
             self._known[channel, sender_id] = (role, until)
         return role
 
-    async def ask(self, address: Address, sender: Sender) -> OutboundMessage | Role | None:
+    async def ask(self, address: Address, sender: Sender) -> OutboundMessage | Role:
         """The word that tells a stranger how to be let in; its key repeats within
         REPEAT_SECONDS, so it is owed once in that time. The role of somebody whom another process
-        let in just now. None: too many are asking."""
+        let in just now."""
         request = await self._store.ask(address, sender)
         if not isinstance(request, PairingRequest):
             self._forget()
@@ -132,6 +136,13 @@ class Pairing:
         """See Pairings.approve; however the code is written. It holds when this returns."""
         try:
             return await self._store.approve(spelled(code), role, by)
+        finally:
+            self._forget()
+
+    async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
+        """See PairingStore.let_in. It holds when this returns."""
+        try:
+            return await self._store.let_in(channel, sender_id, role, by)
         finally:
             self._forget()
 

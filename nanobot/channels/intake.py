@@ -182,16 +182,13 @@ class ChannelIntake:
         return await self._stranger(message, key)
 
     async def _stranger(self, message: InboundMessage, key: str) -> Admission | Role | None:
-        """A stranger's message is settled unread, with a word on how to be let in. While too many
-        ask there is silence. The role is of somebody who is let in at this very moment."""
+        """A stranger's message is settled unread, with a word on how to be let in. The role is of
+        somebody who is let in at this very moment."""
         address, sender = message.address, message.sender
         if self._gate.pairing:
             answer = await self.operations.engine.pairing.ask(address, sender)
             if isinstance(answer, Role):
                 return answer
-            if answer is None:
-                logger.warning("{}: {} gets no code, too many ask", address, sender.id)
-                return None
             logger.info("{}: {} ({}) asks to be let in", address, sender.id, sender.name)
         else:
             answer = self._private(message)

@@ -9,10 +9,11 @@ import json
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
+from urllib.parse import unquote
 
 import msgspec
 
@@ -69,6 +70,39 @@ def masked_url(url: str) -> str:
     scheme, mark, rest = shown.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}{mark}{host}{slash}{_KEY_LIKE.sub('***', path)}"
+
+
+def secrets_in_url(url: str) -> set[str]:
+    """Passwords and keys within a URL, as they stand there and as they are meant."""
+    _, separator, rest = url.partition("://")
+    if not separator:
+        return set()
+    host, _, path = rest.partition("/")
+    userinfo, at, _ = host.rpartition("@")
+    secrets = {userinfo.partition(":")[2]} if at else set()
+    for pair in re.split(r"[?&#;]", rest)[1:]:
+        name, _, value = pair.partition("=")
+        secrets |= {value} if is_secret(name) else set()
+    secrets |= {match[0] for match in _KEY_LIKE.finditer(path)}
+    return {form for secret in secrets if secret for form in (secret, unquote(secret))}
+
+
+def secrets_in_arguments(arguments: Sequence[str]) -> set[str]:
+    """Passwords and keys within the arguments of a program."""
+    secrets, is_value = set[str](), False
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        option = argument.startswith("-")
+        if is_value and not option:
+            secrets.add(argument)
+        elif equals and is_secret(name):
+            secrets.add(value)
+        elif "://" in argument:
+            secrets |= secrets_in_url(argument)
+        else:
+            secrets |= {match[0] for match in _KEY_LIKE.finditer(argument)}
+        is_value = option and not equals and is_secret(name)
+    return secrets
 
 
 def masked_arguments(arguments: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from nanobot.bus.pairing import PairingView
+from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
@@ -29,7 +30,8 @@ async def list_pairings(
 def _text(pairing: PairingView, _: float) -> str:
     person = f"{pairing.name} ({pairing.who})" if pairing.name else pairing.who
     if pairing.state == "approved":
-        return f"{person} is in as {pairing.role} and is being told so."
+        told = " and is being told so" if pairing.code else ""
+        return f"{person} is in as {pairing.role}{told}."
     return f"{person} is not let in any more."
 
 
@@ -37,14 +39,21 @@ def _text(pairing: PairingView, _: float) -> str:
 async def approve_pairing(
     context: OperationContext,
     caller: Caller,
-    code: Annotated[Positional, Meta(description="The code they were given.")],
+    code: Annotated[
+        Positional, Meta(description="The code they were given, or CHANNEL:ID of whoever it is.")
+    ],
     role: Annotated[
         Literal["member", "owner", "guest"],
         Meta(description="As what: owners may do everything, guests have no tools."),
     ] = "member",
 ) -> PairingView:
-    """Lets in whoever was given that code."""
+    """Lets in whoever was given that code, or whom you name."""
     engine = context.engine
+    channel, colon, sender_id = code.strip().partition(":")
+    if colon and sender_id:
+        if channel not in engine.facts().channels:
+            raise UsageError(f"{channel[:40]!r} is no channel that is served: write CHANNEL:ID.")
+        return await engine.pairing.let_in(channel, sender_id, Role(role), caller.by)
     pairing, chat = await engine.pairing.approve(code, Role(role), caller.by)
     engine.bus.owed(chat)
     return pairing

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from nanobot.config.loader import Config
-from nanobot.config.values import is_secret
+from nanobot.config.values import is_secret, secrets_in_arguments, secrets_in_url
 
 SHORTEST = 8
 """Shorter ones are left alone: they would be found within ordinary words."""
@@ -29,7 +29,7 @@ class Redactor:
 
     def also(self, *secrets: str) -> None:
         """Replace these, too."""
-        self._known |= {one for one in secrets if len(one) >= SHORTEST}
+        self._known |= {secret for secret in secrets if len(secret) >= SHORTEST}
         known = sorted(self._known, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
 
@@ -52,27 +52,28 @@ class Redactor:
 def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
     """The values that neither the model nor the log may see: keys, tokens and passwords of the
     configuration, and of the environment by their names."""
-    found = {value for name, value in environ.items() if is_secret(name)}
-    found |= {one.api_key for one in config.providers.values()} | {config.web.token}
-    found |= {one.secret for one in config.hooks.values()}
-    found |= _secrets_in(msgspec.to_builtins(config.tools))
-    for channel in config.channels.values():
-        found |= _secrets_in(channel.settings)
-    for provider in config.providers.values():
-        found |= _secrets_in(provider.settings)
-    for trigger in config.triggers.values():
-        found |= _secrets_in(trigger.settings)
-    for server in config.mcp.values():
-        found |= {*server.env.values(), *server.headers.values()}
+    secrets = {value for name, value in environ.items() if is_secret(name)}
+    secrets |= {provider.api_key for provider in config.providers.values()} | {config.web.token}
+    secrets |= {hook.secret for hook in config.hooks.values()}
+    secrets |= _secrets_in({"tools": msgspec.to_builtins(config.tools)})
     password = urlsplit(config.database_url).password
-    return {one for one in found if one} | ({unquote(password)} if password else set())
+    secrets |= {unquote(password)} if password else set()
+    for part in (config.channels, config.providers, config.triggers):
+        for entry in part.values():
+            secrets |= _secrets_in(entry.settings)
+    for provider in config.providers.values():
+        secrets |= secrets_in_url(provider.api_base)
+    for server in config.mcp.values():
+        secrets |= {*server.env.values(), *server.headers.values()}
+        secrets |= secrets_in_url(server.url) | secrets_in_arguments(server.args)
+    return {secret for secret in secrets if secret}
 
 
 def _secrets_in(table: Mapping[str, Any]) -> set[str]:
-    found: set[str] = set()
+    secrets: set[str] = set()
     for key, value in table.items():
         if isinstance(value, Mapping):
-            found |= _secrets_in(value)
-        elif isinstance(value, str) and is_secret(key):
-            found.add(value)
-    return found
+            secrets |= _secrets_in(value)
+        elif isinstance(value, str):
+            secrets |= {value} if is_secret(key) else secrets_in_url(value)
+    return secrets

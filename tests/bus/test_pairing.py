@@ -7,7 +7,7 @@ import re
 import msgspec
 import pytest
 
-from nanobot.bus.pairing import MAX_OPEN, REPEAT_SECONDS, VALID_SECONDS
+from nanobot.bus.pairing import REPEAT_SECONDS, VALID_SECONDS
 from nanobot.messages import Attachment, InboundMessage, Sender
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.store.database import schema
@@ -83,14 +83,21 @@ async def test_a_stranger_who_goes_on_is_told_again_after_a_while_with_the_time_
         assert await code_for(bot) != first
 
 
-async def test_when_too_many_ask_the_others_meet_silence_and_the_cursor_moves() -> None:
+async def test_a_flood_of_strangers_shuts_nobody_out() -> None:
     async with gateway() as bot:
-        for number in range(MAX_OPEN):
+        before = await code_for(bot)
+        for number in range(40):
             await code_for(bot, f"s{number}")
-        await bot.channel.push("hello", sender=EVE, key="last")
-        await bot.settle()
-        assert len(bot.channel.sent) == MAX_OPEN
-        assert await bot.intake.cursor() == "last"
+        assert "is in as member" in await order(bot, f"/pair approve {before}")
+        assert await code_for(bot, "late")
+
+
+async def test_an_owner_lets_in_who_never_asked() -> None:
+    async with gateway() as bot:
+        assert await order(bot, "/pair approve fake:666 role=guest") == "fake:666 is in as guest."
+        await bot.channel.push("hello", sender=EVE, chat=HERS + EVE)
+        assert "pairing code" not in (await bot.channel.pop(HERS + EVE)).text
+        assert "no channel" in await order(bot, "/pair approve other:666")
 
 
 async def test_whoever_is_revoked_is_a_stranger_at_once() -> None:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from nanobot.server.web_server import WebServer
+from nanobot.triggers.webhooks.deliveries import MOST, NamedDeliveries
 from nanobot.triggers.webhooks.signatures import sign
 from tests.server.serving import Bench, Told, exchange
 
@@ -241,3 +242,46 @@ async def test_what_is_being_answered_when_it_stops_is_answered(bench: Bench) ->
         go.set()
         assert (await delivered)[0] == 202
         await drained
+
+
+async def test_a_generic_delivery_is_not_replayed_under_another_name(bench: Bench) -> None:
+    hook, body = bench.hook("own", style="generic"), b'{"n": 1}'
+
+    async def taken(name: str, headers: dict[str, str]) -> int:
+        sent = {key.lower(): value for key, value in (JSON | headers).items()}
+        return (await hook.take(sent | {"idempotency-key": name}, body)).status
+
+    def signed(name: str) -> dict[str, str]:
+        return sign(hook.settings, body, at=bench.clock.now(), key=name)
+
+    caught = signed("first")
+    assert [await taken(name, caught) for name in ("first", "second", "", "first")] == [
+        *(202, 200, 200, 200)
+    ]
+    bench.clock.advance(10)
+    assert await taken("first", signed("first")) == 200
+    assert await taken("other", signed("other")) == 202
+    assert len(bench.told.texts) == 2
+
+
+async def test_names_of_deliveries_survive_a_restart_and_are_few() -> None:
+    state = Kept()
+    named = NamedDeliveries(state, "hook:own")
+    for number in range(MOST + 10):
+        await named.add(str(number))
+    again = NamedDeliveries(state, "hook:own")
+    assert await again.has(str(MOST))
+    assert not await again.has("5")
+    assert len(state.body) < 40 * MOST
+
+
+class Kept:
+    """State in memory."""
+
+    body = b""
+
+    async def kept(self, name: str) -> bytes | None:
+        return self.body or None
+
+    async def keep(self, name: str, body: bytes) -> None:
+        self.body = body

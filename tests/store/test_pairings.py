@@ -135,17 +135,35 @@ async def test_an_id_with_a_colon_is_found_with_and_without_its_channel(home: Ho
         assert (await pairings.revoke(who, "1001")).state == "revoked"
 
 
-async def test_only_so_many_may_ask_at_once_on_a_channel(home: Home) -> None:
+async def test_of_too_many_who_ask_on_a_channel_the_oldest_gives_way(home: Home) -> None:
     pairings = home.pairings()
+    elsewhere = await asked(pairings, Address("work", "1"), Sender("0"))
     first = await asked(pairings, CHAT, Sender("0"))
-    many = (pairings.ask(CHAT, Sender(str(number))) for number in range(1, MAX_OPEN + 5))
-    got = await asyncio.gather(*many)
-    assert sum(isinstance(one, PairingRequest) for one in got) == MAX_OPEN - 1
-    assert await pairings.ask(CHAT, EVE) is None
+    home.clock.advance(1)
+    second = await asked(pairings, CHAT, Sender("1"))
+    home.clock.advance(1)
+    many = (pairings.ask(CHAT, Sender(str(number))) for number in range(2, MAX_OPEN))
+    assert all(isinstance(request, PairingRequest) for request in await asyncio.gather(*many))
     assert await asked(pairings, CHAT, Sender("0")) == first
-    assert isinstance(await pairings.ask(Address("work", "1"), EVE), PairingRequest)
-    home.clock.advance(VALID_SECONDS)
-    assert isinstance(await pairings.ask(CHAT, EVE), PairingRequest)
+    home.clock.advance(1)
+    await asked(pairings, CHAT, Sender("another"))
+    with pytest.raises(NanobotError, match="No one was given"):
+        await pairings.approve(first.code, Role.MEMBER, "1001")
+    await pairings.approve(second.code, Role.MEMBER, "1001")
+    await pairings.approve(elsewhere.code, Role.MEMBER, "1001")
+
+
+async def test_an_owner_lets_in_who_did_not_ask_or_was_revoked(home: Home) -> None:
+    pairings = home.pairings()
+    assert (await pairings.let_in("telegram", "7", Role.GUEST, "1001")).who == "telegram:7"
+    assert await pairings.role("telegram", "7") is Role.GUEST
+    request = await asked(pairings)
+    assert (await pairings.let_in("telegram", "666", Role.OWNER, "1001")).name == "Eve"
+    assert await pairings.role("telegram", "666") is Role.OWNER
+    with pytest.raises(NanobotError):
+        await pairings.approve(request.code, Role.MEMBER, "1001")
+    await pairings.revoke("telegram:666", "1001")
+    assert await pairings.role("telegram", "666") is None
 
 
 async def test_requests_that_came_to_nothing_are_forgotten_and_pairings_are_not(home: Home) -> None:

@@ -97,3 +97,24 @@ def test_the_secrets_are_those_of_the_configuration_and_the_environment(tmp_path
     environ = {"NANOBOT_HOME": str(tmp_path), "X_KEY": "x-x-x-x-x", "PATH": "/usr/bin/secretly"}
     found = secrets_of(config.load(environ), environ)
     assert found == {"pass/word1", "x-x-x-x-x", "telegram-token", "brave-brave"}
+
+
+def test_passwords_and_keys_within_addresses_and_arguments_are_secrets(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(
+        """
+        [providers.own]
+        api_base = "https://user:pass%2Fword1@models.example/v1?api_key=querykey1&version=2024-10-01"
+        [tools.web]
+        searxng_url = "http://finder:search-word@localhost:8080"
+        [mcp.there]
+        url = "https://mcp.example/s/0a1b2c3d4e5f6a7b/mcp"
+        [mcp.here]
+        command = "server"
+        args = ["--api-key", "argument1", "--port", "8123", "TOKEN=argument2", "https://x:word-three@y"]
+        """
+    )
+    environ = {"NANOBOT_HOME": str(tmp_path)}
+    assert secrets_of(config.load(environ), environ) == {
+        *("pass%2Fword1", "pass/word1", "querykey1", "search-word", "0a1b2c3d4e5f6a7b"),
+        *("argument1", "argument2", "word-three"),
+    }

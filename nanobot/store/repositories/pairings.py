@@ -42,7 +42,7 @@ class SqlPairingStore:
         role = await self._database.transact(lambda c: c.scalar(query))
         return None if role is None else Role(role)
 
-    async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role | None:
+    async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role:
         """The sender's open request, or their role."""
         return await self._database.transact(lambda c: _ask(c, self._writer, address, sender))
 
@@ -50,6 +50,12 @@ class SqlPairingStore:
         """Let somebody in, and owe them a word."""
         return await self._database.transact(
             lambda c: _approve(c, self._writer, code, role, by), "approve"
+        )
+
+    async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
+        """Let somebody in who need not have asked."""
+        return await self._database.transact(
+            lambda c: _let_in(c, self._writer, Sender(sender_id), channel, role, by), "let_in"
         )
 
     async def revoke(self, who: str, by: str) -> PairingView:
@@ -89,7 +95,7 @@ def _of(channel: str, sender_id: str) -> sa.ColumnElement[bool]:
 
 def _ask(
     connection: sa.Connection, writer: StoreContext, address: Address, sender: Sender
-) -> PairingRequest | Role | None:
+) -> PairingRequest | Role:
     # Two requests at once would each see room for one more.
     alone(connection, "pairings")
     now, mine = writer.clock.now(), _of(address.channel, sender.id)
@@ -100,11 +106,11 @@ def _ask(
         return PairingRequest(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
     unanswered = _p.c.state == "asked"
     connection.execute(sa.delete(_p).where(unanswered, _p.c.expires_at <= now - KEPT_SECONDS))
-    count = sa.select(sa.func.count()).where(
-        _p.c.channel == address.channel, unanswered, _p.c.expires_at > now
-    )
-    if (connection.scalar(count) or 0) >= MAX_OPEN:
-        return None
+    of_channel = sa.and_(_p.c.channel == address.channel, unanswered)
+    last = sa.select(_p.c.asked_at).where(of_channel).order_by(_p.c.asked_at.desc())
+    oldest = connection.scalar(last.offset(MAX_OPEN - 1).limit(1))
+    if oldest is not None:  # whoever asks often must not shut out who asks once
+        connection.execute(sa.delete(_p).where(of_channel, _p.c.asked_at <= oldest))
     request = PairingRequest(
         code=_new_code(connection, writer), asked_at=now, expires_at=now + VALID_SECONDS
     )
@@ -158,6 +164,35 @@ def _approve(
     )
     outbox.owe(connection, writer, str(address), "", [welcome])
     return _seen(connection.execute(sa.select(_p).where(mine)).one(), now), address
+
+
+def _let_in(
+    connection: sa.Connection,
+    writer: StoreContext,
+    sender: Sender,
+    channel: str,
+    role: Role,
+    by: str,
+) -> PairingView:
+    alone(connection, "pairings")
+    now, mine = writer.clock.now(), _of(channel, sender.id)
+    known = connection.execute(sa.select(_p).where(mine)).first()
+    values = {
+        "channel": channel,
+        "sender_id": sender.id,
+        "name": "" if known is None else known.name,
+        "chat_id": "" if known is None else known.chat_id,
+        "state": "approved",
+        "role": role,
+        "code": None,
+        "asked_at": now if known is None else known.asked_at,
+        "expires_at": now,
+        "decided_at": now,
+        "decided_by": by,
+    }
+    connection.execute(sa.delete(_p).where(mine))
+    connection.execute(sa.insert(_p), values)
+    return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
 
 
 def _revoke(connection: sa.Connection, writer: StoreContext, who: str, by: str) -> PairingView:

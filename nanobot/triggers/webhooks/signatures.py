@@ -30,7 +30,8 @@ TOLERANCE_SECONDS = 300.0
 _MOST_SIGNATURES = 20
 _SIGNATURE = "x-hub-signature-256"
 _NUMBER = re.compile(r"[0-9]{1,12}")
-_DELIVERIES: Final = ("x-github-delivery", "x-gitea-delivery", "idempotency-key")
+_DELIVERIES: Final = ("x-github-delivery", "x-gitea-delivery")
+_GIVEN_NAME: Final = "idempotency-key"
 _KEY_CHARS = 120
 
 
@@ -40,10 +41,12 @@ class Unsigned(Exception):
 
 class Signed(msgspec.Struct, frozen=True):
     """What a request that was signed says of itself. `key` is the same when the sender delivers the
-    same again; empty: the sender does not tell."""
+    same again; empty: the sender does not tell. `named`: what the sender calls the delivery, where
+    that is not signed, so that it tells nothing of who sends it again."""
 
     style: str
     key: str
+    named: str = ""
 
 
 def verify(hook: HookSettings, headers: Mapping[str, str], body: bytes, now: float) -> Signed:
@@ -59,7 +62,8 @@ def verify(hook: HookSettings, headers: Mapping[str, str], body: bytes, now: flo
         _generic(hook, headers, body, now)
     else:
         _bearer(hook.secret, headers)
-    return Signed(style, _key(hook, style, headers, body))
+    named = headers.get(_GIVEN_NAME, "") if style == "generic" else ""
+    return Signed(style, _key(hook, style, headers, body), named)
 
 
 def sign(hook: HookSettings, body: bytes, *, at: float, key: str) -> dict[str, str]:
@@ -185,12 +189,14 @@ def _key(hook: HookSettings, style: str, headers: Mapping[str, str], body: bytes
     if style == "stripe":
         # The event's id stands in the body, which is signed; two events never have one body.
         return _event_id(body) or hashlib.sha256(body).hexdigest()
+    if style == "bearer":
+        # Without a name nothing tells a repetition from the same thing happening again.
+        named = headers.get(_GIVEN_NAME, "")
+        return _short(named) if named else ""
     named = next((headers[name] for name in _DELIVERIES if headers.get(name)), "")
-    if named:
+    if style == "github" and named:
         return _short(named)
     stamp = headers.get(hook.timestamp_header.lower(), "") if hook.timestamp_header else ""
-    if style == "bearer" and not stamp:
-        return ""  # nothing tells a repetition from the same thing happening again
     return hashlib.sha256(f"{stamp}.".encode("utf-8", "surrogateescape") + body).hexdigest()
 
 

@@ -17,6 +17,7 @@ from nanobot.config.settings.triggers import HookSettings
 from nanobot.errors import NanobotError
 from nanobot.ports import Clock
 from nanobot.triggers.base import Publisher
+from nanobot.triggers.webhooks.deliveries import NamedDeliveries
 from nanobot.triggers.webhooks.signatures import Signed, Unsigned, verify
 from nanobot.triggers.webhooks.template import DEFAULT, WebhookDelivery, parse, render
 
@@ -53,8 +54,14 @@ class Webhook:
     """One entry of `[hooks]`. Raises ValueError for a prompt that is none."""
 
     def __init__(
-        self, name: str, settings: HookSettings, publisher: Publisher, clock: Clock
+        self,
+        name: str,
+        settings: HookSettings,
+        publisher: Publisher,
+        clock: Clock,
+        named: NamedDeliveries | None = None,
     ) -> None:
+        self._named = named or NamedDeliveries()
         self.name = name
         self.settings = settings
         self._publisher = publisher
@@ -88,7 +95,7 @@ class Webhook:
         if wait > 0:
             self._say(f"more than {self.settings.per_minute} deliveries a minute")
             return refused(429, "too_many", "Too many deliveries; try again later.", wait)
-        return await self._published(told, signed.key)
+        return await self._published(told, signed)
 
     def _wanted(self, told: WebhookDelivery) -> bool:
         """Whether its events are asked for: by name, with an action behind it, or with a *."""
@@ -99,10 +106,14 @@ class Webhook:
         asked = self.settings.events
         return not asked or any(fnmatchcase(name, one) for one in asked for name in names)
 
-    async def _published(self, told: WebhookDelivery, key: str) -> WebhookReply:
+    async def _published(self, told: WebhookDelivery, signed: Signed) -> WebhookReply:
         text = render(self._prompt, told, os.urandom(6).hex())
         try:
-            taken = await self._publisher.publish(text, key=key)
+            if signed.named and await self._named.has(signed.named):
+                return WebhookReply(status=200, body={"status": "known"})
+            taken = await self._publisher.publish(text, key=signed.key)
+            if signed.named and taken == "taken":
+                await self._named.add(signed.named)
         except NanobotError as error:
             logger.error("hook {}: a delivery could not be kept: {}", self.name, error)
             message = "It could not be kept; deliver it again."

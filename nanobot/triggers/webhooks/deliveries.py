@@ -1,0 +1,50 @@
+"""Which deliveries a hook has taken, by the names that senders give them without signing them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+
+import msgspec
+
+from nanobot.triggers.events.state import TriggerState
+
+MOST = 1_000
+"""So many names of deliveries a hook remembers."""
+
+
+class NamedDeliveries:
+    """The last MOST of one hook, in `state` under `name` (without one: as long as the process
+    lives). What is signed tells a replay; these only tell that a sender signed the same again."""
+
+    def __init__(self, state: TriggerState | None = None, name: str = "") -> None:
+        self._state = state
+        self._name = name
+        self._known: OrderedDict[str, None] | None = None
+        self._loading = asyncio.Lock()
+
+    async def has(self, key: str) -> bool:
+        """Whether a delivery of this name was taken. Raises StoreError."""
+        return _short(key) in await self._loaded()
+
+    async def add(self, key: str) -> None:
+        """One was. Raises StoreError."""
+        known = await self._loaded()
+        known[_short(key)] = None
+        while len(known) > MOST:
+            known.popitem(last=False)
+        if self._state is not None:
+            await self._state.keep(self._name, msgspec.json.encode(list(known)))
+
+    async def _loaded(self) -> OrderedDict[str, None]:
+        async with self._loading:
+            if self._known is None:
+                kept = None if self._state is None else await self._state.kept(self._name)
+                names = msgspec.json.decode(kept, type=list[str]) if kept else []
+                self._known = OrderedDict.fromkeys(names)
+            return self._known
+
+
+def _short(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
