@@ -120,7 +120,6 @@ class Bus:
         self._owed: dict[str, WakeUps] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._numbers: dict[str, int] = {}
-        self._current: dict[str, dict[str, RunEvent]] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
 
     @property
@@ -215,7 +214,6 @@ class Bus:
     def stopped(self, run: Run) -> None:
         """A run was ended over the head of whoever drives it: they are to let go at once, and
         what its chat has seen of the answer is to be closed."""
-        self._current.pop(run.session_key, None)
         self.owed(run.address)
         self.reported(run)
         for call in self._on_stopped:
@@ -272,31 +270,11 @@ class Bus:
             del self._numbers[next(iter(self._numbers))]
         return number
 
-    def current(self, session_key: str) -> list[RunEvent]:
-        """What a watcher who comes late has missed of the run that is driven here: that it began,
-        its calls that go on, and what it waits for."""
-        return list(self._current.get(session_key, {}).values())
-
     def emit(self, event: RunEvent) -> None:
         """Tell the watchers; never blocks."""
-        self._keep(event)
         for key in (event.session_key, None):
             for watcher in self._watchers.get(key, ()):
                 watcher.offer(event)
-
-    def _keep(self, event: RunEvent) -> None:
-        match event.kind:
-            case EventKind.STATUS if event.payload.get("state") == "running":
-                self._current[event.session_key] = {"": event}
-            case EventKind.TOOL_CALL | EventKind.APPROVAL:
-                events = self._current.setdefault(event.session_key, {})
-                events[event.payload.get("key", "")] = event
-            case EventKind.TOOL_RESULT:
-                self._current.get(event.session_key, {}).pop(event.payload.get("key", ""), None)
-            case EventKind.END:
-                self._current.pop(event.session_key, None)
-            case _:
-                pass
 
 
 def _with_files(admission: Admission) -> Admission:

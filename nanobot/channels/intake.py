@@ -129,11 +129,9 @@ class ChannelIntake:
         if not isinstance(role, Role):
             return role
         invocation = Invocation(message=message, session_key=key, role=role, argument="")
-        if len(text) > MAX_TEXT:
-            return self._refusal(invocation, _too_long(len(text)))
-        if not text.strip() and not message.attachments:
-            return self._refusal(invocation, "Your message was empty: there is nothing to answer.")
-        command = self.operations.find(text)
+        if problem := self._problem(text, message):
+            return self._refusal(invocation, problem)
+        command = self.operations.find(text) or await self.operations.decided(invocation)
         if command is None:
             interrupts = self._bus.busy.mode == "interrupt"
             partial = self.operations.engine.partial(key) if interrupts else None
@@ -142,6 +140,14 @@ class ChannelIntake:
         return await self.operations.admission(
             operation, msgspec.structs.replace(invocation, argument=argument)
         )
+
+    def _problem(self, text: str, message: InboundMessage) -> str:
+        """Why nothing can become of a message, for its sender; empty if something can."""
+        if len(text) > MAX_TEXT:
+            return _too_long(len(text))
+        if not text.strip() and not message.attachments:
+            return "Your message was empty: there is nothing to answer."
+        return "" if self.operations.find(text) else self.operations.unknown(text)
 
     def _refusal(self, invocation: Invocation, text: str) -> Admission:
         return Admission(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,13 +15,16 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.tasks import cancel_children
+from nanobot.operations.verdict import verdict
+from nanobot.session.approvals import Approver, may_answer
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 
+_COMMAND = re.compile(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
 _NOTHING_RUNS = {
-    True: "Nothing was running here; what waited is dropped.",
-    False: "Nothing of yours was running here; what you had waiting is dropped.",
+    True: "Nothing was running here.",
+    False: "Nothing of yours was running here.",
 }
 
 
@@ -63,6 +68,36 @@ class Dispatcher:
             return self._by_name[name], ""
         operation = self._by_name.get(name) or self._by_name.get(f"{name} list")
         return None if operation is None else (operation, argument)
+
+    def unknown(self, text: str) -> str:
+        """What is answered to a command that there is not: the nearest one. Empty for ordinary
+        text, also if it begins with a slash, as a path does."""
+        match = _COMMAND.match(text)
+        if match is None:
+            return ""
+        name, alone = match[1].lower(), match.end() == len(text.rstrip())
+        names = dict.fromkeys(operation.split()[0] for operation in self._by_alias)
+        near = difflib.get_close_matches(name, names, 1)
+        if near:
+            return f"There is no /{name}. Did you mean /{near[0]}? /help lists what there is."
+        return f"There is no /{name}; /help lists what there is." if alone else ""
+
+    async def decided(self, invocation: Invocation) -> tuple[Operation, str] | None:
+        """The decision that a plain yes or no makes: on the call for which the conversation waits,
+        if its sender may decide that. A question is answered by words of its own."""
+        name = verdict(invocation.message.text)
+        if not name:
+            return None
+        waiting = await self.engine.records.approvals(
+            session=invocation.session_key, state="waiting", limit=1
+        )
+        message = invocation.message
+        person = Approver(
+            role=invocation.role, channel=message.address.channel, id=message.sender.id
+        )
+        if not waiting or waiting[0].question or not may_answer(waiting[0], person):
+            return None
+        return self._by_name[name], str(waiting[0].id)
 
     async def admission(self, operation: Operation, invocation: Invocation) -> Admission:
         """The message with its answer, to be committed as one."""

@@ -34,6 +34,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.ports import Clock
+from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.protocol import (
     LINE_LIMIT,
     Aborted,
@@ -130,6 +131,7 @@ class ControlServer:
         self._clock = clock
         self._hello = hello
         self._attached: list[_Attached] = []
+        self._current = CurrentRuns(bus)
         self._programs: RunService | None = None
         self._received: Received | None = None
 
@@ -152,11 +154,14 @@ class ControlServer:
             ) from error
         finally:
             os.umask(before)
-        try:
-            yield
-        finally:
-            server.close()
-            self._path.unlink(missing_ok=True)
+        async with asyncio.TaskGroup() as tasks:
+            following = tasks.create_task(self._current.follow(), name="control: runs")
+            try:
+                yield
+            finally:
+                following.cancel()
+                server.close()
+                self._path.unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with boundary("a control connection"):
@@ -225,7 +230,7 @@ class ControlServer:
     async def _catch_up(self, attached: _Attached) -> None:
         """What runs in the session, how far its answer is, and what waits for a decision there."""
         session, engine = attached.session, self._intake.operations.engine
-        events = self._bus.current(session)
+        events = self._current.of(session)
         partial = engine.partial(session)
         for event in events:
             attached.write(EventLine(event))

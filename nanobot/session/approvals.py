@@ -214,6 +214,18 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
     )
 
 
+def still_waits(approval: Approval) -> OutboundMessage:
+    """What is said where it was asked for when a message came that did not decide it."""
+    number = approval.id
+    how = f"/answer {number} TEXT" if approval.question else f"/approve {number} or /deny {number}"
+    return OutboundMessage(
+        address=approval.address,
+        text=f"#{number} still waits: {how}.",
+        key=APPROVALS.of(number, "waits"),
+        kind=OutboundKind.NOTICE,
+    )
+
+
 def result(approval: Approval) -> str:
     """What the model gets instead of a result."""
     number, by = approval.id, approval.decided_by

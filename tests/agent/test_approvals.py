@@ -94,6 +94,47 @@ async def test_a_refusal_is_told_to_the_model() -> None:
         assert results(bot)[0].startswith(f"not executed: denied by name of {OWNER}.")
 
 
+@pytest.mark.parametrize("word", ["yes", "OK.", "approve", "好的", "👍🏽"])
+async def test_a_plain_yes_approves_what_the_chat_waits_for(word: str) -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "done")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        await bot.channel.push(word)
+        assert (await bot.channel.pop("1")).text == f"Approved: act (#{number})"
+        assert (await bot.channel.pop("1")).text == "done"
+        assert made.calls == ["act"]
+
+
+@pytest.mark.parametrize("word", ["No!", "deny", "不行", "👎"])
+async def test_a_plain_no_denies_it(word: str) -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "Then not.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        await bot.channel.push(word)
+        assert (await bot.channel.pop("1")).text == f"Denied: act (#{number})"
+        assert made.calls == []
+
+
+async def test_a_yes_of_somebody_who_may_not_decide_or_when_nothing_waits_is_a_message() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", "Yes what?", asks_for("act"), "It waits.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("yes")
+        assert (await bot.channel.pop("1")).text == "Yes what?"
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot)
+        await bot.channel.push("yes", sender=MEMBER)
+        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
+        assert made.calls == []
+
+
 async def test_the_first_answer_counts_and_others_are_told_politely() -> None:
     made = Recorder()
     model = ScriptedProvider("hi", asks_for("act"), "done")
@@ -194,6 +235,7 @@ async def test_a_message_meanwhile_is_seen_and_a_later_approval_makes_the_call()
         await bot.channel.push("act", sender=MEMBER)
         number = await asked_in(bot)
         await bot.channel.push("are you there?", sender=MEMBER)
+        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
         assert (await bot.channel.pop("1")).text.startswith("Never mind, then.")
         assert results(bot)[0].startswith(f"not yet approved (#{number})")
         assert last_text(model.requests[2]) == "are you there?"
@@ -214,8 +256,9 @@ async def test_somebody_elses_message_is_answered_after_the_run_goes_on() -> Non
     async with gateway(model, tools=risky(made)) as bot:
         await known(bot)
         await bot.channel.push("act", sender=MEMBER)
-        await asked_in(bot)
+        number = await asked_in(bot)
         await bot.channel.push("hello")
+        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
         assert (await bot.channel.pop("1")).text == "waits for approval"
         assert (await bot.channel.pop("1")).text == "hello owner"
 
@@ -227,11 +270,12 @@ async def test_a_message_that_a_restart_finds_joins_the_run_too() -> None:
         async with gateway(model, tools=risky(made), home=home) as bot:
             await known(bot)
             await bot.channel.push("act", sender=MEMBER)
-            await asked_in(bot)
+            number = await asked_in(bot)
             bot.process.after = lambda verb: bot.crash() if verb == "admit" else None
             with pytest.raises(Exception, match="dead"):
                 await bot.channel.push("are you there?", sender=MEMBER)
         async with gateway(model, tools=risky(made), home=home) as bot:
+            assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
             assert (await bot.channel.pop("1")).text.startswith("I am here.")
             assert last_text(model.requests[-1]) == "are you there?"
 
@@ -244,6 +288,7 @@ async def test_a_late_refusal_is_noted_for_the_model() -> None:
         await bot.channel.push("act", sender=MEMBER)
         number = await asked_in(bot)
         await bot.channel.push("well?", sender=MEMBER)
+        assert (await bot.channel.pop("1")).text.startswith(f"#{number} still waits: /approve")
         await bot.channel.pop("1")
         await bot.channel.push(f"/deny {number}", chat="9")
         await bot.channel.pop("9")

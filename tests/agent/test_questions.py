@@ -54,6 +54,7 @@ async def test_what_others_say_is_no_answer_and_nobody_waits_for_it() -> None:
         await bot.channel.push("/answer 1 red")
         assert (await bot.channel.pop()).text == "#1 is not yours to decide."
         await bot.channel.push("hello")
+        assert (await bot.channel.pop()).text == "#1 still waits: /answer 1 TEXT."
         assert (await bot.channel.pop()).text == "I asked."
         assert (await bot.channel.pop()).text == "Hello."
         assert results(bot)[0][0].startswith("not answered yet (#1)")
@@ -70,6 +71,7 @@ async def test_an_answer_with_files_is_seen_as_a_message() -> None:
         await bot.channel.push("paint it")
         await bot.channel.pop()
         await bot.channel.push("like this", attachments=photo)
+        assert (await bot.channel.pop()).text == "#1 still waits: /answer 1 TEXT."
         assert (await bot.channel.pop()).text.startswith("Like this one.")
         assert "like this" in last_text(model.requests[-1])
 

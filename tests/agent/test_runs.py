@@ -495,7 +495,7 @@ async def test_stop_drops_what_its_sender_had_waiting_and_nobody_elses() -> None
         await bot.channel.push("two", sender=MEMBER)
         await bot.channel.push("of the owner")
         await bot.channel.push("/stop", sender=MEMBER)
-        assert (await bot.channel.pop()).text == "Stopped."
+        assert (await bot.channel.pop()).text == 'Stopped. Dropped: "two".'
         assert (await bot.channel.pop()).text == "echo: of the owner"
         await bot.settle()
         assert len(bot.channel.sent) == 2

@@ -84,10 +84,26 @@ async def test_flags_and_choices_need_no_name_in_a_chat() -> None:
     assert approve.parsed("3") == {"id": 3, "always": False}
 
 
-@pytest.mark.parametrize("text", ["/", "/unknown", "//help", " /help", "help", "/help!"])
+@pytest.mark.parametrize(
+    "text", ["/", "/etc/hosts", "//help", " /help", "help", "/help!", "/me waves at you"]
+)
 async def test_what_is_no_command_goes_to_the_model(text: str) -> None:
     async with gateway() as bot:
         assert await answer(bot, text) == f"echo: {text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("/stauts", "There is no /stauts. Did you mean /status? /help lists what there is."),
+        ("/modle gpt-5", "There is no /modle. Did you mean /model? /help lists what there is."),
+        ("/xyzzy", "There is no /xyzzy; /help lists what there is."),
+    ],
+)
+async def test_an_unknown_command_is_answered_with_the_nearest_one(text: str, said: str) -> None:
+    async with gateway() as bot:
+        assert await answer(bot, text) == said
+        assert bot.provider.requests == []
 
 
 @pytest.mark.parametrize("text", ["/new", "/NEW", "/new@my_bot", "/new\n"])
@@ -202,7 +218,7 @@ async def test_an_owner_stops_everybody_in_the_session_and_nobody_elsewhere() ->
         await bot.channel.push("hang", chat="2")
         await two.reached.wait()
         await bot.channel.push("waiting", sender=MEMBER)
-        assert await answer(bot, "/stop") == "Stopped."
+        assert await answer(bot, "/stop") == 'Stopped. Dropped: "waiting".'
         await bot.settle()
         assert [run.address.chat_id for run in bot.loop.running] == ["2"]
         two.answer("done")
@@ -218,7 +234,7 @@ async def test_commands_are_answered_while_the_lane_is_full() -> None:
         for number in range(50):
             await bot.channel.push(f"{number}")
         assert (await answer(bot, "/status")).startswith("Model:")
-        assert await answer(bot, "/stop") == "Stopped."
+        assert (await answer(bot, "/stop")).startswith('Stopped. Dropped: "0", "1", "2",')
         assert await answer(bot, "hello") == "echo: hello"
 
 

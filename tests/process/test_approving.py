@@ -45,6 +45,7 @@ async def test_a_later_approval_from_the_command_line_is_told_in_the_chat(world:
     gateway = await world.start()
     await asked(world)
     world.telegram.say(MEMBER, "say:go on without it")
+    assert "#1 still waits" in (await world.telegram.reply_in(MEMBER)).text
     assert "go on without it" in (await world.telegram.reply_in(MEMBER)).text
     listed = await world.run("approvals", "list", "--json")
     (waiting,) = json.loads(listed.output)
@@ -52,7 +53,7 @@ async def test_a_later_approval_from_the_command_line_is_told_in_the_chat(world:
     done = await world.run("approvals", "approve", "1")
     assert (done.code, done.output.strip()) == (0, "Approved: exec (#1)")
     await world.eventually((world.workspace / "effects").exists)
-    await world.answered(MEMBER, 3)
+    await world.answered(MEMBER, 4)
     assert await gateway.stop() == 0
     world.verify()
 

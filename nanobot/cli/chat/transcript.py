@@ -209,7 +209,8 @@ class Transcript:
             if head in self._runs:
                 self._finish_draft(message.text)
             else:
-                if not own and (self._fresh or message.kind not in _UNASKED):
+                live = message.kind in _UNASKED or message.key.startswith("approval:")
+                if not own and (self._fresh or not live):
                     self._page.note("From before:")
                 self._page.answer(message.text)
         self.choices = message.choices

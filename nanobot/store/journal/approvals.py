@@ -22,6 +22,7 @@ from nanobot.session.approvals import (
     State,
     message,
     result,
+    still_waits,
     subject,
 )
 from nanobot.session.entries import (
@@ -226,6 +227,8 @@ def _resume(
         )
         bodies.append(told)
     log.append(connection, writer, lane, run.id, bodies)
+    if done.state == "detached":
+        outbox.owe(connection, writer, done.session_key, run.id, [still_waits(done)])
     runs.transition(connection, run, RunState.TOOL_RUNNING)
 
 

@@ -59,15 +59,10 @@ class Pending(msgspec.Struct, frozen=True):
     at: float = 0.0
 
     @property
-    def command(self) -> bool:
-        """A command that keeps its place in the lane."""
-        return self.message.command is not None
-
-    @property
     def alone(self) -> bool:
         """Answered by a run of its own: a command, or what brings its run's id with it."""
         terms = self.message.terms
-        return self.command or (terms is not None and bool(terms.run_id))
+        return self.message.command is not None or (terms is not None and bool(terms.run_id))
 
 
 def kind_for(origin: Origin) -> RunKind:
@@ -161,14 +156,16 @@ def settle(connection: sa.Connection, key: str, run_id: str) -> None:
     connection.execute(_SETTLE, {"k": key, "r": run_id})
 
 
-def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -> int:
-    """Drop what a sender (None: anybody) has waiting; returns how many."""
+def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -> list[str]:
+    """Drop what a sender (None: anybody) has waiting; returns the texts of it, the oldest first."""
     query = sa.update(_i).where(
         _i.c.session_key == key, schema.INBOUND_OPEN, _i.c.state == "pending"
     )
     if sender_id is not None:
         query = query.where(_i.c.sender_id == sender_id)
-    return connection.execute(query.values(state="settled")).rowcount
+    dropped = connection.execute(query.values(state="settled").returning(_i.c.id, _i.c.body)).all()
+    messages = [_decoder.decode(body) for _, body in sorted(dropped)]
+    return [message.text for message in messages if message.origin is Origin.USER]
 
 
 def settle_one(connection: sa.Connection, identity: int) -> None:

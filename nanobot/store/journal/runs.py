@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from nanobot.errors import Fenced, StoreError
-from nanobot.messages import Address, Origin, OutboundMessage, Role
+from nanobot.messages import TERMINAL, Address, Origin, OutboundMessage, Role
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.journal import Effects
@@ -20,6 +21,7 @@ from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import prepared
 from nanobot.store.journal import inbox, lanes, log, outbox, previews
 from nanobot.store.unit import StoreContext
+from nanobot.text import quoted
 
 _a = schema.approvals
 _s = schema.sessions
@@ -247,7 +249,7 @@ def stop(connection: sa.Connection, writer: StoreContext, order: Admission) -> R
     if run is not None and not order.everyone and run.sender_id != sender_id:
         run = None
     whose = None if order.everyone else sender_id
-    inbox.settle_waiting(connection, key, whose)
+    ending = _naming(ending, inbox.settle_waiting(connection, key, whose))
     theirs = sa.select(_r.c.id).where(_r.c.session_key == key, _r.c.sender_id == sender_id)
     _void(connection, _a.c.session_key == key if order.everyone else _a.c.run_id.in_(theirs))
     if run is None:
@@ -257,6 +259,16 @@ def stop(connection: sa.Connection, writer: StoreContext, order: Admission) -> R
     if order.children and writer.tasks is not None:
         writer.tasks.stop_below(connection, key, whose, sender_id)
     return run
+
+
+def _naming(ending: Ending, dropped: Sequence[str]) -> Ending:
+    """The order's answer with what was dropped by it. A terminal puts that back on its prompt."""
+    more = f" Dropped: {', '.join(quoted(text, 60) for text in dropped)}." if dropped else ""
+    answers = [
+        replace(answer, text=answer.text + ("" if answer.address.channel == TERMINAL else more))
+        for answer in ending.outbound
+    ]
+    return replace(ending, outbound=tuple(answers))
 
 
 def interrupt(connection: sa.Connection, writer: StoreContext, message: Admission) -> Run | None:
@@ -298,7 +310,7 @@ def _abort(
     entries = log.read(connection, run.session_key, run.first_seq)
     so_far = [entry.body for entry in entries if entry.run_id == run.id and entry.body is not None]
     usage = run_usage([*so_far, *bodies])
-    ending = msgspec.structs.replace(ending, bodies=bodies, usage=usage)
+    ending = replace(ending, bodies=bodies, usage=usage)
     _end(connection, writer, lane, run, ending)
 
 

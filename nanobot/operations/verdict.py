@@ -1,0 +1,19 @@
+"""A plain yes or no, as people answer when they are asked whether something may be done."""
+
+from __future__ import annotations
+
+import re
+
+_WORDS = re.compile(
+    r"(?P<approve>y|yes|yeah|yep|ok|okay|sure|approved?|allow"
+    r"|是的?|好的?|行|可以|同意|批准|允许|没问题|👍|✅)"
+    r"|(?P<deny>n|no|nope|deny|denied|reject|refuse|否|不|不是|不行|不可以|不同意|拒绝|👎|❌)"
+)
+# How an emoji looks (variation selector, skin tone) is not what it says.
+_LOOKS = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
+
+
+def verdict(text: str) -> str:
+    """The operation that the words stand for, `approve` or `deny`; empty for everything else."""
+    word = _WORDS.fullmatch(_LOOKS.sub("", text).strip().strip(".!。！").casefold())
+    return (word and word.lastgroup) or ""
