@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared, Values
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -43,36 +43,42 @@ def insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
 
 
 @cache
-def _insert_ignore(dialect: str, table: sa.Table, *told: sa.Column[Any]) -> sa.Executable:
+def _insert_ignore(
+    dialect: str, table: sa.Table, returned: sa.Column[Any] | None = None
+) -> Prepared:
     once = insert(dialect, table).on_conflict_do_nothing()
-    made = once.returning(*told) if told else once
-    prepared(made)
-    return made
+    return Prepared(once if returned is None else once.returning(returned))
 
 
 def insert_ignore(
-    connection: sa.Connection, table: sa.Table, *told: sa.Column[Any]
-) -> sa.Executable:
-    """An INSERT that does nothing where the row exists already. It returns the columns `told` of
-    the row it made."""
-    return _insert_ignore(connection.dialect.name, table, *told)
+    connection: sa.Connection,
+    table: sa.Table,
+    values: Values,
+    returned: sa.Column[Any] | None = None,
+) -> Any:
+    """Insert a row, or do nothing where it exists already; the column `returned` of the row that
+    was made."""
+    once = _insert_ignore(connection.dialect.name, table, returned)
+    return once.execute(connection, values) if returned is None else once.scalar(connection, values)
 
 
 @cache
-def _insert_or_turn(dialect: str, table: sa.Table, only: sa.TextClause) -> sa.Executable:
+def _insert_or_turn(dialect: str, table: sa.Table, only: sa.TextClause) -> Prepared:
     once = insert(dialect, table)
-    made = once.on_conflict_do_update(
-        index_elements=["key"],
-        set_={name: once.excluded[name] for name in ("body", "state", "created_at", "settled_at")},
-        where=only,
+    return Prepared(
+        once.on_conflict_do_update(
+            index_elements=["key"],
+            set_={
+                name: once.excluded[name] for name in ("body", "state", "created_at", "settled_at")
+            },
+            where=only,
+        )
     )
-    prepared(made)
-    return made
 
 
 def insert_or_turn(
-    connection: sa.Connection, table: sa.Table, only: sa.TextClause
-) -> sa.Executable:
-    """An INSERT into the outbox that turns the row of the same key into its own if it is one of
-    those, and else does nothing."""
-    return _insert_or_turn(connection.dialect.name, table, only)
+    connection: sa.Connection, table: sa.Table, only: sa.TextClause, values: Values
+) -> None:
+    """Insert a row into the outbox, or turn the row of the same key into it if it is one of those,
+    or else do nothing."""
+    _insert_or_turn(connection.dialect.name, table, only).execute(connection, values)

@@ -1,7 +1,7 @@
-"""Statements of the hot path, compiled once and handed to SQLite's driver directly.
+"""Statements that are executed again and again: compiled once, handed to SQLite's driver directly.
 
 SQLAlchemy spends about 30 us on every execution, which for some thirty statements a turn was a
-quarter of what the store costs. Only statements named by `hot` go this way, only on SQLite.
+quarter of what the store costs. PostgreSQL gets them from SQLAlchemy as any other.
 """
 
 from __future__ import annotations
@@ -9,20 +9,12 @@ from __future__ import annotations
 import sqlite3
 from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-_hot: dict[int, sa.Executable] = {}
-_prepared: dict[int, _Prepared] = {}
-"""For all connections of the process: they speak one dialect, and so does what is compiled."""
-
-
-def prepared(*statements: sa.Executable) -> None:
-    """Send these statements the short way. They must live as long as the module that made them,
-    and be given the same parameter names at every execution."""
-    _hot.update((id(statement), statement) for statement in statements)
+Values: TypeAlias = Mapping[str, Any]
 
 
 class PreparedResult:
@@ -35,55 +27,105 @@ class PreparedResult:
         self.rowcount = rowcount
 
     def first(self) -> Any:
-        """The first row, or None."""
         return self._rows[0] if self._rows else None
 
     def one(self) -> Any:
-        """The only row."""
         (row,) = self._rows
         return row
 
     def all(self) -> list[Any]:
-        """Every row."""
         return self._rows
 
     def scalar(self) -> Any:
-        """The first column of the first row, or None."""
         return self._rows[0][0] if self._rows else None
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._rows)
 
 
-class _Prepared:
-    """One statement for one set of parameter names."""
+class Prepared:
+    """A statement that is given the same parameter names at every execution. Errors come as
+    SQLAlchemy's."""
+
+    __slots__ = ("_compiled", "statement")
+
+    def __init__(self, statement: sa.Executable) -> None:
+        self.statement = statement
+        self._compiled: _Compiled | None = None
+
+    def execute(
+        self, connection: sa.Connection, values: Values | None = None, /, **named: Any
+    ) -> PreparedResult:
+        """With the parameters in `values`, or by their names."""
+        given = named if values is None else values
+        if connection.dialect.name != "sqlite":
+            result = connection.execute(self.statement, given)
+            return PreparedResult([*result] if result.returns_rows else [], result.rowcount)
+        compiled = self._compiled or self._compile(connection, given)
+        try:
+            cursor = _driver(connection).execute(compiled.sql, compiled.values(given))
+            return PreparedResult(compiled.rows(cursor), cursor.rowcount)
+        except sqlite3.Error as error:
+            raise DBAPIError(compiled.sql, None, error) from error
+
+    def scalar(
+        self, connection: sa.Connection, values: Values | None = None, /, **named: Any
+    ) -> Any:
+        """The first column of the first row, or None."""
+        return self.execute(connection, values, **named).scalar()
+
+    def many(self, connection: sa.Connection, rows: Sequence[Values]) -> int:
+        """Once with each of some parameters (at least one); returns how many rows changed."""
+        if connection.dialect.name != "sqlite":
+            return connection.execute(self.statement, rows).rowcount
+        compiled = self._compiled or self._compile(connection, rows[0])
+        try:
+            values = map(compiled.values, rows)
+            changed: int = _driver(connection).executemany(compiled.sql, values).rowcount
+        except sqlite3.Error as error:
+            raise DBAPIError(compiled.sql, None, error) from error
+        return changed
+
+    def _compile(self, connection: sa.Connection, given: Values) -> _Compiled:
+        self._compiled = _Compiled(self.statement, connection.dialect, list(given))
+        return self._compiled
+
+
+def _driver(connection: sa.Connection) -> Any:
+    return connection.connection.driver_connection
+
+
+class _Compiled:
+    """For SQLite, and for one set of parameter names."""
+
+    __slots__ = ("_fixed", "_order", "_row", "sql")
 
     def __init__(self, statement: sa.Executable, dialect: sa.Dialect, names: Sequence[str]) -> None:
         compiled = statement.compile(  # type: ignore[attr-defined]
             dialect=dialect, column_keys=list(names)
         )
         self.sql = str(compiled)
-        self.order: list[str] = list(compiled.positiontup or ())
+        self._order: list[str] = list(compiled.positiontup or ())
         # Literals within the statement are parameters too, with values of their own.
-        self.fixed: dict[str, Any] = {
+        self._fixed: dict[str, Any] = {
             name: bind.value for name, bind in compiled.binds.items() if not bind.required
         }
         self._row: Any = None
 
-    def values(self, given: Mapping[str, Any]) -> list[Any]:
-        fixed = self.fixed
-        return [given[name] if name in given else fixed[name] for name in self.order]
+    def values(self, given: Values) -> list[Any]:
+        fixed = self._fixed
+        return [given[name] if name in given else fixed[name] for name in self._order]
 
     def rows(self, cursor: sqlite3.Cursor) -> list[Any]:
         """Rows with names, as SQLAlchemy's have."""
         if cursor.description is None:
             return []
-        found = cursor.fetchall()
-        if not found:
-            return found
+        rows = cursor.fetchall()
+        if not rows:
+            return rows
         if self._row is None:
             self._row = _row_type([column[0] for column in cursor.description])
-        return [self._row._make(row) for row in found]
+        return [self._row._make(row) for row in rows]
 
 
 def _row_type(names: list[str]) -> Any:
@@ -97,37 +139,3 @@ def _row_type(names: list[str]) -> Any:
             return dict(zip(names, self, strict=True))
 
     return Row
-
-
-class PreparingConnection(sa.Connection):
-    """A connection that knows the short way. Errors come as SQLAlchemy's, as on the long one."""
-
-    def prepare(self, driver: sqlite3.Connection) -> PreparingConnection:
-        """Ready for use over the driver's connection."""
-        self._driver = driver
-        return self
-
-    def execute(self, statement: Any, parameters: Any = None, **options: Any) -> Any:
-        """See sa.Connection.execute."""
-        known = id(statement)
-        if known not in _hot:
-            return super().execute(statement, parameters, **options)
-        many = isinstance(parameters, list)
-        given: Mapping[str, Any] = (parameters[0] if many else parameters) or {}
-        prepared = _prepared.get(known)
-        if prepared is None:
-            prepared = _Prepared(statement, self.dialect, list(given))
-            _prepared[known] = prepared
-        try:
-            if many:
-                values = [prepared.values(one) for one in parameters]
-                cursor = self._driver.executemany(prepared.sql, values)
-            else:
-                cursor = self._driver.execute(prepared.sql, prepared.values(given))
-            return PreparedResult(prepared.rows(cursor), cursor.rowcount)
-        except sqlite3.Error as error:
-            raise DBAPIError(prepared.sql, None, error) from error
-
-    def scalar(self, statement: Any, parameters: Any = None, **options: Any) -> Any:
-        """See sa.Connection.scalar."""
-        return self.execute(statement, parameters, **options).scalar()

@@ -24,7 +24,6 @@ from nanobot.errors import StoreUnwritable, TracesLeft
 from nanobot.store.database.errors import as_store_error, code_of
 from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.free_space import FreeSpace
-from nanobot.store.database.prepared import PreparingConnection
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]
@@ -125,12 +124,11 @@ class SqliteDatabase:
         self._broken = True
         self._connection = self._open()
         self._driver = self._raw()
-        self._connection.prepare(self._driver)
         self._broken = False
 
-    def _open(self) -> PreparingConnection:
+    def _open(self) -> sa.Connection:
         try:
-            connection = PreparingConnection(self._engine)
+            connection = self._engine.connect()
             for pragma in (
                 f"page_size={PAGE_SIZE}",
                 "journal_mode=WAL",

@@ -9,18 +9,17 @@ from nanobot.messages import Origin, OutboundMessage
 from nanobot.session.inbox import Admission
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 
 _c = schema.channels
 _a = schema.channel_accounts
 
-_ACCOUNT = sa.select(_c.c.account).where(_c.c.name == sa.bindparam("n"))
-prepared(_ACCOUNT)
+_ACCOUNT = Prepared(sa.select(_c.c.account).where(_c.c.name == sa.bindparam("n")))
 
 
 def current(connection: sa.Connection, channel: str) -> int:
     """The number of the account that a channel has now."""
-    return connection.scalar(_ACCOUNT, {"n": channel}) or 0
+    return _ACCOUNT.scalar(connection, n=channel) or 0
 
 
 def use(connection: sa.Connection, channel: str, identity: str) -> None:

@@ -12,7 +12,7 @@ from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert_ignore
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs
 from nanobot.store.unit import StoreContext
 
@@ -26,26 +26,31 @@ _THAT = sa.and_(
     _i.c.dedupe_key == sa.bindparam("d"),
     _i.c.account == sa.bindparam("a"),
 )
-_SEEN = sa.select(_i.c.id).where(_THAT)
+_SEEN = Prepared(sa.select(_i.c.id).where(_THAT))
 _ORIGINAL = sa.select(_i.c.id, _i.c.sender_id, _i.c.state, _i.c.body).where(_THAT)
-_WAITING = sa.select(sa.func.count()).where(
-    _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending"
+_WAITING = Prepared(
+    sa.select(sa.func.count()).where(
+        _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending"
+    )
 )
-_SHARED = sa.update(_s).where(_s.c.key == sa.bindparam("k"), ~_s.c.shared).values(shared=True)
-_CURSOR = sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n"))
-_MOVE_CURSOR = sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
-prepared(_SHARED, _SEEN, _WAITING, _CURSOR, _MOVE_CURSOR)
+_SHARED = Prepared(
+    sa.update(_s).where(_s.c.key == sa.bindparam("k"), ~_s.c.shared).values(shared=True)
+)
+_CURSOR = Prepared(sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n")))
+_MOVE_CURSOR = Prepared(
+    sa.update(_c).where(_c.c.name == sa.bindparam("n")).values(cursor=sa.bindparam("v"))
+)
 
 
 def cursor(connection: sa.Connection, channel: str) -> str | None:
     """Where a channel's intake stands."""
-    found: str | None = connection.scalar(_CURSOR, {"n": channel})
+    found: str | None = _CURSOR.scalar(connection, n=channel)
     return found
 
 
 def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
     """Move a channel's cursor."""
-    moved = connection.execute(_MOVE_CURSOR, {"n": channel, "v": value})
+    moved = _MOVE_CURSOR.execute(connection, n=channel, v=value)
     if moved.rowcount == 0:
         connection.execute(sa.insert(_c), {"name": channel, "cursor": value})
 
@@ -89,20 +94,20 @@ def _admit_one(
     key |= {"d": message.dedupe_key, "a": account}
     kind = inbox.kind_for(message.origin)
     again = Admitted(inbound_id=0, session_key=one.session_key, kind=kind, fresh=False)
-    if connection.execute(_SEEN, key).first() is not None:
+    if _SEEN.execute(connection, key).first() is not None:
         return again
     if message.origin is Origin.USER:
         chats.reached(connection, address)
     log.ensure_session(connection, writer, one.session_key, message.text)
     if message.group:
-        connection.execute(_SHARED, {"k": one.session_key})
+        _SHARED.execute(connection, k=one.session_key)
     answer = one.answer
     waits = answer is None and one.stop is None
     refused = False
     if waits and message.edit_of is not None:
         waits, answer = _edit(connection, one, {**key, "d": message.edit_of})
     if waits:
-        waiting = connection.scalar(_WAITING, {"k": one.session_key}) or 0
+        waiting = _WAITING.scalar(connection, k=one.session_key) or 0
         refused = waiting >= limits.lane
         answer = _too_many(one, waiting, account) if refused else None
         waits = not refused
@@ -195,7 +200,7 @@ def insert(
         "awaiting_files": waits and one.awaiting_files,
         "body": msgspec.json.encode(message),
     }
-    identity: int | None = connection.scalar(insert_ignore(connection, _i, _i.c.id), values)
+    identity: int | None = insert_ignore(connection, _i, values, _i.c.id)
     return identity
 
 

@@ -17,7 +17,7 @@ def hold(connection: sa.Connection, writer: StoreContext, channel: str) -> bool:
     if writer.lease is None:
         return True
     now = store_now(connection, writer)
-    connection.execute(insert_ignore(connection, _l), {"channel": channel, "until": 0.0})
+    insert_ignore(connection, _l, {"channel": channel, "until": 0.0})
     mine = sa.or_(_l.c.owner == writer.owner, _l.c.until < now)
     taken = sa.update(_l).where(_l.c.channel == channel, mine)
     values = {"owner": writer.owner, "until": now + min(writer.lease, CHANNEL.seconds)}

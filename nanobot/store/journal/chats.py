@@ -7,16 +7,15 @@ import sqlalchemy as sa
 from nanobot.messages import Address
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import StoreContext
 
 _m = schema.moved_chats
 _u = schema.unreachable_chats
 
 _OF = (_u.c.channel == sa.bindparam("c"), _u.c.chat_id == sa.bindparam("chat"))
-_REACHED = sa.delete(_u).where(*_OF)
-_ANY = sa.select(_u.c.chat_id).where(*_OF)
-prepared(_REACHED, _ANY)
+_REACHED = Prepared(sa.delete(_u).where(*_OF))
+_ANY = Prepared(sa.select(_u.c.chat_id).where(*_OF))
 
 
 def moves(connection: sa.Connection, channel: str) -> list[tuple[str, str]]:
@@ -32,7 +31,7 @@ def move(connection: sa.Connection, channel: str, old: str, new: str) -> bool:
     if chat_id == new:
         return False
     values = {"channel": channel, "platform_id": new, "chat_id": chat_id}
-    return connection.scalar(insert_ignore(connection, _m, _m.c.id), values) is not None
+    return insert_ignore(connection, _m, values, _m.c.id) is not None
 
 
 def refused(connection: sa.Connection, writer: StoreContext, address: Address, why: str) -> None:
@@ -45,8 +44,8 @@ def refused(connection: sa.Connection, writer: StoreContext, address: Address, w
 def reached(connection: sa.Connection, address: Address) -> None:
     """The chat speaks: it is no longer refused."""
     key = {"c": address.channel, "chat": address.chat_id}
-    if connection.execute(_ANY, key).first() is not None:
-        connection.execute(_REACHED, key)
+    if _ANY.execute(connection, key).first() is not None:
+        _REACHED.execute(connection, key)
 
 
 def unreachable(connection: sa.Connection, address: Address) -> str | None:

@@ -12,7 +12,7 @@ from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
 from nanobot.session.states import RunKind
 from nanobot.store.database import schema
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import StoreContext
 
 _i = schema.inbound
@@ -22,30 +22,29 @@ _OF_PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 MOST_HELD_SECONDS = 10.0
 """A burst is answered so long after its first message was to be, at the latest."""
 
-_NEXT = (
+_NEXT = Prepared(
     sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.awaiting_files, _i.c.at)
     .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
     .order_by(_i.c.id)
     .limit(sa.bindparam("n"))
 )
-_ANY = (
+_ANY = Prepared(
     sa.select(_i.c.id)
     .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
     .limit(1)
 )
-_TAKE = (
+_TAKE = Prepared(
     sa.update(_i)
     .where(_i.c.id == sa.bindparam("i"), _i.c.state == "pending")
     .values(state="taken", run_id=sa.bindparam("r"))
 )
-_SETTLE = (
+_SETTLE = Prepared(
     sa.update(_i)
     .where(
         _i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.run_id == sa.bindparam("r")
     )
     .values(state="settled")
 )
-prepared(_NEXT, _ANY, _TAKE, _SETTLE)
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -72,7 +71,7 @@ def kind_for(origin: Origin) -> RunKind:
 
 def pending(connection: sa.Connection, key: str, limit: int = 100) -> list[Pending]:
     """The waiting messages of a lane, in order of arrival."""
-    rows = connection.execute(_NEXT, {"k": key, "n": limit}).all()
+    rows = _NEXT.execute(connection, k=key, n=limit).all()
     return [
         Pending(number, Role(role), held, _decoder.decode(body), files_until(waits, at), at)
         for number, role, held, body, waits, at in rows
@@ -86,7 +85,7 @@ def files_until(awaiting_files: bool, at: float) -> float:  # noqa: FBT001 - a c
 
 def any_waiting(connection: sa.Connection, key: str) -> bool:
     """Whether a lane has something waiting."""
-    return connection.execute(_ANY, {"k": key}).first() is not None
+    return _ANY.execute(connection, k=key).first() is not None
 
 
 def one_turn(waiting: Sequence[Pending]) -> list[Pending]:
@@ -148,12 +147,12 @@ def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
 def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:
     """Mark messages as being answered by a run."""
     for one in taken:
-        connection.execute(_TAKE, {"i": one.id, "r": run_id})
+        _TAKE.execute(connection, i=one.id, r=run_id)
 
 
 def settle(connection: sa.Connection, key: str, run_id: str) -> None:
     """The run created what it owes for them: they are done."""
-    connection.execute(_SETTLE, {"k": key, "r": run_id})
+    _SETTLE.execute(connection, k=key, r=run_id)
 
 
 def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -> list[str]:

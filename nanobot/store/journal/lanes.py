@@ -8,12 +8,12 @@ import sqlalchemy as sa
 
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import Hold, StoreContext, store_now
 
 _s = schema.sessions
 
-_SESSION = sa.select(
+_lease = sa.select(
     _s.c.token,
     _s.c.owner,
     _s.c.lease_until,
@@ -24,19 +24,20 @@ _SESSION = sa.select(
     _s.c.shared,
     _s.c.head_seq,
 ).where(_s.c.key == sa.bindparam("k"))
-_SESSION_LOCKED = _SESSION.with_for_update()
-_OWN = (
+_SESSION = Prepared(_lease)
+_SESSION_LOCKED = Prepared(_lease.with_for_update())
+_OWN = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("was"))
     .values(token=sa.bindparam("t"), owner=sa.bindparam("o"), lease_until=sa.bindparam("until"))
 )
 # The token moves on here too: who let go of a lane can write no more.
-_FREE = (
+_FREE = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("t"))
     .values(token=_s.c.token + 1, owner=None, lease_until=None)
 )
-_RENEW = (
+_RENEW = Prepared(
     sa.update(_s)
     .where(
         _s.c.key == sa.bindparam("k"),
@@ -45,17 +46,16 @@ _RENEW = (
     )
     .values(lease_until=sa.bindparam("until"))
 )
-prepared(_SESSION, _SESSION_LOCKED, _OWN, _FREE, _RENEW)
 
 
 def look(connection: sa.Connection, key: str) -> Any:
     """The session's lease and window as they are; None when there is no such session."""
-    return connection.execute(_SESSION, {"k": key}).first()
+    return _SESSION.execute(connection, k=key).first()
 
 
 def lock(connection: sa.Connection, key: str) -> Any:
     """The same, locked for this transaction."""
-    return connection.execute(_SESSION_LOCKED, {"k": key}).first()
+    return _SESSION_LOCKED.execute(connection, k=key).first()
 
 
 def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
@@ -72,19 +72,17 @@ def own(connection: sa.Connection, writer: StoreContext, hold: Hold, lane: Lane,
     """The lane is ours from now on: its token fences everybody else off."""
     writer.held.take(hold, lane)
     until = None if writer.lease is None else store_now(connection, writer) + writer.lease
-    values = {"k": lane.session_key, "was": was, "t": lane.token, "o": writer.owner}
-    connection.execute(_OWN, {**values, "until": until})
+    _OWN.execute(connection, k=lane.session_key, was=was, t=lane.token, o=writer.owner, until=until)
 
 
 def take_from(connection: sa.Connection, lane: Lane, was: int) -> None:
     """The lane is nobody's, and whoever had it is fenced off."""
-    values = {"k": lane.session_key, "was": was, "t": lane.token, "o": None, "until": None}
-    connection.execute(_OWN, values)
+    _OWN.execute(connection, k=lane.session_key, was=was, t=lane.token, o=None, until=None)
 
 
 def free(connection: sa.Connection, lane: Lane) -> None:
     """We let go of the lane."""
-    connection.execute(_FREE, {"k": lane.session_key, "t": lane.token})
+    _FREE.execute(connection, k=lane.session_key, t=lane.token)
 
 
 def renew(connection: sa.Connection, writer: StoreContext) -> None:
@@ -96,4 +94,4 @@ def renew(connection: sa.Connection, writer: StoreContext) -> None:
             {"k": lane.session_key, "t": lane.token, "o": writer.owner, "until": until}
             for lane in lanes
         ]
-        connection.execute(_RENEW, each)
+        _RENEW.many(connection, each)

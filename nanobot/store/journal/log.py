@@ -12,7 +12,7 @@ from nanobot.session import entries as log
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore, one_snapshot
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import StoreContext
 
 _s = schema.sessions
@@ -22,15 +22,17 @@ _NO_END = 2**62
 
 # Locked: on PostgreSQL whoever appends holds the session's row first, so writers that are not its
 # owner (an order to stop, a post) and its driver wait for each other instead of clashing.
-_HEAD = (
+_HEAD = Prepared(
     sa.select(_s.c.head_seq, _s.c.head_hash, _s.c.token)
     .where(_s.c.key == sa.bindparam("k"))
     .with_for_update()
 )
 _HEAD_HASH = sa.select(_s.c.head_hash).where(_s.c.key == sa.bindparam("k"))
-_EXISTS = sa.select(_s.c.key).where(_s.c.key == sa.bindparam("k"))
-_SET_MODEL = sa.update(_s).where(_s.c.key == sa.bindparam("k")).values(model=sa.bindparam("m"))
-_ADVANCE = (
+_EXISTS = Prepared(sa.select(_s.c.key).where(_s.c.key == sa.bindparam("k")))
+_SET_MODEL = Prepared(
+    sa.update(_s).where(_s.c.key == sa.bindparam("k")).values(model=sa.bindparam("m"))
+)
+_ADVANCE = Prepared(
     sa.update(_s)
     .where(
         _s.c.key == sa.bindparam("k"),
@@ -41,8 +43,8 @@ _ADVANCE = (
         head_seq=sa.bindparam("seq"), head_hash=sa.bindparam("hash"), updated_at=sa.bindparam("now")
     )
 )
-_INSERT = sa.insert(_e)
-_RANGE = (
+_INSERT = Prepared(sa.insert(_e))
+_RANGE = Prepared(
     sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.payload)
     .where(
         _e.c.session_key == sa.bindparam("k"),
@@ -58,12 +60,11 @@ _WHOLE = (
     .order_by(_e.c.seq)
     .execution_options(yield_per=500)  # a log may be longer than memory
 )
-prepared(_HEAD, _EXISTS, _SET_MODEL, _ADVANCE, _INSERT, _RANGE)
 
 
 def ensure_session(connection: sa.Connection, writer: StoreContext, key: str, text: str) -> None:
     """The session's row exists afterwards; a new one is called after `text`."""
-    if connection.execute(_EXISTS, {"k": key}).first() is None:
+    if _EXISTS.execute(connection, k=key).first() is None:
         now = writer.clock.now()
         values = {
             "key": key,
@@ -72,7 +73,7 @@ def ensure_session(connection: sa.Connection, writer: StoreContext, key: str, te
             "updated_at": now,
             "head_hash": log.GENESIS,
         }
-        connection.execute(insert_ignore(connection, _s), values)
+        insert_ignore(connection, _s, values)
 
 
 def title_of(text: str) -> str:
@@ -82,7 +83,7 @@ def title_of(text: str) -> str:
 
 def exists(connection: sa.Connection, key: str) -> bool:
     """Whether there is such a session."""
-    return connection.execute(_EXISTS, {"k": key}).first() is not None
+    return _EXISTS.execute(connection, k=key).first() is not None
 
 
 def set_model(
@@ -90,12 +91,12 @@ def set_model(
 ) -> None:
     """The model of a session's next calls."""
     ensure_session(connection, writer, session_key, "")
-    connection.execute(_SET_MODEL, {"k": session_key, "m": model})
+    _SET_MODEL.execute(connection, k=session_key, m=model)
 
 
-def fence(connection: sa.Connection, lane: Lane) -> sa.Row[*tuple[Any, ...]]:
+def fence(connection: sa.Connection, lane: Lane) -> Any:
     """The head of the lane's log, locked; raises Fenced when the lane has another owner."""
-    head = connection.execute(_HEAD, {"k": lane.session_key}).first()
+    head = _HEAD.execute(connection, k=lane.session_key).first()
     if head is None or head.token != lane.token:
         raise Fenced(f"the lane of {lane.session_key} has another owner now")
     return head
@@ -142,17 +143,15 @@ def append(
         )
         made.append(log.Entry(seq, run_id, now, body))
     if rows:
-        connection.execute(_INSERT, rows)
-    advanced = connection.execute(
-        _ADVANCE,
-        {
-            "k": lane.session_key,
-            "t": lane.token,
-            "was": head.head_seq,
-            "seq": seq,
-            "hash": chain,
-            "now": now,
-        },
+        _INSERT.many(connection, rows)
+    advanced = _ADVANCE.execute(
+        connection,
+        k=lane.session_key,
+        t=lane.token,
+        was=head.head_seq,
+        seq=seq,
+        hash=chain,
+        now=now,
     )
     if advanced.rowcount != 1:
         raise Fenced(f"the lane of {lane.session_key} has another owner now")
@@ -161,7 +160,7 @@ def append(
 
 def lane_of(connection: sa.Connection, key: str) -> Lane:
     """The lane as it stands, locked for this transaction: for writers who are not its owner."""
-    head = connection.execute(_HEAD, {"k": key}).first()
+    head = _HEAD.execute(connection, k=key).first()
     if head is None:
         raise Fenced(f"there is no session {key}")
     return Lane(key, int(head.token))
@@ -171,7 +170,7 @@ def read(
     connection: sa.Connection, key: str, start: int, end: int = _NO_END
 ) -> tuple[log.Entry, ...]:
     """The entries from `start` up to, but without, `end`; erased ones with body None."""
-    rows = connection.execute(_RANGE, {"k": key, "start": start, "end": end}).all()
+    rows = _RANGE.execute(connection, k=key, start=start, end=end).all()
     return tuple(
         log.Entry(seq, run_id, at, None if payload is None else log.decode(payload))
         for seq, run_id, at, payload in rows

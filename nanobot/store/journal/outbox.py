@@ -20,7 +20,7 @@ from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_or_turn
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats, log
 from nanobot.store.unit import StoreContext
 
@@ -36,7 +36,7 @@ _PLAIN = (
 COLUMNS = [_o.c[name] for name in (*_PLAIN, "maybe_duplicate", "body")]
 """What `with_parts` reads."""
 
-_NEXT = (
+_NEXT = Prepared(
     sa.select(*COLUMNS)
     .where(
         _o.c.channel == sa.bindparam("c"),
@@ -46,43 +46,49 @@ _NEXT = (
     .order_by(_o.c.id)
     .limit(1)
 )
-_OWED = (
+_OWED = Prepared(
     sa.select(_o.c.chat_id, sa.func.min(_o.c.id))
     .where(_o.c.channel == sa.bindparam("c"), schema.OUTBOUND_OPEN)
     .group_by(_o.c.chat_id)
     .order_by(sa.func.min(_o.c.id))
 )
-_KNOWN = sa.select(_o.c.id).where(_o.c.key == sa.bindparam("key"))
+_KNOWN = Prepared(sa.select(_o.c.id).where(_o.c.key == sa.bindparam("key")))
 _UNSENT = sa.update(_o).where(_o.c.id == sa.bindparam("o"), schema.OUTBOUND_OPEN)
-_SENDING = _UNSENT.values(
-    state="sending",
-    attempts=_o.c.attempts + 1,
-    maybe_duplicate=sa.or_(_o.c.maybe_duplicate, sa.bindparam("dup", type_=sa.Boolean)),
-    duplicate_sends=_o.c.duplicate_sends + sa.bindparam("n"),
+_SENDING = Prepared(
+    _UNSENT.values(
+        state="sending",
+        attempts=_o.c.attempts + 1,
+        maybe_duplicate=sa.or_(_o.c.maybe_duplicate, sa.bindparam("dup", type_=sa.Boolean)),
+        duplicate_sends=_o.c.duplicate_sends + sa.bindparam("n"),
+    )
 )
-_DONE = _UNSENT.values(state="sent", error=None, settled_at=sa.bindparam("now"))
-_LATER = _UNSENT.values(state="pending", not_before=sa.bindparam("at"), error=sa.bindparam("e"))
-_DEAD = _UNSENT.values(state="dead", error=sa.bindparam("e"), settled_at=sa.bindparam("now"))
+_DONE = Prepared(_UNSENT.values(state="sent", error=None, settled_at=sa.bindparam("now")))
+_LATER = Prepared(
+    _UNSENT.values(state="pending", not_before=sa.bindparam("at"), error=sa.bindparam("e"))
+)
+_DEAD = Prepared(
+    _UNSENT.values(state="dead", error=sa.bindparam("e"), settled_at=sa.bindparam("now"))
+)
 # What arrived was read, and all that was said before it.
-_READ = (
+_READ = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"))
     .where(sa.or_(_s.c.last_read_at.is_(None), _s.c.last_read_at < sa.bindparam("at")))
     .values(last_read_at=sa.bindparam("at"))
 )
-_PARTS = sa.select(_p).where(_p.c.outbound_id == sa.bindparam("o")).order_by(_p.c.idx)
-_PART_INSERT = sa.insert(_p)
+_PARTS = Prepared(sa.select(_p).where(_p.c.outbound_id == sa.bindparam("o")).order_by(_p.c.idx))
+_PART_INSERT = Prepared(sa.insert(_p))
 _PART = sa.update(_p).where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
-_PART_STATE = _PART.values(state=sa.bindparam("s"))
-_PART_SENT = _PART.values(state=sa.bindparam("s"), receipt=sa.bindparam("r"))
+_PART_STATE = Prepared(_PART.values(state=sa.bindparam("s")))
+_PART_SENT = Prepared(_PART.values(state=sa.bindparam("s"), receipt=sa.bindparam("r")))
 # A part in doubt may have been applied ever since its first send began.
-_PART_BEGUN = _PART.values(
-    state="sending",
-    began_at=sa.case((_p.c.state == "sending", _p.c.began_at), else_=sa.bindparam("now")),
+_PART_BEGUN = Prepared(
+    _PART.values(
+        state="sending",
+        began_at=sa.case((_p.c.state == "sending", _p.c.began_at), else_=sa.bindparam("now")),
+    )
 )
-_PARTS_GONE = sa.delete(_p).where(_p.c.outbound_id == sa.bindparam("o"))
-prepared(_NEXT, _PARTS, _SENDING, _DONE, _PART_INSERT, _OWED, _KNOWN, _LATER, _DEAD, _PART_STATE)
-prepared(_PART_SENT, _PART_BEGUN, _PARTS_GONE, _READ)
+_PARTS_GONE = Prepared(sa.delete(_p).where(_p.c.outbound_id == sa.bindparam("o")))
 
 
 def owe(
@@ -95,8 +101,10 @@ def owe(
     """Create the rows; a key that exists already is not owed twice. Where a preview of the message
     stands, its row becomes the message's."""
     for message in messages:
-        connection.execute(
-            insert_or_turn(connection, _o, schema.OUTBOUND_PREVIEW),
+        insert_or_turn(
+            connection,
+            _o,
+            schema.OUTBOUND_PREVIEW,
             {
                 "key": message.key,
                 "session_key": session_key,
@@ -115,7 +123,7 @@ def post(
     connection: sa.Connection, writer: StoreContext, session_key: str, message: OutboundMessage
 ) -> None:
     """See Journal.post. A key that was posted already is not said twice."""
-    if connection.execute(_KNOWN, {"key": message.key}).first() is not None:
+    if _KNOWN.execute(connection, key=message.key).first() is not None:
         return
     log.ensure_session(connection, writer, session_key, message.text)
     lane = log.lane_of(connection, session_key)
@@ -128,12 +136,12 @@ def post(
 
 def owed_chats(connection: sa.Connection, channel: str) -> list[Address]:
     """See Journal.owed_chats."""
-    return [Address(channel, chat) for chat, _ in connection.execute(_OWED, {"c": channel})]
+    return [Address(channel, chat) for chat, _ in _OWED.execute(connection, c=channel)]
 
 
 def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | None:
     """See Journal.next_outbound."""
-    row = connection.execute(_NEXT, {"c": address.channel, "chat": address.chat_id}).first()
+    row = _NEXT.execute(connection, c=address.channel, chat=address.chat_id).first()
     if row is None:
         return None
     rendered = row.state == "sending" or row.attempts
@@ -155,7 +163,7 @@ def oldest_owed(connection: sa.Connection) -> OutboundRow | None:
 
 
 def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
-    return tuple(map(_as_part, connection.execute(_PARTS, {"o": outbound_id})))
+    return tuple(map(_as_part, _PARTS.execute(connection, o=outbound_id)))
 
 
 def _as_part(row: sa.Row[*tuple[Any, ...]]) -> PartRow:
@@ -187,15 +195,15 @@ def begin_send(
     duplicate: bool,
 ) -> None:
     """See Journal.begin_send."""
-    moved = connection.execute(_SENDING, {"o": row.id, "dup": duplicate, "n": int(duplicate)})
+    moved = _SENDING.execute(connection, o=row.id, dup=duplicate, n=int(duplicate))
     if moved.rowcount != 1:
         raise Fenced(f"message {row.id} is no longer unsent")
     now = writer.clock.now()
     if not parts:
-        connection.execute(_PART_BEGUN, {"o": row.id, "n": idx, "now": now})
+        _PART_BEGUN.execute(connection, o=row.id, n=idx, now=now)
         return
     if row.attempts:
-        connection.execute(_PARTS_GONE, {"o": row.id})
+        _PARTS_GONE.execute(connection, o=row.id)
     keep_parts(connection, row.id, parts, ("sending", now), row.standing)
 
 
@@ -222,7 +230,7 @@ def keep_parts(
         }
         for number, part in enumerate(parts)
     ]
-    connection.execute(_PART_INSERT, values)
+    _PART_INSERT.many(connection, values)
 
 
 def receipt(
@@ -236,14 +244,14 @@ def receipt(
 ) -> OutboundRow | None:
     """See Journal.receipt."""
     state = "preview" if row.state == "preview" else "sent"
-    connection.execute(_PART_SENT, {"o": row.id, "n": idx, "s": state, "r": message_id})
+    _PART_SENT.execute(connection, o=row.id, n=idx, s=state, r=message_id)
     if row.state == "preview":
         return None
     if begin is not None:
-        connection.execute(_PART_BEGUN, {"o": row.id, "n": begin, "now": writer.clock.now()})
+        _PART_BEGUN.execute(connection, o=row.id, n=begin, now=writer.clock.now())
         return None
-    connection.execute(_READ, {"k": row.session_key, "at": row.created_at})
-    connection.execute(_DONE, {"o": row.id, "now": writer.clock.now()})
+    _READ.execute(connection, k=row.session_key, at=row.created_at)
+    _DONE.execute(connection, o=row.id, now=writer.clock.now())
     address = row.message.address
     return next_outbound(connection, address)
 
@@ -253,12 +261,12 @@ def defer(
 ) -> None:
     """See Journal.defer."""
     if row.state == "preview":
-        connection.execute(_PARTS_GONE, {"o": row.id})
+        _PARTS_GONE.execute(connection, o=row.id)
         return
     # What was in doubt before this attempt still is: this one was not applied, the other may be.
     if not any(part.idx == idx and part.state == "sending" for part in row.parts):
-        connection.execute(_PART_STATE, {"o": row.id, "n": idx, "s": "pending"})
-    connection.execute(_LATER, {"o": row.id, "at": not_before, "e": error})
+        _PART_STATE.execute(connection, o=row.id, n=idx, s="pending")
+    _LATER.execute(connection, o=row.id, at=not_before, e=error)
 
 
 def bury(
@@ -284,7 +292,7 @@ def bury(
         if scope == "thread" and message.address != address:
             continue
         dead += 1
-        connection.execute(_DEAD, {"o": identity, "e": error, "now": writer.clock.now()})
+        _DEAD.execute(connection, o=identity, e=error, now=writer.clock.now())
         text = f"This was not delivered ({error}): {message.text[:200]}"
         if log.exists(connection, session_key):
             lane = log.lane_of(connection, session_key)

@@ -48,7 +48,7 @@ def preview(
         "attempts": 1,
         "created_at": writer.clock.now(),
     }
-    new_id = connection.scalar(insert_ignore(connection, _o, _o.c.id), values)
+    new_id = insert_ignore(connection, _o, values, _o.c.id)
     if new_id is not None:
         outbox.keep_parts(connection, new_id, [part], ("preview", values["created_at"]))
     row = outbox.find(connection, message.key)

@@ -18,7 +18,7 @@ from nanobot.session.states import PREDECESSORS, RunKind, RunState
 from nanobot.session.usage import run_usage
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import inbox, lanes, log, outbox, previews
 from nanobot.store.unit import StoreContext
 from nanobot.text import quoted
@@ -30,21 +30,23 @@ _i = schema.inbound
 
 PENDING = sa.and_(schema.INBOUND_OPEN, _i.c.state == "pending")
 
-_WAITING = sa.select(sa.func.count()).where(_i.c.session_key == sa.bindparam("k"), PENDING)
-_LIVE = sa.select(_r).where(_r.c.session_key == sa.bindparam("k"), schema.RUN_LIVE)
-_PROMPT = (
+_WAITING = Prepared(
+    sa.select(sa.func.count()).where(_i.c.session_key == sa.bindparam("k"), PENDING)
+)
+_LIVE = Prepared(sa.select(_r).where(_r.c.session_key == sa.bindparam("k"), schema.RUN_LIVE))
+_PROMPT = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"))
     .values(
         prompt=sa.bindparam("p"), prompt_variant=sa.bindparam("f"), window_from=sa.bindparam("w")
     )
 )
-_NEW_WINDOW = (
+_NEW_WINDOW = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"))
     .values(prompt=None, prompt_variant=None, window_from=_s.c.head_seq + 1)
 )
-_ATTEMPTS = (
+_ATTEMPTS = Prepared(
     sa.update(_r)
     .where(_r.c.id == sa.bindparam("i"))
     .values(attempts=_r.c.attempts + sa.bindparam("n"))
@@ -56,48 +58,50 @@ def _move(state: RunState) -> sa.Update:
     return sa.update(_r).where(_r.c.id == sa.bindparam("i"), before).values(state=str(state))
 
 
-_MOVES = {state: _move(state) for state in RunState if PREDECESSORS[state]}
+_REACHABLE = [state for state in RunState if PREDECESSORS[state]]
+_MOVES = {state: Prepared(_move(state)) for state in _REACHABLE}
 _PROGRESS = {
-    state: move.values(progress=_r.c.progress + 1, attempts=1) for state, move in _MOVES.items()
+    state: Prepared(_move(state).values(progress=_r.c.progress + 1, attempts=1))
+    for state in _REACHABLE
 }
 _ENDS = {
-    state: move.values(
-        error=sa.bindparam("e"), ended_at=sa.bindparam("now"), usage=sa.bindparam("u")
+    state: Prepared(
+        _move(state).values(
+            error=sa.bindparam("e"), ended_at=sa.bindparam("now"), usage=sa.bindparam("u")
+        )
     )
-    for state, move in _MOVES.items()
+    for state in _REACHABLE
 }
-_PROGRESSED = (
+_PROGRESSED = Prepared(
     sa.update(_r)
     .where(_r.c.id == sa.bindparam("i"), schema.RUN_LIVE)
     .values(progress=_r.c.progress + 1, attempts=1)
 )
-prepared(_WAITING, _LIVE, _PROMPT, _NEW_WINDOW, _ATTEMPTS, _PROGRESSED)
-prepared(*_MOVES.values(), *_PROGRESS.values(), *_ENDS.values())
 
 
 def move_window(connection: sa.Connection, key: str, window_from: int) -> None:
     """The model sees the log from there on, with a new prompt."""
-    connection.execute(_PROMPT, {"k": key, "p": None, "f": None, "w": window_from})
+    _PROMPT.execute(connection, k=key, p=None, f=None, w=window_from)
 
 
 def transition(
     connection: sa.Connection, run: Run, state: RunState, *, progress: bool = False
 ) -> None:
     """Compare-and-set the run's state after the one table; raises Fenced when it does not fit."""
-    moved = connection.execute((_PROGRESS if progress else _MOVES)[state], {"i": run.id})
+    moved = (_PROGRESS if progress else _MOVES)[state].execute(connection, i=run.id)
     if moved.rowcount != 1:
         raise Fenced(f"run {run.id} cannot become {state}: it has ended or moved on")
 
 
 def live(connection: sa.Connection, key: str) -> Run | None:
     """The run of the session that is going on."""
-    found = connection.execute(_LIVE, {"k": key}).first()
+    found = _LIVE.execute(connection, k=key).first()
     return None if found is None else as_run(found)
 
 
 def attempted(connection: sa.Connection, run: Run, count: int) -> None:
     """Count attempts of a run, or take one back."""
-    connection.execute(_ATTEMPTS, {"i": run.id, "n": count})
+    _ATTEMPTS.execute(connection, i=run.id, n=count)
 
 
 def is_known(connection: sa.Connection, run_id: str) -> bool:
@@ -145,12 +149,12 @@ def start_model(
     for body in bodies:
         if isinstance(body, PromptEntry) and isinstance(call, ModelCallEntry):
             now = {"p": body.digest, "f": body.prompt_variant, "w": call.window_from}
-            connection.execute(_PROMPT, {"k": lane.session_key, **now})
+            _PROMPT.execute(connection, {"k": lane.session_key, **now})
             use = {"session_key": lane.session_key, "digest": body.digest}
-            connection.execute(insert_ignore(connection, schema.prompt_uses), use)
+            insert_ignore(connection, schema.prompt_uses, use)
             if prompt is not None:
                 row = {"digest": body.digest, "body": msgspec.json.encode(prompt)}
-                connection.execute(insert_ignore(connection, schema.prompts), row)
+                insert_ignore(connection, schema.prompts, row)
     return made
 
 
@@ -213,14 +217,12 @@ def _end(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, ending: Ending
 ) -> None:
     log.append(connection, writer, lane, run.id, ending.bodies)
-    moved = connection.execute(
-        _ENDS[ending.state],
-        {
-            "i": run.id,
-            "e": ending.error,
-            "now": writer.clock.now(),
-            "u": msgspec.json.encode(ending.usage),
-        },
+    moved = _ENDS[ending.state].execute(
+        connection,
+        i=run.id,
+        e=ending.error,
+        now=writer.clock.now(),
+        u=msgspec.json.encode(ending.usage),
     )
     if moved.rowcount != 1:
         raise Fenced(f"run {run.id} has ended already")
@@ -233,7 +235,7 @@ def _end(
     if ending.window is not None:
         begin = ending.window.begin
         if begin is None:
-            connection.execute(_NEW_WINDOW, {"k": lane.session_key})
+            _NEW_WINDOW.execute(connection, k=lane.session_key)
         else:
             move_window(connection, lane.session_key, begin)
     if run.kind is RunKind.TASK and writer.tasks is not None:
@@ -331,7 +333,7 @@ def release(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Ru
 
 def progressed(connection: sa.Connection, run: Run) -> None:
     """Something new is in the log: the run's attempts start again. Raises Fenced when it ended."""
-    moved = connection.execute(_PROGRESSED, {"i": run.id})
+    moved = _PROGRESSED.execute(connection, i=run.id)
     if moved.rowcount != 1:
         raise Fenced(f"run {run.id} has ended already")
 
@@ -367,4 +369,4 @@ def session(connection: sa.Connection, session_key: str) -> SessionRow | None:
 
 def waiting(connection: sa.Connection, key: str) -> int:
     """How many messages of a session no run has taken."""
-    return connection.scalar(_WAITING, {"k": key}) or 0
+    return _WAITING.scalar(connection, k=key) or 0

@@ -26,7 +26,7 @@ _DONE = sa.delete(_x).where(_x.c.kind == sa.bindparam("k"), _x.c.name == sa.bind
 
 def note(connection: sa.Connection, kind: str, name: str) -> None:
     """It is to be erased, whatever happens from now on."""
-    connection.execute(insert_ignore(connection, _x), {"kind": kind, "name": name})
+    insert_ignore(connection, _x, {"kind": kind, "name": name})
 
 
 def noted(connection: sa.Connection, kind: str) -> list[str]:

@@ -11,7 +11,7 @@ from nanobot.errors import UsageError
 from nanobot.messages import Address
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats
 from nanobot.store.repositories import job_pausing, occurrences
 from nanobot.store.repositories.job_effects import Effects, Slice
@@ -35,14 +35,14 @@ _j = schema.jobs
 
 _AT_ONCE = 50
 
-_DUE = (
+_DUE = Prepared(
     sa.select(_j)
     .where(schema.JOB_ACTIVE, _j.c.next_due <= sa.bindparam("now"))
     .order_by(_j.c.next_due)
     .limit(_AT_ONCE)
 )
-_NEXT_DUE = sa.select(sa.func.min(_j.c.next_due)).where(schema.JOB_ACTIVE)
-_MOVE = (
+_NEXT_DUE = Prepared(sa.select(sa.func.min(_j.c.next_due)).where(schema.JOB_ACTIVE))
+_MOVE = Prepared(
     sa.update(_j)
     .where(_j.c.id == sa.bindparam("i"))
     .values(
@@ -52,7 +52,6 @@ _MOVE = (
         changed_at=sa.bindparam("now"),
     )
 )
-prepared(_DUE, _NEXT_DUE, _MOVE)
 
 
 def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
@@ -66,7 +65,7 @@ def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
             _retry(own, occurrence)
         if caught.error is not None:
             job_pausing.give_up(effects, occurrence, caught.error)
-    for row in connection.execute(_DUE, {"now": effects.now}).all():
+    for row in _DUE.execute(connection, now=effects.now).all():
         if not slice_.step():
             break
         unreachable = chats.unreachable(connection, Address(row.channel, row.chat_id))
@@ -77,7 +76,7 @@ def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
             _do_due(own, row, slice_)
         if caught.error is not None:
             job_pausing.pause(effects, row, job_pausing.reason_of(caught.error), "failed")
-    times = (connection.scalar(_NEXT_DUE), occurrences.next_retry(connection))
+    times = (_NEXT_DUE.scalar(connection), occurrences.next_retry(connection))
     next_due = min((time for time in times if time is not None), default=None)
     more = next_due is not None and next_due <= effects.now
     # Owners are told of all that was paused together.
@@ -107,8 +106,7 @@ def _do_due(effects: Effects, row: Any, slice_: Slice) -> None:
             break
     due = None if at is None else due_at(job.id, at, plan.jitter)
     state = "active" if at is not None else "done"
-    moved = {"i": job.id, "at": at, "due": due, "s": state, "now": effects.now}
-    effects.connection.execute(_MOVE, moved)
+    _MOVE.execute(effects.connection, i=job.id, at=at, due=due, s=state, now=effects.now)
 
 
 def _do_time(effects: Effects, job: Job, at: float, after: float | None) -> None:

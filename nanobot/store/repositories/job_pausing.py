@@ -13,7 +13,7 @@ from loguru import logger
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.store.database import schema
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats, outbox
 from nanobot.store.repositories import occurrences
 from nanobot.store.repositories.job_effects import Effects
@@ -29,13 +29,13 @@ _LOOKED_AT = 5_000
 _LOOKED_AT_OF_OWNERS = 200
 _REASON_CHARS = 300
 
-_NOTICES = (
+_NOTICES = Prepared(
     sa.select(_j.c.id, _j.c.name, _j.c.owner, _j.c.channel, _j.c.chat_id, _j.c.reason)
     .where(schema.JOB_NOTICE)
     .order_by(_j.c.id)
     .limit(_AT_ONCE)
 )
-_SPOKEN = (
+_SPOKEN = Prepared(
     sa.select(_i.c.session_key, _i.c.body)
     .where(
         schema.INBOUND_SPOKEN,
@@ -64,7 +64,6 @@ _OF_OWNERS = (
     .order_by(_i.c.id.desc())
     .limit(_LOOKED_AT_OF_OWNERS)
 )
-prepared(_NOTICES, _SPOKEN)
 
 
 def pause(effects: Effects, row: Any, reason: str, status: str) -> None:
@@ -107,7 +106,7 @@ def reason_of(error: Exception) -> str:
 def tell(effects: Effects) -> bool:
     """Tell owners of jobs that were paused; one message for all of an owner's that have the same
     chat and reason. True: there may be more of them."""
-    rows = effects.connection.execute(_NOTICES).all()
+    rows = _NOTICES.execute(effects.connection).all()
 
     def same(row: Any) -> tuple[str, str, str, str]:
         return row.owner, row.channel, row.chat_id, row.reason or ""
@@ -156,7 +155,7 @@ def _place(connection: sa.Connection, owner: str, chat: Address) -> tuple[str, A
     own, else one of an owner's of the gateway; the first that messages reach."""
     channel, _, sender = owner.partition(":")
     candidates = [
-        *connection.execute(_SPOKEN, {"c": chat.channel, "chat": chat.chat_id}).all(),
+        *_SPOKEN.execute(connection, c=chat.channel, chat=chat.chat_id).all(),
         *_private(connection.execute(_OF_PERSON, {"c": channel, "s": sender}).all()),
     ]
     name = connection.scalar(_NEXT_CHANNEL, {"c": ""})

@@ -10,13 +10,12 @@ import sqlalchemy as sa
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Role
 from nanobot.store.database import schema
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.triggers.cron.jobs import Job, Plan
 
 _j = schema.jobs
 
-_JOB = sa.select(_j).where(_j.c.id == sa.bindparam("i"))
-prepared(_JOB)
+_JOB = Prepared(sa.select(_j).where(_j.c.id == sa.bindparam("i")))
 
 
 def plan_of(body: bytes) -> Plan:
@@ -68,7 +67,7 @@ def _job(row: Any, plan: Plan) -> Job:
 
 def job_of(connection: sa.Connection, job_id: int) -> Job:
     """The job of that id, to do something with. Raises UsageError."""
-    row = connection.execute(_JOB, {"i": job_id}).first()
+    row = _JOB.execute(connection, i=job_id).first()
     if row is None:
         raise UsageError(f"there is no job #{job_id}.")
     return as_job(row)

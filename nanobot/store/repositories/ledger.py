@@ -28,7 +28,7 @@ from nanobot.session.usage import (
 )
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert, insert_ignore
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
 from nanobot.store.repositories.run_roots import beginning, job_name
 from nanobot.store.repositories.usage import standing
@@ -36,14 +36,14 @@ from nanobot.store.repositories.usage import standing
 _c = schema.model_call_costs
 _t = schema.usage_totals
 
-_RESERVE = sa.insert(_c)
-_RESERVE_ASIDE = _RESERVE.returning(_c.c.id)
+_RESERVE = Prepared(sa.insert(_c))
+_RESERVE_ASIDE = Prepared(sa.insert(_c).returning(_c.c.id))
 _HERE = sa.and_(_c.c.session_key == sa.bindparam("k"), schema.CALL_OPEN)
-_OPEN = sa.select(_c).where(_HERE, _c.c.run_id == sa.bindparam("i"))
-_LEFT = sa.select(_c).where(_HERE)
+_OPEN = Prepared(sa.select(_c).where(_HERE, _c.c.run_id == sa.bindparam("i")))
+_LEFT = Prepared(sa.select(_c).where(_HERE))
 _LAST_AFTER = sa.select(_c).where(_c.c.root == sa.bindparam("i")).order_by(_c.c.id.desc()).limit(1)
 _ONE = sa.select(_c).where(_c.c.id == sa.bindparam("i")).with_for_update()
-_SETTLE = (
+_SETTLE = Prepared(
     sa.update(_c)
     .where(_c.c.id == sa.bindparam("i"))
     .values(
@@ -54,24 +54,21 @@ _SETTLE = (
         cost=sa.bindparam("d"),
     )
 )
-_OF_ROOT = sa.select(sa.func.coalesce(sa.func.sum(_c.c.cost), 0.0)).where(
-    _c.c.root == sa.bindparam("i")
+_OF_ROOT = Prepared(
+    sa.select(sa.func.coalesce(sa.func.sum(_c.c.cost), 0.0)).where(_c.c.root == sa.bindparam("i"))
 )
 
 
-prepared(_RESERVE, _OPEN, _LEFT, _SETTLE, _OF_ROOT)
-
-
 @cache
-def _add(dialect: str) -> sa.Executable:
+def _add(dialect: str) -> Prepared:
     once = insert(dialect, _t)
     amounts = ("requests", "tokens_in", "tokens_out", "cost", "unpriced")
-    upsert = once.on_conflict_do_update(
-        index_elements=["day", "level", "name"],
-        set_={name: _t.c[name] + once.excluded[name] for name in amounts},
+    return Prepared(
+        once.on_conflict_do_update(
+            index_elements=["day", "level", "name"],
+            set_={name: _t.c[name] + once.excluded[name] for name in amounts},
+        )
     )
-    prepared(upsert)
-    return upsert
 
 
 class SqlBudgetLedger:
@@ -89,7 +86,7 @@ class SqlBudgetLedger:
         price = call.profile.price
         estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
         mine = self._fitting(connection, run, call.call, call.profile, estimate)
-        connection.execute(_RESERVE, mine)
+        _RESERVE.execute(connection, mine)
         if mine["tokens_out"] < call.max_tokens:
             call = msgspec.structs.replace(call, max_tokens=mine["tokens_out"])
         return call
@@ -102,13 +99,13 @@ class SqlBudgetLedger:
         price = call.profile.price
         estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
         mine = self._fitting(connection, run, 0, call.profile, estimate, apart=call.apart)
-        return _AuxiliaryReservation(connection.execute(_RESERVE_ASIDE, mine).scalar_one(), mine)
+        return _AuxiliaryReservation(int(_RESERVE_ASIDE.scalar(connection, mine)), mine)
 
     def retry(self, connection: sa.Connection, lane: Lane, run: Run, discarded: Usage) -> None:
         """The request that failed is settled in a row of its own; what was reserved stays for the
         one to come. Raises OverBudget."""
         log.fence(connection, lane)
-        row = connection.execute(_OPEN, {"k": run.session_key, "i": run.id}).first()
+        row = _OPEN.execute(connection, k=run.session_key, i=run.id).first()
         if row is None:  # a run that began meanwhile took the call after this one for lost
             row = connection.execute(_LAST_AFTER, {"i": _after(run)}).first()
         if row is None:
@@ -125,7 +122,7 @@ class SqlBudgetLedger:
         values = {**row._mapping, "state": failed.state, "requests": 1, "cost": cost}  # noqa: SLF001
         del values["id"]
         values |= {"tokens_in": failed.tokens_in, "tokens_out": failed.tokens_out}
-        connection.execute(_RESERVE, values)
+        _RESERVE.execute(connection, values)
         _count(connection, SimpleNamespace(**values), failed, cost)
 
     def _check(self, connection: sa.Connection, row: Any, more: UsageSum) -> None:
@@ -145,7 +142,7 @@ class SqlBudgetLedger:
         """What is used and reserved on a day, and with all that the run `root` began."""
         used = standing(connection, day, who) if self._budgets.daily else {}
         if root:
-            used["run"] = UsageSum(cost=connection.scalar(_OF_ROOT, {"i": root}) or 0.0)
+            used["run"] = UsageSum(cost=_OF_ROOT.scalar(connection, i=root) or 0.0)
         return used
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
@@ -163,7 +160,7 @@ class SqlBudgetLedger:
         apart: bool = False,
     ) -> dict[str, Any]:
         """The row of a call that passes no limit, still open. Raises OverBudget."""
-        for row in connection.execute(_LEFT, {"k": run.session_key}).all():
+        for row in _LEFT.execute(connection, k=run.session_key).all():
             _settle(connection, row, lost(_reserved(row)))
         budgets, period = self._budgets, self._budgets.period(self._clock.now())
         first = beginning(connection, run)
@@ -239,9 +236,8 @@ def _after(run: Run) -> str:
 
 def _first_time(connection: sa.Connection, day: str, chat: str, limit: BudgetLimit) -> bool:
     table = schema.budget_warnings
-    once = insert_ignore(connection, table, table.c.day)
-    inserted = connection.execute(once, {"day": day, "chat": chat, "of": limit.key})
-    return inserted.first() is not None
+    row = {"day": day, "chat": chat, "of": limit.key}
+    return insert_ignore(connection, table, row, table.c.day) is not None
 
 
 def _settle_all(
@@ -249,7 +245,7 @@ def _settle_all(
 ) -> Any:
     """Settle what there is to settle; the last such call as it was reserved."""
     last = None
-    for row in connection.execute(_OPEN, {"k": run.session_key, "i": run.id}).all():
+    for row in _OPEN.execute(connection, k=run.session_key, i=run.id).all():
         done = outcome(row.call, _reserved(row), bodies, ended)
         if done is not None:
             _settle(connection, row, done)
@@ -277,7 +273,7 @@ def _settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
         "to": done.tokens_out,
         "d": cost,
     }
-    connection.execute(_SETTLE, amounts)
+    _SETTLE.execute(connection, amounts)
     _count(connection, row, done, cost)
 
 
@@ -303,7 +299,7 @@ def _count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) 
         }
         for level, name in _whose(row).names().items()
     ]
-    connection.execute(_add(connection.dialect.name), counted)
+    _add(connection.dialect.name).many(connection, counted)
 
 
 _NOTHING_YET = SimpleNamespace(requests=0, tokens_in=0, tokens_out=0, cost=0.0)

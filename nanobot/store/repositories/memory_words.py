@@ -7,23 +7,27 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.sqlite import Database
 
-_FTS = sa.text(
-    "SELECT m.id FROM memories_fts JOIN memories m ON m.id = memories_fts.rowid "
-    "WHERE memories_fts MATCH :q AND m.scope = :s AND m.state = 'active' "
-    "ORDER BY bm25(memories_fts), m.id DESC LIMIT :n"
+_FTS = Prepared(
+    sa.text(
+        "SELECT m.id FROM memories_fts JOIN memories m ON m.id = memories_fts.rowid "
+        "WHERE memories_fts MATCH :q AND m.scope = :s AND m.state = 'active' "
+        "ORDER BY bm25(memories_fts), m.id DESC LIMIT :n"
+    )
 )
 # How many of the words are there counts most; the length only between equals.
-_TSV = sa.text(
-    "SELECT id FROM memories, to_tsquery('simple'::regconfig, :q) AS asked "
-    "WHERE to_tsvector('simple'::regconfig, terms) @@ asked AND scope = :s AND state = 'active' "
-    "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
+_TSV = Prepared(
+    sa.text(
+        "SELECT id FROM memories, to_tsquery('simple'::regconfig, :q) AS asked "
+        "WHERE to_tsvector('simple'::regconfig, terms) @@ asked "
+        "AND scope = :s AND state = 'active' "
+        "ORDER BY ts_rank(to_tsvector('simple'::regconfig, terms), asked, 1) DESC, id DESC LIMIT :n"
+    )
 )
 _CHANGES = sa.text("SELECT total_changes()")
-_MERGE = sa.text("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', :pages)")
-prepared(_FTS, _MERGE)
+_MERGE = Prepared(sa.text("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', :pages)"))
 _MERGED_PAGES = 64
 _MERGED_PAGES_A_WRITE = 16
 """More than a write adds, so that the index stays in few pieces, and done in a millisecond."""
@@ -45,7 +49,7 @@ class WordIndex:
             query, expression = _TSV, " | ".join(term.replace("*", ":*") for term in terms)
         values = {"q": expression, "s": scope, "n": limit}
         return await self._database.transact(
-            lambda c: [identity for (identity,) in c.execute(query, values)]
+            lambda c: [identity for (identity,) in query.execute(c, values)]
         )
 
     async def forget(self) -> None:
@@ -60,13 +64,13 @@ class WordIndex:
 def tend(connection: sa.Connection) -> None:
     """Memories were written: keep their index in few pieces."""
     if connection.dialect.name == "sqlite":
-        connection.execute(_MERGE, {"pages": _MERGED_PAGES_A_WRITE})
+        _MERGE.execute(connection, pages=_MERGED_PAGES_A_WRITE)
 
 
 def _merge(connection: sa.Connection, pages: int) -> bool:
     """A step; whether there may be more to do. See https://sqlite.org/fts5.html#the_merge_command"""
     before = connection.scalar(_CHANGES)
-    connection.execute(_MERGE, {"pages": pages})
+    _MERGE.execute(connection, pages=pages)
     return bool(connection.scalar(_CHANGES) - before >= 2)
 
 

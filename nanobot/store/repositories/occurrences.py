@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.triggers.cron.jobs import OpenTime
 
 _o = schema.occurrences
@@ -44,8 +43,10 @@ _OPEN = (
 )
 _ORDER = (_o.c.job_id, _o.c.scheduled_at)
 # As a range: for an equal id SQLite takes the primary key, and reads every time there ever was.
-_OF_JOB = _OPEN.where(_o.c.job_id.between(sa.bindparam("i"), sa.bindparam("i"))).order_by(*_ORDER)
-_ENDED_IN = (
+_OF_JOB = Prepared(
+    _OPEN.where(_o.c.job_id.between(sa.bindparam("i"), sa.bindparam("i"))).order_by(*_ORDER)
+)
+_ENDED_IN = Prepared(
     _OPEN.where(
         _o.c.session_key == sa.bindparam("k"),
         _o.c.status == "running",
@@ -57,18 +58,18 @@ _ENDED_IN = (
     .order_by(*_ORDER)
     .limit(sa.bindparam("n"))
 )
-_AFTER = (
+_AFTER = Prepared(
     _OPEN.where(sa.tuple_(*_ORDER) > sa.tuple_(sa.bindparam("i"), sa.bindparam("at")))
     .order_by(*_ORDER)
     .limit(sa.bindparam("n"))
 )
-_TO_RETRY = (
+_TO_RETRY = Prepared(
     _OPEN.where(schema.OCCURRENCE_WAITING, _o.c.retry_at <= sa.bindparam("now"))
     .order_by(_o.c.retry_at)
     .limit(sa.bindparam("n"))
 )
-_NEXT_RETRY = sa.select(sa.func.min(_o.c.retry_at)).where(schema.OCCURRENCE_WAITING)
-_BEGUN = (
+_NEXT_RETRY = Prepared(sa.select(sa.func.min(_o.c.retry_at)).where(schema.OCCURRENCE_WAITING))
+_BEGUN = Prepared(
     sa.update(_o)
     .where(_o.c.job_id == sa.bindparam("i"), _o.c.scheduled_at == sa.bindparam("at"))
     .values(
@@ -79,8 +80,7 @@ _BEGUN = (
         session_key=sa.bindparam("k"),
     )
 )
-_OF_CALL = sa.select(_o.c.job_id).where(_o.c.call_key == sa.bindparam("k"))
-prepared(_OF_JOB, _ENDED_IN, _AFTER, _TO_RETRY, _NEXT_RETRY, _BEGUN, _OF_CALL)
+_OF_CALL = Prepared(sa.select(_o.c.job_id).where(_o.c.call_key == sa.bindparam("k")))
 
 
 class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,33 +127,33 @@ class NewOccurrence(msgspec.Struct, frozen=True, kw_only=True):
 
 def open_of(connection: sa.Connection, job_id: int) -> list[Occurrence]:
     """What is not done of a job, in order."""
-    return _read(connection, _OF_JOB, {"i": job_id})
+    return _read(connection, _OF_JOB, i=job_id)
 
 
 def ended_in(connection: sa.Connection, session_key: str, most: int) -> list[Occurrence]:
     """What has ended in a session and is not settled yet."""
-    return _read(connection, _ENDED_IN, {"k": session_key, "n": most})
+    return _read(connection, _ENDED_IN, k=session_key, n=most)
 
 
 def open_after(connection: sa.Connection, after: OpenTime, most: int) -> list[Occurrence]:
     """What is not done of any job, in order."""
-    return _read(connection, _AFTER, {"i": after.job_id, "at": after.scheduled_at, "n": most})
+    return _read(connection, _AFTER, i=after.job_id, at=after.scheduled_at, n=most)
 
 
 def to_retry(connection: sa.Connection, now: float, most: int) -> list[Occurrence]:
     """What is to be tried again now."""
-    return _read(connection, _TO_RETRY, {"now": now, "n": most})
+    return _read(connection, _TO_RETRY, now=now, n=most)
 
 
 def next_retry(connection: sa.Connection) -> float | None:
     """When something is to be tried again."""
-    at: float | None = connection.scalar(_NEXT_RETRY)
+    at: float | None = _NEXT_RETRY.scalar(connection)
     return at
 
 
 def of_call(connection: sa.Connection, call_key: str) -> bool:
     """Whether that call has been done."""
-    return connection.execute(_OF_CALL, {"k": call_key}).first() is not None
+    return _OF_CALL.execute(connection, k=call_key).first() is not None
 
 
 def insert(connection: sa.Connection, new: NewOccurrence, now: float) -> bool:
@@ -168,20 +168,19 @@ def insert(connection: sa.Connection, new: NewOccurrence, now: float) -> bool:
         "ended_at": None if new.status == "running" else now,
         "body": msgspec.json.encode(new.text),
     }
-    statement = insert_ignore(connection, _o, _o.c.job_id)
-    return connection.scalar(statement, values) is not None
+    return insert_ignore(connection, _o, values, _o.c.job_id) is not None
 
 
 def begun(connection: sa.Connection, occurrence: Occurrence) -> None:
     """It has become a message, for the first time or once more."""
-    values = {
-        "i": occurrence.job_id,
-        "at": occurrence.scheduled_at,
-        "n": occurrence.attempt,
-        "m": occurrence.inbound_id,
-        "k": occurrence.session_key,
-    }
-    connection.execute(_BEGUN, values)
+    _BEGUN.execute(
+        connection,
+        i=occurrence.job_id,
+        at=occurrence.scheduled_at,
+        n=occurrence.attempt,
+        m=occurrence.inbound_id,
+        k=occurrence.session_key,
+    )
 
 
 def update(connection: sa.Connection, occurrence: Occurrence, **values: Any) -> None:
@@ -190,10 +189,7 @@ def update(connection: sa.Connection, occurrence: Occurrence, **values: Any) -> 
     connection.execute(sa.update(_o).where(row).values(**values))
 
 
-def _read(
-    connection: sa.Connection, query: sa.Executable, values: dict[str, Any]
-) -> list[Occurrence]:
-    rows: Sequence[Any] = connection.execute(query, values).all()
+def _read(connection: sa.Connection, query: Prepared, **values: Any) -> list[Occurrence]:
     return [
         Occurrence(
             job_id=row.job_id,
@@ -208,5 +204,5 @@ def _read(
             run_state=row.run_state,
             run_error=row.run_error,
         )
-        for row in rows
+        for row in query.execute(connection, values)
     ]

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import outbox
 from nanobot.store.repositories.job_effects import Slice
 from nanobot.store.unit import StoreContext
@@ -28,8 +28,8 @@ _u = schema.notifications
 _AT_ONCE = 200
 """Messages of a chat that become one digest; of more there are several."""
 
-_HOLD = sa.update(_o).where(_o.c.key == sa.bindparam("k")).values(state="held")
-_SPOKE = (
+_HOLD = Prepared(sa.update(_o).where(_o.c.key == sa.bindparam("k")).values(state="held"))
+_SPOKE = Prepared(
     sa.select(_i.c.sender_id, _i.c.body)
     .where(
         schema.INBOUND_SPOKEN,
@@ -39,7 +39,7 @@ _SPOKE = (
     .order_by(_i.c.id.desc())
     .limit(1)
 )
-_WAITS = (
+_WAITS = Prepared(
     sa.select(_o.c.id)
     .where(
         schema.OUTBOUND_HELD,
@@ -48,7 +48,7 @@ _WAITS = (
     )
     .limit(1)
 )
-_HELD = (
+_HELD = Prepared(
     sa.select(_o.c.id, _o.c.session_key, _o.c.created_at, _o.c.body)
     .where(
         schema.OUTBOUND_HELD,
@@ -59,7 +59,7 @@ _HELD = (
     .limit(_AT_ONCE)
     .with_for_update()
 )
-_NEXT_HELD = (
+_NEXT_HELD = Prepared(
     sa.select(_o.c.channel, _o.c.chat_id)
     .where(
         schema.OUTBOUND_HELD,
@@ -68,17 +68,22 @@ _NEXT_HELD = (
     .order_by(_o.c.channel, _o.c.chat_id)
     .limit(1)
 )
-_FORGET = sa.delete(_u).where(
-    _u.c.key.in_(sa.select(_u.c.key).where(_u.c.at < sa.bindparam("old")).limit(_AT_ONCE))
+_FORGET = Prepared(
+    sa.delete(_u).where(
+        _u.c.key.in_(sa.select(_u.c.key).where(_u.c.at < sa.bindparam("old")).limit(_AT_ONCE))
+    )
 )
 _COUNT = sa.select(sa.func.count()).select_from(_u).where(_u.c.at <= sa.bindparam("now"))
-_OF_CHAT = _COUNT.where(
-    _u.c.at > sa.bindparam("since"),
-    _u.c.channel == sa.bindparam("c"),
-    _u.c.chat_id == sa.bindparam("chat"),
+_OF_CHAT = Prepared(
+    _COUNT.where(
+        _u.c.at > sa.bindparam("since"),
+        _u.c.channel == sa.bindparam("c"),
+        _u.c.chat_id == sa.bindparam("chat"),
+    )
 )
-_OF_PERSON = _COUNT.where(_u.c.at > sa.bindparam("since"), _u.c.person == sa.bindparam("p"))
-prepared(_HOLD, _SPOKE, _WAITS, _HELD, _NEXT_HELD, _FORGET, _OF_CHAT, _OF_PERSON)
+_OF_PERSON = Prepared(
+    _COUNT.where(_u.c.at > sa.bindparam("since"), _u.c.person == sa.bindparam("p"))
+)
 
 
 class SqlNotificationLimiter:
@@ -92,9 +97,9 @@ class SqlNotificationLimiter:
         """Count it, or hold it back. What comes while something is held back joins it."""
         there = _chat(message.address)
         person = _person(connection, message.address)
-        waits = connection.execute(_WAITS, there).first() is not None
+        waits = _WAITS.execute(connection, there).first() is not None
         if waits or not self._may(connection, message.address, person):
-            connection.execute(_HOLD, {"k": message.key})
+            _HOLD.execute(connection, k=message.key)
         else:
             self._count(connection, message, person)
 
@@ -103,12 +108,12 @@ class SqlNotificationLimiter:
     ) -> tuple[list[Address], Address | None]:
         """One message for each chat (and thread) that may hear one now."""
         now, slice_ = self._writer.clock.now(), Slice(self._writer.clock)
-        connection.execute(_FORGET, {"old": now - 2 * DAY})
+        _FORGET.execute(connection, old=now - 2 * DAY)
         freed: list[Address] = []
         if self._quiet_hours.asleep(now):
             return freed, None
         place = {"c": "", "chat": ""} if after is None else _chat(after)
-        while (row := connection.execute(_NEXT_HELD, place).first()) is not None:
+        while (row := _NEXT_HELD.execute(connection, place).first()) is not None:
             if not slice_.step():
                 return freed, Address(place["c"], place["chat"])
             place = {"c": row.channel, "chat": row.chat_id}
@@ -121,7 +126,7 @@ class SqlNotificationLimiter:
         if not self._may(connection, chat, person):
             return []
         held: dict[Address, list[Any]] = {}
-        for row in connection.execute(_HELD, _chat(chat)).all():
+        for row in _HELD.execute(connection, _chat(chat)).all():
             message = msgspec.json.decode(row.body, type=OutboundMessage)
             held.setdefault(message.address, []).append((row, message))
         freed = []
@@ -166,14 +171,13 @@ class SqlNotificationLimiter:
         if self._quiet_hours.asleep(now):
             return False
         name = f"{address.channel}:{address.chat_id}"
-        counted: list[tuple[sa.Executable, dict[str, str], Iterable[NotificationLimit]]] = [
+        counted: list[tuple[Prepared, dict[str, str], Iterable[NotificationLimit]]] = [
             (_OF_CHAT, _chat(address), self._quiet_hours.chat(name))
         ]
         if person:
             counted.append((_OF_PERSON, {"p": person}, self._quiet_hours.person(person)))
         return all(
-            (connection.scalar(query, {**who, "now": now, "since": now - limit.seconds}) or 0)
-            < limit.most
+            (query.scalar(connection, **who, now=now, since=now - limit.seconds) or 0) < limit.most
             for query, who, limits in counted
             for limit in limits
         )
@@ -186,7 +190,7 @@ class SqlNotificationLimiter:
             "person": person,
             "at": self._writer.clock.now(),
         }
-        connection.execute(insert_ignore(connection, _u), row)
+        insert_ignore(connection, _u, row)
 
 
 def _chat(address: Address) -> dict[str, str]:
@@ -195,7 +199,7 @@ def _chat(address: Address) -> dict[str, str]:
 
 def _person(connection: sa.Connection, address: Address) -> str:
     """Who reads there alone (CHANNEL:ID); "" where several do, or nobody has spoken."""
-    spoke = connection.execute(_SPOKE, _chat(address)).first()
+    spoke = _SPOKE.execute(connection, _chat(address)).first()
     if spoke is None or msgspec.json.decode(spoke.body, type=InboundMessage).group:
         return ""
     return f"{address.channel}:{spoke.sender_id}"

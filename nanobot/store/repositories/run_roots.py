@@ -12,7 +12,7 @@ from nanobot.session.entries import UserEntry, decode
 from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 
 _r = schema.runs
 _e = schema.entries
@@ -39,18 +39,19 @@ def _first_run() -> sa.Select[*tuple[object, ...]]:
     return query.order_by(all_of.c.far.desc()).limit(sa.literal_column("1"))
 
 
-_FIRST = _first_run()
-_PAYLOAD = sa.select(_e.c.payload).where(
-    _e.c.session_key == sa.bindparam("k"), _e.c.seq == sa.bindparam("n")
+_FIRST = Prepared(_first_run())
+_PAYLOAD = Prepared(
+    sa.select(_e.c.payload).where(
+        _e.c.session_key == sa.bindparam("k"), _e.c.seq == sa.bindparam("n")
+    )
 )
-_KEY = sa.select(_i.c.dedupe_key).where(_i.c.id == sa.bindparam("i"))
-_NAME = sa.select(_j.c.name).where(_j.c.id == sa.bindparam("i"))
-prepared(_FIRST, _PAYLOAD, _KEY, _NAME)
+_KEY = Prepared(sa.select(_i.c.dedupe_key).where(_i.c.id == sa.bindparam("i")))
+_NAME = Prepared(sa.select(_j.c.name).where(_j.c.id == sa.bindparam("i")))
 
 
 def beginning(connection: sa.Connection, run: Run) -> RootRun:
     """The run that a run goes back to. Of one that was deleted only its id is known."""
-    row = connection.execute(_FIRST, {"i": run.id}).first()
+    row = _FIRST.execute(connection, i=run.id).first()
     if row is None:
         return RootRun(
             run_id=run.id,
@@ -80,13 +81,13 @@ def job_name(connection: sa.Connection, account: str) -> str:
 
 def _job(connection: sa.Connection, session_key: str, first_seq: int) -> str:
     """The job whose message a run began with; empty once that was erased."""
-    payload = connection.scalar(_PAYLOAD, {"k": session_key, "n": first_seq})
+    payload = _PAYLOAD.scalar(connection, k=session_key, n=first_seq)
     body = None if payload is None else decode(payload)
     if not isinstance(body, UserEntry):
         return ""
-    job = JOBS.id_of(connection.scalar(_KEY, {"i": body.inbound_id}) or "")
+    job = JOBS.id_of(_KEY.scalar(connection, i=body.inbound_id) or "")
     return job if _JOB.fullmatch(job) else ""
 
 
 def _name(connection: sa.Connection, job: str) -> str:
-    return connection.scalar(_NAME, {"i": int(job)}) or ""
+    return _NAME.scalar(connection, i=int(job)) or ""

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.agent.budgets import LEVELS, Account, Level
 from nanobot.session.usage import UsageRow, UsageSum
 from nanobot.store.database import schema
-from nanobot.store.database.prepared import prepared
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.sqlite import Database
 
 _c = schema.model_call_costs
@@ -48,8 +48,7 @@ def _standing() -> sa.CompoundSelect[*tuple[Any, ...]]:
     return sa.union_all(*settled, waiting)
 
 
-_STANDING = _standing()
-prepared(_STANDING)
+_STANDING = Prepared(_standing())
 
 
 def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, UsageSum]:
@@ -58,7 +57,7 @@ def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, U
     used: dict[Level, UsageSum] = {level: UsageSum() for level in names}
     parameters: dict[str, str] = {level: names.get(level, "") for level in LEVELS}
     parameters["day"] = day
-    for row in connection.execute(_STANDING, parameters).all():
+    for row in _STANDING.execute(connection, parameters).all():
         amount = UsageSum(requests=row.requests, tokens=row.tokens, cost=row.cost)
         if row.level:
             if row.level in used:
