@@ -11,8 +11,8 @@ from benchmarks.stage import BenchmarkError, Stage, Subject
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, Role
 from nanobot.store.opening import contexts, open_store
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.tasks import background_runs
 from nanobot.system import RandomIds
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.editing import JobRequest, Requester
@@ -37,7 +37,7 @@ async def cron(stage: Stage, _: Subject) -> Sample:
     opened = open_store(
         stage.home(),
         "",
-        contexts(clock, RandomIds(), background_runs),
+        contexts(clock, RandomIds(), store_hooks()),
         command="benchmarks",
         crash="",
     )

@@ -18,10 +18,7 @@ from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.triggers import QuietSettings
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.ledger import SqlBudgetLedger
-from nanobot.store.repositories.quiet import SqlNotificationLimiter
-from nanobot.store.repositories.tasks import SqlTaskEnds
-from nanobot.store.unit import StoreContext, StoreHooks
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.triggers.quiet import QuietHours
 
@@ -50,20 +47,12 @@ async def grown(stage: Stage, _: Subject) -> Sample:
         return {verb: taken * 1e3 for verb, taken in timed.longest.items() if verb}
 
 
-def _hooks(context: StoreContext) -> StoreHooks:
-    return StoreHooks(
-        ledger=SqlBudgetLedger(_BUDGETS, context.clock),
-        tasks=SqlTaskEnds(context),
-        notifications=SqlNotificationLimiter(context, QuietHours(QuietSettings())),
-    )
-
-
 @asynccontextmanager
 async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedDatabase]]:
     store = open_store(
         stage.home(),
         "",
-        contexts(SystemClock(), RandomIds(), _hooks),
+        contexts(SystemClock(), RandomIds(), store_hooks(_BUDGETS, QuietHours(QuietSettings()))),
         command="benchmarks",
         crash="",
     )

@@ -30,7 +30,7 @@ from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending, PromptSnapshot
 from nanobot.session.states import RunState
 from nanobot.store.opening import contexts, open_store
-from nanobot.store.repositories.tasks import background_runs
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ async def _journal(home: Path) -> AsyncIterator[Journal]:
     opened = open_store(
         home,
         "",
-        contexts(SystemClock(), RandomIds(), background_runs),
+        contexts(SystemClock(), RandomIds(), store_hooks()),
         command="benchmarks",
         crash="",
     )

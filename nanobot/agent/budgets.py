@@ -17,6 +17,7 @@ import msgspec
 from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.messages import Origin
+from nanobot.session import keys
 from nanobot.session.usage import NOTHING, CallEstimate, UsageRow, UsageSum
 
 Level: TypeAlias = Literal["all", "person", "chat", "job", "model", "run"]
@@ -94,7 +95,7 @@ def spender(first: RootRun, model: str) -> Account:
     """The accounts of a call. What came by itself is a job's, not a person's."""
     by_itself = first.origin not in _BY_PEOPLE
     return Account(
-        person="" if by_itself else f"{first.channel}:{first.sender_id}",
+        person="" if by_itself else keys.person(first.channel, first.sender_id),
         chat=f"{first.channel}:{first.chat_id}",
         job=f"{first.origin}:{first.job or first.sender_id}" if by_itself else "",
         model=model,

@@ -19,10 +19,10 @@ from nanobot.session.entries import ReplyEntry
 from nanobot.session.lease import LANE
 from nanobot.session.runs import Claim, Run
 from nanobot.session.states import RunKind, RunState
+from nanobot.system import STORE_RETRY_SECONDS
 
 _TRUSTED_ATTEMPTS = 2
 """A crash takes every run down, so one unclean end says nothing about a run; two do."""
-_STORE_RETRY_SECONDS = 2.0
 _LOOK_SECONDS = 2.0
 
 
@@ -139,7 +139,7 @@ class Worker:
 
     async def _serve(self, key: str, kind: RunKind) -> None:
         """One run of one lane. What waits behind it queues up again, behind everybody else."""
-        more, later = True, _STORE_RETRY_SECONDS
+        more, later = True, STORE_RETRY_SECONDS
         try:
             with boundary(f"lane {key}"):
                 more, later = await self._suspected(key, kind), 0.0
@@ -166,7 +166,7 @@ class Worker:
         except StoreError as error:
             logger.error("lane {} cannot be claimed: {}", key, error)
             self._tell(key, error)
-            await self._clock.sleep(_STORE_RETRY_SECONDS)
+            await self._clock.sleep(STORE_RETRY_SECONDS)
             return True
         if claim is None:
             if held:
@@ -236,7 +236,7 @@ class Worker:
     async def _give_back(self, active: ActiveRun) -> None:
         """The store failed under a run: free its lane as soon as the store works again."""
         while True:
-            await self._clock.sleep(_STORE_RETRY_SECONDS)
+            await self._clock.sleep(STORE_RETRY_SECONDS)
             try:
                 await active.release()
             except Fenced:

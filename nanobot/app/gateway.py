@@ -21,10 +21,7 @@ from nanobot.ports import Clock, Ids
 from nanobot.server.control import ControlServer
 from nanobot.server.protocol import Hello
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.ledger import SqlBudgetLedger
-from nanobot.store.repositories.quiet import SqlNotificationLimiter
-from nanobot.store.repositories.tasks import SqlTaskEnds
-from nanobot.store.unit import StoreContext, StoreHooks
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.triggers.quiet import QuietHours
@@ -121,18 +118,10 @@ class Gateway:
     def _store(self, command: str, budgets: Budgets) -> Store:
         config, machine = self.config, self._machine
         quiet = QuietHours(config.quiet, machine.zone)
-
-        def hooks(context: StoreContext) -> StoreHooks:
-            return StoreHooks(
-                ledger=SqlBudgetLedger(budgets, context.clock),
-                tasks=SqlTaskEnds(context),
-                notifications=SqlNotificationLimiter(context, quiet),
-            )
-
         return open_store(
             config.home,
             config.database_url,
-            contexts(machine.clock, machine.ids, hooks),
+            contexts(machine.clock, machine.ids, store_hooks(budgets, quiet)),
             command=command,
             crash=machine.environ.get("NANOBOT_CRASH_AT", ""),
         )

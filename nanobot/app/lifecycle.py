@@ -20,6 +20,7 @@ from nanobot.config.settings.triggers import LifecycleSettings
 from nanobot.messages import Address, InboundMessage, Origin, Role, RunOptions, Sender
 from nanobot.ports import Clock, Ids
 from nanobot.session.inbox import Admission
+from nanobot.session.keys import LIFECYCLE
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.workspace.folder import clipped
@@ -38,7 +39,7 @@ _SAID: dict[Moment, str] = {
 
 def session_of(moment: Moment) -> str:
     """The session that such runs are in."""
-    return f"lifecycle:{moment}"
+    return LIFECYCLE.of(moment)
 
 
 class Lifecycle:

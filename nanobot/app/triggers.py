@@ -16,6 +16,7 @@ from nanobot.messages import TERMINAL, Address, Origin, Role, RunOptions
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
+from nanobot.session.keys import HOOKS
 from nanobot.store.opening import Store
 from nanobot.store.repositories.chats import SqlChatHistory
 from nanobot.store.repositories.trigger_state import SqlTriggerState
@@ -155,7 +156,7 @@ def hooks_of(
 
 
 def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
-    plan = plan_of(f"hook:{name}", hook.to, Origin.WEBHOOK, zone)
+    plan = plan_of(HOOKS.of(name), hook.to, Origin.WEBHOOK, zone)
     own, tools = hook.session == "own", hook.tools or None
     terms = RunOptions(
         direct=own,

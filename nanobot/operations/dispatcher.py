@@ -16,6 +16,7 @@ from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.tasks import cancel_children
 from nanobot.operations.verdict import verdict
+from nanobot.session import keys
 from nanobot.session.approvals import Approver, may_answer
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending
@@ -123,7 +124,7 @@ class Dispatcher:
             by=message.sender.id,
             name=message.sender.name,
             address=message.address,
-            key=f"{_identity(message)}:{operation.name}",
+            key=f"{keys.message(message.address, message.dedupe_key)}:{operation.name}",
             private=not message.group,
         )
         try:
@@ -208,11 +209,6 @@ def notice(message: InboundMessage, text: str) -> OutboundMessage:
         address=message.address,
         text=text,
         kind=OutboundKind.NOTICE,
-        key=f"notice:{_identity(message)}",
+        key=keys.NOTICES.of(keys.message(message.address, message.dedupe_key)),
         reply_to=message.message_id,
     )
-
-
-def _identity(message: InboundMessage) -> str:
-    """What no other message has: platforms count the messages of each chat by themselves."""
-    return f"{message.address.channel}:{message.address.chat_id}:{message.dedupe_key}"

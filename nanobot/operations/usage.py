@@ -11,6 +11,7 @@ from nanobot.agent.budgets import Account, Level, LimitStatus, money, shown
 from nanobot.errors import NanobotError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.session import keys
 from nanobot.session.usage import UsageRow
 
 _SHOWN = 50
@@ -90,8 +91,8 @@ async def show_usage(
     budgets, now = engine.budgets, engine.now()
     period, since = budgets.period(now), budgets.since(now, days)
     address = caller.address
-    person = "" if address is None else f"{address.channel}:{caller.by}"
-    chat = "" if address is None else f"{address.channel}:{address.chat_id}"
+    person = "" if address is None else keys.person(address.channel, caller.by)
+    chat = "" if address is None else keys.chat(address)
     who: dict[Level, str] = {} if caller.role is Role.OWNER else {"person": person}
     model = await _model(context, caller) if budgets.daily else ""
     account = Account(person=person, chat=chat, job="", model=model)

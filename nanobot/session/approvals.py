@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Role
+from nanobot.session import keys
 from nanobot.session.entries import Entry
 from nanobot.session.keys import APPROVALS
 
@@ -161,7 +162,7 @@ def may_approve(approvers: tuple[str, ...], person: Approver) -> bool:
     if person.role is Role.OWNER:
         return True
     named = person.role is Role.MEMBER and "members" in approvers
-    return named or f"{person.channel}:{person.id}" in approvers
+    return named or keys.person(person.channel, person.id) in approvers
 
 
 def may_answer(approval: Approval, person: Approver) -> bool:

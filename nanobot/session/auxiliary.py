@@ -45,7 +45,6 @@ class NoReservation(msgspec.Struct, frozen=True):
     max_tokens: int
 
     def settled(self, usage: Usage) -> StoreWrite:
-        """Nothing is to be settled."""
         return self
 
     def write(self, connection: Any) -> None:

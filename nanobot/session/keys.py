@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nanobot.messages import Address
+
 _DIGITS = 18
 """Of the largest number that any database takes."""
 
@@ -35,6 +37,32 @@ JOBS = Keys("cron")
 """One for each job: its session. With a time: its post; with an attempt too: its run's message."""
 TASKS = Keys("task")
 """One for each background run: its session."""
+
+HOOKS = Keys("hook")
+"""One for each webhook: its job."""
+LIFECYCLE = Keys("lifecycle")
+"""One for each moment of the gateway's life that has a run: its session."""
+NOTICES = Keys("notice")
+"""One for each message: what the gateway answers to it."""
+EDITED, FULL, PAUSED = Keys("edited"), Keys("full"), Keys("paused")
+"""Notices: a message was changed too late, a lane takes no more, jobs were paused."""
+GREETINGS = Keys("greeting")
+"""One for each person and time that they had spoken last: a greeting."""
+
+
+def person(channel: str, sender_id: str) -> str:
+    """Who somebody is in budgets, limits, approvers and jobs."""
+    return f"{channel}:{sender_id}"
+
+
+def chat(address: Address) -> str:
+    """A chat with all its threads in budgets and limits."""
+    return f"{address.channel}:{address.chat_id}"
+
+
+def message(address: Address, dedupe_key: str) -> str:
+    """What no other message has: platforms count the messages of each chat by themselves."""
+    return f"{chat(address)}:{dedupe_key}"
 
 
 def answer(run_id: str, approval: int | None = None) -> str:

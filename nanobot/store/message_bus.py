@@ -18,8 +18,9 @@ from nanobot.session.states import RunKind
 from nanobot.session.tasks import TaskRecords
 from nanobot.store.database.sqlite import SqliteDatabase, Work
 from nanobot.store.opening import Store, contexts, in_memory_database
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.tasks import SqlTasks, background_runs
+from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.triggers.cron.jobs import JobStore
@@ -64,7 +65,7 @@ class MessageBus(Bus):
         super().__init__(journal, lane_limit)
         self._own: Store | None = None
         if journal is None:
-            context = contexts(SystemClock(), RandomIds(), background_runs)(None)
+            context = contexts(SystemClock(), RandomIds(), store_hooks())(None)
             self._own = Store(_AtFirstUse(), context, None)
             self._journal = self._own.journal
         self._came, self._owing = asyncio.Event(), asyncio.Event()

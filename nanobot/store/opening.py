@@ -46,7 +46,6 @@ class Store:
         return self.database.dialect == "postgresql"
 
     async def close(self) -> None:
-        """Commit what was handed in, then let the next one in."""
         await self.database.close()
         if self._lock is not None:
             self._lock.release()

@@ -167,7 +167,6 @@ class StoreContext:
 def start_auxiliary(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, call: AuxiliaryCall
 ) -> Reservation:
-    """See BudgetLedger.aside."""
     if writer.ledger is None:
         return NoReservation(call.max_tokens)
     return writer.ledger.aside(connection, lane, run, call)
@@ -176,7 +175,6 @@ def start_auxiliary(
 def start_retry(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, discarded: Usage
 ) -> None:
-    """See BudgetLedger.retry."""
     if writer.ledger is not None:
         writer.ledger.retry(connection, lane, run, discarded)
 

@@ -25,6 +25,13 @@ class SqlStore:
 
 Verb: TypeAlias = Callable[Concatenate[SqlStore, P], Coroutine[Any, Any, T]]
 
+_CRASH_POINTS: dict[object, str] = {}
+
+
+def crash_points(store: type[SqlStore]) -> tuple[str, ...]:
+    """The verbs of a store that NANOBOT_CRASH_AT knows."""
+    return tuple(_CRASH_POINTS[m] for m in vars(store).values() if m in _CRASH_POINTS)
+
 
 def verb(
     function: Callable[Concatenate[sa.Connection, StoreContext, P], T], crash_point: str = ""
@@ -38,7 +45,7 @@ def verb(
             lambda connection: function(connection, writer, *args, **kwargs), crash_point
         )
 
-    return functools.update_wrapper(method, function)
+    return _declared(method, function, crash_point)
 
 
 def bare_verb(
@@ -51,4 +58,10 @@ def bare_verb(
             lambda connection: function(connection, *args, **kwargs), crash_point
         )
 
+    return _declared(method, function, crash_point)
+
+
+def _declared(method: Verb[P, T], function: Callable[..., T], crash_point: str) -> Verb[P, T]:
+    if crash_point:
+        _CRASH_POINTS[method] = crash_point
     return functools.update_wrapper(method, function)

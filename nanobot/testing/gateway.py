@@ -46,13 +46,14 @@ from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.opening import HooksOf
 from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import SqlTasks, background_runs
+from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -65,6 +66,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.cron.jobs import JobStore
 from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.quiet import QuietHours
 from nanobot.triggers.webhooks.views import NoWebhooks
 from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.received import Received
@@ -118,13 +120,13 @@ class Process:
 
     dialect = "sqlite"
 
-    def __init__(self, home: MemoryHome) -> None:
+    def __init__(self, home: MemoryHome, hooks: HooksOf | None = None) -> None:
         self.before: Callable[[str], None] = _nothing
         self.after: Callable[[str], None] = _nothing
         self.verbs: list[str] = []
         self.dead = False
         self._home = home
-        writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=background_runs)
+        writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=hooks or store_hooks())
         self.journal: Journal = SqlJournal(self, writer)
         eraser = Eraser(self, writer)
         self.records: Records = SqlRecords(self, writer, eraser)
@@ -176,6 +178,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     pairing: bool = True
     groups: GroupMode = GroupMode()
     budgets: Budgets = Budgets(BudgetSettings())
+    quiet: QuietHours | None = None
     policy: SessionPolicy = "chat"
     lane_limit: int = 50
     capacity: Capacity = Capacity()
@@ -204,7 +207,6 @@ class FakeGateway:
         self.provider, self.channel = provider, channel
         self.journal, self.records, self.tasks = process.journal, process.records, process.tasks
         self.spending = process.spending
-        process.writer.ledger = SqlBudgetLedger(options.budgets, home.clock)
         self.bus = Bus(self.journal, options.lane_limit)
         self.cron = CronService(process.jobs, self.bus, home.clock)
         self.book = self.cron.book(options.settings.zone)
@@ -338,7 +340,7 @@ async def gateway(
     """
     kept = home or MemoryHome()
     made = FakeGateway(
-        Process(kept),
+        Process(kept, store_hooks(options.budgets, options.quiet)),
         kept,
         provider or ScriptedProvider(),
         channel or FakeChannel(),

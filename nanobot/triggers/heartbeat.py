@@ -22,6 +22,7 @@ from loguru import logger
 
 from nanobot.messages import Address
 from nanobot.ports import Clock
+from nanobot.session.keys import GREETINGS
 from nanobot.triggers.base import Publisher
 from nanobot.triggers.cron.hours import Hours
 from nanobot.triggers.cron.jobs import SILENT
@@ -188,7 +189,7 @@ class Heartbeat:
         last = await self._chats.greeted(around.person)
         if last is not None and (last >= around.spoke_at or self._day(last) >= self._day(now)):
             return ""
-        return f"greeting:{around.person}:{around.spoke_at:.3f}"
+        return GREETINGS.of(around.person, f"{around.spoke_at:.3f}")
 
     def _day(self, at: float) -> str:
         return datetime.fromtimestamp(at, zone_of(self._schedule.zone)).strftime("%Y-%m-%d")

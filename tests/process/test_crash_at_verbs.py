@@ -24,6 +24,7 @@ ELSEWHERE = {
     "preview",
     "start_auxiliary",
     "start_retry",
+    "set_model",
 }
 REACHED = [verb for verb in VERBS if verb not in ELSEWHERE]
 

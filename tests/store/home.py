@@ -17,12 +17,11 @@ from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import background_runs
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.unit import HeldLanes, StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -65,9 +64,9 @@ class Home:
         database: Database | None = None,
     ) -> SqlJournal:
         """What a process named `owner` works with."""
-        writer = StoreContext(self.clock, self.ids, owner, lease if self.shared else None)
+        hooks = store_hooks(budgets)
+        writer = StoreContext(self.clock, self.ids, owner, lease if self.shared else None, hooks)
         writer.held = self._held.setdefault(owner, writer.held)
-        writer.ledger = SqlBudgetLedger(budgets, self.clock)
         return SqlJournal(database or self.database, writer)
 
     def spending(self) -> SqlUsageStore:
@@ -76,7 +75,7 @@ class Home:
 
     def records(self) -> SqlRecords:
         """What people read and change with."""
-        writer = StoreContext(self.clock, self.ids, "reader", hooks=background_runs)
+        writer = StoreContext(self.clock, self.ids, "reader", hooks=store_hooks())
         return SqlRecords(self.database, writer, Eraser(self.database, writer))
 
     def jobs(self, owner: str = "us") -> SqlJobStore:

@@ -21,8 +21,7 @@ from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.ledger import SqlBudgetLedger
-from nanobot.store.repositories.tasks import background_runs
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.home import NO_LIMITS
 from tests.store.making import (
@@ -56,7 +55,7 @@ def opened(home: Path, crash: str = "", command: str = "nanobot gateway") -> Sto
     return open_store(
         home,
         "",
-        contexts(ManualClock(), CountingIds(), background_runs),
+        contexts(ManualClock(), CountingIds(), store_hooks(NO_LIMITS)),
         command=command,
         crash=crash,
     )
@@ -125,12 +124,13 @@ def _tell(line: Connection, home: Path) -> None:
 def live(home: Path, crash: str) -> None:
     """Do every verb of the Journal, some of them twice, unless killed before."""
     store = opened(home, crash)
-    store.writer.ledger = SqlBudgetLedger(NO_LIMITS, store.writer.clock)
     asyncio.run(_live(store))
 
 
 async def _live(store: Store) -> None:
     journal = store.journal
+    await journal.account("telegram", "a bot")
+    await journal.set_model(KEY, "another/model")
     claimed = await begun(journal, "r1")
     lane, run = claimed.lane, claimed.run
     await admit(journal, said("more"))

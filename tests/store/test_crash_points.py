@@ -20,6 +20,8 @@ from tests.store.processes import ending_of, live
 
 # What is in the tables once the verb was done for the first time, and not before.
 TRACES = {
+    "account": "FROM channel_accounts WHERE identity = 'a bot'",
+    "set_model": "FROM sessions WHERE model = 'another/model'",
     "admit": "FROM inbound",
     "fetched": "FROM inbound WHERE dedupe_key = 'photo' AND NOT awaiting_files",
     "claim": "FROM runs",

@@ -14,7 +14,7 @@ import pytest
 from nanobot.errors import ConfigError, StoreCorrupt, StoreLocked, StoreUnwritable
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.opening import contexts, open_store
-from nanobot.store.repositories.tasks import background_runs
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.making import KEY, admit, answered, begun, said
 from tests.store.processes import another, ending_of, hold, limited, live, opened, unprivileged
@@ -94,15 +94,15 @@ async def test_one_database_is_not_shared_by_two_homes(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'shared.db'}"
     clock, ids = ManualClock(), CountingIds()
     store = open_store(
-        tmp_path / "one", url, contexts(clock, ids, background_runs), command="one", crash=""
+        tmp_path / "one", url, contexts(clock, ids, store_hooks()), command="one", crash=""
     )
     with pytest.raises(StoreLocked, match="one"):
         open_store(
-            tmp_path / "two", url, contexts(clock, ids, background_runs), command="two", crash=""
+            tmp_path / "two", url, contexts(clock, ids, store_hooks()), command="two", crash=""
         )
     await store.close()
     await open_store(
-        tmp_path / "two", url, contexts(clock, ids, background_runs), command="two", crash=""
+        tmp_path / "two", url, contexts(clock, ids, store_hooks()), command="two", crash=""
     ).close()
 
 
@@ -112,7 +112,7 @@ async def test_two_databases_in_one_folder_are_two(tmp_path: Path) -> None:
         open_store(
             tmp_path,
             f"sqlite:///{tmp_path / name}",
-            contexts(clock, ids, background_runs),
+            contexts(clock, ids, store_hooks()),
             command="c",
             crash="",
         )
@@ -147,7 +147,7 @@ async def test_a_store_in_memory_leaves_nothing_behind(tmp_path: Path) -> None:
     store = open_store(
         tmp_path,
         "sqlite:///:memory:",
-        contexts(ManualClock(), CountingIds(), background_runs),
+        contexts(ManualClock(), CountingIds(), store_hooks()),
         command="c",
         crash="",
     )
@@ -162,7 +162,7 @@ def test_a_database_without_a_name_is_refused_with_an_example(tmp_path: Path) ->
         open_store(
             tmp_path,
             "sqlite://",
-            contexts(ManualClock(), CountingIds(), background_runs),
+            contexts(ManualClock(), CountingIds(), store_hooks()),
             command="c",
             crash="",
         )

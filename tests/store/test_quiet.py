@@ -29,8 +29,8 @@ from nanobot.session.inbox import Admission
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import schema
 from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
@@ -49,8 +49,8 @@ class Told:
 
     def __init__(self, home: Home, settings: QuietSettings) -> None:
         self.home = home
-        writer = StoreContext(home.clock, home.ids, "us", 600.0 if home.shared else None)
-        writer.notifications = SqlNotificationLimiter(writer, QuietHours(settings))
+        hooks = store_hooks(quiet=QuietHours(settings))
+        writer = StoreContext(home.clock, home.ids, "us", 600.0 if home.shared else None, hooks)
         self.journal = SqlJournal(home.database, writer)
         self.jobs = SqlJobStore(home.database, writer)
         self.cron = CronService(self.jobs, Bus(self.journal), home.clock)
@@ -360,9 +360,7 @@ async def test_whatever_ends_the_process_each_post_is_told_once(
 
 
 def _process(home: MemoryHome, limits: QuietSettings) -> Process:
-    process = Process(home)
-    process.writer.notifications = SqlNotificationLimiter(process.writer, QuietHours(limits))
-    return process
+    return Process(home, store_hooks(quiet=QuietHours(limits)))
 
 
 async def _life(home: MemoryHome, rng: random.Random, limits: QuietSettings, life: int) -> None:

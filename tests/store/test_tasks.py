@@ -13,8 +13,9 @@ from nanobot.session.states import RunState
 from nanobot.session.tasks import MAX_OF_SESSION, NewTask, Parent, Report, TaskRequest
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import SqlTasks, background_runs
+from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.unit import StoreContext
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY
@@ -25,7 +26,7 @@ class Desk:
 
     def __init__(self, home: Home) -> None:
         lease = LEASE_SECONDS if home.shared else None
-        writer = StoreContext(home.clock, home.ids, "us", lease, background_runs)
+        writer = StoreContext(home.clock, home.ids, "us", lease, store_hooks())
         self.journal = SqlJournal(home.database, writer)
         self.tasks = SqlTasks(home.database, writer)
         self.records = SqlRecords(home.database, writer, Eraser(home.database, writer))

@@ -16,7 +16,7 @@ from nanobot.messages import Address, Origin, Role
 from nanobot.store.journal import inbox
 from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
-from nanobot.store.repositories.tasks import background_runs
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
@@ -97,7 +97,7 @@ class Home:
         store = open_store(
             self.path,
             "",
-            contexts(SystemClock(), RandomIds(), background_runs),
+            contexts(SystemClock(), RandomIds(), store_hooks()),
             command="test",
             crash="",
         )

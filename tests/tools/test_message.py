@@ -11,7 +11,6 @@ from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import ChatGone, NotSent
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.session.entries import PostEntry, ToolResultEntry
-from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
@@ -95,11 +94,8 @@ async def test_what_the_platform_refuses_for_good_is_told_as_a_failure() -> None
 
 async def test_what_is_held_back_is_told_at_once() -> None:
     model = ScriptedProvider(asks_for("message", content="dinner!", chat_id="2"), "it will be told")
-    async with gateway(model, tools=TOOLS) as bot:
-        writer = bot.process.writer
-        writer.notifications = SqlNotificationLimiter(
-            writer, QuietHours(QuietSettings(max_per_hour=1))
-        )
+    options = Options(quiet=QuietHours(QuietSettings(max_per_hour=1)))
+    async with gateway(model, tools=TOOLS, options=options) as bot:
         await bot.journal.post(
             "fake:2",
             OutboundMessage(

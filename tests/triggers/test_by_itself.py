@@ -26,10 +26,9 @@ from nanobot.plugins import Plugins
 from nanobot.providers.base import ModelRequest
 from nanobot.store.database import schema
 from nanobot.store.opening import Store
-from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway, MemoryHome
+from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, last_text
 from nanobot.testing.platform import FakeChannel
@@ -103,11 +102,9 @@ class Outside:
     async def life(self, limits: QuietSettings) -> AsyncIterator[tuple[FakeGateway, Webhooks]]:
         """One process, with everything at work that makes it act by itself."""
         provider = ScriptedProvider(otherwise=self.answer)
-        async with gateway(provider, self.channel, home=self.home) as bot:
+        options = Options(quiet=QuietHours(limits))
+        async with gateway(provider, self.channel, home=self.home, options=options) as bot:
             process = bot.process
-            process.writer.notifications = SqlNotificationLimiter(
-                process.writer, QuietHours(limits)
-            )
             config = configured(self._workspace, interval_seconds=600.0, active_seconds=0.0)
             config = msgspec.structs.replace(config, hooks={"ci": HOOK})
             store = Store(process, process.writer, None)

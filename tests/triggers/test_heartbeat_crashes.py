@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import StoreError
 from nanobot.store.database import schema
-from nanobot.store.repositories.quiet import SqlNotificationLimiter
 from nanobot.testing import gateway
-from nanobot.testing.gateway import MemoryHome
+from nanobot.testing.gateway import MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
@@ -96,10 +95,11 @@ async def test_beats_over_the_limit_of_what_is_said_unasked_are_one_message_late
     wanted(tmp_path)
     provider = ScriptedProvider(otherwise=lambda _: f"News {len(provider.requests)}.")
     limits = QuietSettings(max_per_hour=1, quiet_from="18:00", quiet_until="08:00")
-    async with MemoryHome(ManualClock(NOON)) as home, gateway(provider, home=home) as bot:
-        bot.process.writer.notifications = SqlNotificationLimiter(
-            bot.process.writer, QuietHours(limits)
-        )
+    options = Options(quiet=QuietHours(limits))
+    async with (
+        MemoryHome(ManualClock(NOON)) as home,
+        gateway(provider, home=home, options=options) as bot,
+    ):
         await bot.channel.push("/cron add send=yes +7h Tea!")
         await bot.channel.pop()
         beats = heart(bot, tmp_path)

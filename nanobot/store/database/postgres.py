@@ -83,7 +83,6 @@ class PostgresDatabase:
             raise as_store_error(error.orig) from error
 
     async def close(self) -> None:
-        """Finish what runs, then close the pool."""
         await asyncio.to_thread(self.shut)
 
     def shut(self) -> None:

@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import InboundMessage, Origin, OutboundKind, OutboundMessage, plausible
+from nanobot.session import keys
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
@@ -71,7 +72,6 @@ def admit(  # noqa: PLR0913 - the parameters of the port
     lane_limit: int,
     busy: Busy = Busy(),  # noqa: B008 - frozen
 ) -> list[Admitted]:
-    """See Journal.admit."""
     if len(admissions) > 1:
         # Two batches with the same messages in another order would wait for each other.
         alone(connection, f"admit {channel}")
@@ -208,7 +208,7 @@ def _too_late(message: InboundMessage, original: int) -> OutboundMessage:
     return OutboundMessage(
         address=message.address,
         kind=OutboundKind.NOTICE,
-        key=f"edited:{original}",
+        key=keys.EDITED.of(original),
         reply_to=message.message_id,
         text="I had dealt with this before you changed it. Send it anew if I should answer again.",
     )
@@ -220,7 +220,7 @@ def _too_many(one: Admission, waiting: int, account: int) -> OutboundMessage:
     return OutboundMessage(
         address=address,
         kind=OutboundKind.NOTICE,
-        key=f"full:{address.channel}:{address.chat_id}:{message.dedupe_key}"
+        key=keys.FULL.of(keys.message(address, message.dedupe_key))
         + (f"~{account}" if account else ""),
         reply_to=message.message_id,
         text=(

@@ -60,7 +60,6 @@ _OF_OWNERS = (
 def park(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, asked: Approval
 ) -> ParkResult:
-    """See Journal.park."""
     log.fence(connection, lane)
     rule = None if asked.question else _allowed_for_good(connection, asked)
     reached = _reached(connection, asked) if rule is None else ()
@@ -235,7 +234,6 @@ def _resume(
 def answer(
     connection: sa.Connection, writer: StoreContext, identity: int, given: ApprovalAnswer
 ) -> AnswerOutcome | None:
-    """See Journal.answer."""
     key = connection.scalar(sa.select(_a.c.session_key).where(_a.c.id == identity))
     if key is None:
         return None

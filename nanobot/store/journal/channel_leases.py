@@ -13,7 +13,6 @@ _l = schema.channel_leases
 
 
 def hold(connection: sa.Connection, writer: StoreContext, channel: str) -> bool:
-    """See Journal.hold_channel."""
     if writer.lease is None:
         return True
     now = store_now(connection, writer)
@@ -25,6 +24,5 @@ def hold(connection: sa.Connection, writer: StoreContext, channel: str) -> bool:
 
 
 def leave(connection: sa.Connection, writer: StoreContext, channel: str) -> None:
-    """See Journal.leave_channel."""
     ours = sa.update(_l).where(_l.c.channel == channel, _l.c.owner == writer.owner)
     connection.execute(ours.values(owner=None, until=0.0))

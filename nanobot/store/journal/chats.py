@@ -19,13 +19,11 @@ _ANY = Prepared(sa.select(_u.c.chat_id).where(*_OF))
 
 
 def moves(connection: sa.Connection, channel: str) -> list[tuple[str, str]]:
-    """See Journal.chat_moves."""
     query = sa.select(_m.c.platform_id, _m.c.chat_id).where(_m.c.channel == channel)
     return [(row.platform_id, row.chat_id) for row in connection.execute(query.order_by(_m.c.id))]
 
 
 def move(connection: sa.Connection, channel: str, old: str, new: str) -> bool:
-    """See Journal.move_chat."""
     here = sa.select(_m.c.chat_id).where(_m.c.channel == channel, _m.c.platform_id == old)
     chat_id = connection.scalar(here) or old
     if chat_id == new:

@@ -29,7 +29,6 @@ _RUN_INSERT = Prepared(sa.insert(_r))
 
 
 def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
-    """See Journal.ready."""
     one_snapshot(connection)  # a message that is claimed meanwhile is pending or in a run
     now = store_now(connection, writer)
     found: dict[str, Ready] = {}
@@ -62,7 +61,6 @@ def _held(connection: sa.Connection, writer: StoreContext, key: str, now: float)
 def claim(
     connection: sa.Connection, writer: StoreContext, hold: Hold, key: str, run_id: str, zone: str
 ) -> Claim | None:
-    """See Journal.claim."""
     session = lanes.lock(connection, key)
     if session is None:
         return None
@@ -198,7 +196,6 @@ def _begin(
 def take_pending(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, zone: str
 ) -> tuple[Entry, ...]:
-    """See Journal.take_pending."""
     log.fence(connection, lane)
     steering = []
     for one in inbox.pending(connection, lane.session_key):
@@ -217,7 +214,6 @@ def take_pending(
 
 
 def held(connection: sa.Connection, writer: StoreContext, session_key: str) -> float:
-    """See Journal.held."""
     live = runs.live(connection, session_key)
     if live is not None and live.state is RunState.AWAITING_HUMAN:
         return max(approvals.waits(connection, writer, live), 0.001)

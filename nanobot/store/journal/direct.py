@@ -25,7 +25,6 @@ _message = msgspec.json.Decoder(InboundMessage)
 def take_inbound(
     connection: sa.Connection, writer: StoreContext, hold: Hold, done: Consumed | None
 ) -> Consumed | None:
-    """See Journal.take_inbound."""
     if done is not None:
         log.fence(connection, done.lane)
         settled = sa.update(_i).where(_i.c.id == done.inbound_id).values(state="settled")
@@ -63,7 +62,6 @@ def _own(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) 
 
 
 def history(connection: sa.Connection, session_key: str) -> tuple[Entry, ...]:
-    """See Journal.history."""
     session = lanes.look(connection, session_key)
     if session is None:
         return ()
@@ -71,7 +69,6 @@ def history(connection: sa.Connection, session_key: str) -> tuple[Entry, ...]:
 
 
 def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutcome | None:
-    """See Journal.outcome."""
     asked = connection.execute(_asked(address, run_id)).first()
     if asked is None:
         return None
@@ -98,7 +95,6 @@ def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutc
 def abort(
     connection: sa.Connection, writer: StoreContext, address: Address, run_id: str, ending: Ending
 ) -> Run | None:
-    """See Journal.abort."""
     asked = connection.execute(_asked(address, run_id)).first()
     if asked is None:
         return None

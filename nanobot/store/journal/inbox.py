@@ -202,7 +202,6 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
 
 
 def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
-    """See Journal.unfetched."""
     query = sa.select(_i.c.id, _i.c.at, _i.c.role, _i.c.body).where(
         schema.INBOUND_OPEN,
         _i.c.state == "pending",

@@ -20,34 +20,7 @@ from nanobot.store.journal import (
     runs,
 )
 from nanobot.store.unit import start_auxiliary, start_retry
-from nanobot.store.verbs import SqlStore, bare_verb, verb
-
-VERBS = (
-    "admit",
-    "fetched",
-    "claim",
-    "take_pending",
-    "start_model",
-    "start_auxiliary",
-    "start_retry",
-    "record_reply",
-    "start_tool",
-    "record_result",
-    "park",
-    "answer",
-    "finish",
-    "release",
-    "post",
-    "take_inbound",
-    "abort",
-    "preview",
-    "begin_send",
-    "receipt",
-    "defer",
-    "bury",
-    "move_chat",
-)
-"""The verbs that write, as NANOBOT_CRASH_AT takes them."""
+from nanobot.store.verbs import SqlStore, bare_verb, crash_points, verb
 
 
 class SqlJournal(SqlStore):
@@ -110,5 +83,8 @@ class SqlJournal(SqlStore):
         return taken
 
     def let_go(self, lane: Lane) -> None:
-        """See Journal.let_go."""
         self.writer.held.let_go(lane)
+
+
+VERBS = crash_points(SqlJournal)
+"""The verbs that write, as NANOBOT_CRASH_AT takes them."""

@@ -86,7 +86,6 @@ def free(connection: sa.Connection, lane: Lane) -> None:
 
 
 def renew(connection: sa.Connection, writer: StoreContext) -> None:
-    """See Journal.renew."""
     lanes = writer.held.all()
     if writer.lease is not None and lanes:
         until = store_now(connection, writer) + writer.lease

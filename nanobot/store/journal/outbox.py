@@ -135,12 +135,10 @@ def post(
 
 
 def owed_chats(connection: sa.Connection, channel: str) -> list[Address]:
-    """See Journal.owed_chats."""
     return [Address(channel, chat) for chat, _ in _OWED.execute(connection, c=channel)]
 
 
 def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | None:
-    """See Journal.next_outbound."""
     row = _NEXT.execute(connection, c=address.channel, chat=address.chat_id).first()
     if row is None:
         return None
@@ -155,7 +153,6 @@ def find(connection: sa.Connection, key: str) -> OutboundRow | None:
 
 
 def oldest_owed(connection: sa.Connection) -> OutboundRow | None:
-    """See Journal.oldest_owed."""
     # By id + 0: by the index of open ones, not through all messages there ever were.
     query = sa.select(*COLUMNS).where(schema.OUTBOUND_OPEN).order_by(_o.c.id + 0).limit(1)
     row = connection.execute(query).first()
@@ -194,7 +191,6 @@ def begin_send(
     *,
     duplicate: bool,
 ) -> None:
-    """See Journal.begin_send."""
     moved = _SENDING.execute(connection, o=row.id, dup=duplicate, n=int(duplicate))
     if moved.rowcount != 1:
         raise Fenced(f"message {row.id} is no longer unsent")
@@ -242,7 +238,6 @@ def receipt(
     *,
     begin: int | None,
 ) -> OutboundRow | None:
-    """See Journal.receipt."""
     state = "preview" if row.state == "preview" else "sent"
     _PART_SENT.execute(connection, o=row.id, n=idx, s=state, r=message_id)
     if row.state == "preview":
@@ -259,7 +254,6 @@ def receipt(
 def defer(
     connection: sa.Connection, row: OutboundRow, idx: int, not_before: float, error: str
 ) -> None:
-    """See Journal.defer."""
     if row.state == "preview":
         _PARTS_GONE.execute(connection, o=row.id)
         return
@@ -277,7 +271,6 @@ def bury(
     *,
     scope: BuryScope,
 ) -> int:
-    """See Journal.bury."""
     address = row.message.address
     query = sa.select(_o.c.id, _o.c.session_key, _o.c.run_id, _o.c.body).where(schema.OUTBOUND_OPEN)
     if scope == "message":

@@ -31,7 +31,6 @@ def preview(
     message: OutboundMessage,
     part: OutboundPart,
 ) -> OutboundRow | None:
-    """See Journal.preview."""
     # Locked, so that an end of the run that we do not see yet sees our row.
     alive = sa.select(_r.c.session_key).where(_r.c.id == run_id, schema.RUN_LIVE).with_for_update()
     session_key = connection.scalar(alive)

@@ -139,7 +139,6 @@ def start_model(
     bodies: Sequence[Body],
     prompt: PromptSnapshot | None,
 ) -> tuple[Entry, ...]:
-    """See Journal.start_model."""
     call = bodies[-1]
     if writer.ledger is not None and isinstance(call, ModelCallEntry):
         log.fence(connection, lane)
@@ -161,7 +160,6 @@ def start_model(
 def record_reply(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, body: Body
 ) -> tuple[Entry, ...]:
-    """See Journal.record_reply."""
     entries = _record(connection, writer, lane, run, (body,))
     transition(connection, run, RunState.TOOL_RUNNING, progress=True)
     return entries
@@ -170,7 +168,6 @@ def record_reply(
 def start_tool(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, body: Body
 ) -> tuple[Entry, ...]:
-    """See Journal.start_tool."""
     return _record(connection, writer, lane, run, (body,))
 
 
@@ -182,7 +179,6 @@ def record_result(
     bodies: Sequence[Body],
     effects: Effects = (),
 ) -> tuple[Entry, ...]:
-    """See Journal.record_result."""
     entries = _record(connection, writer, lane, run, bodies)
     progressed(connection, run)
     for effect in effects:
@@ -207,7 +203,6 @@ def _record(
 def finish(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, ending: Ending
 ) -> bool:
-    """See Journal.finish."""
     _end(connection, writer, lane, run, ending)
     lanes.free(connection, lane)
     return inbox.any_waiting(connection, lane.session_key)
@@ -291,7 +286,6 @@ def interrupt(connection: sa.Connection, writer: StoreContext, message: Admissio
 def cancel(
     connection: sa.Connection, writer: StoreContext, run_id: str, ending: Ending, by: str
 ) -> Run | None:
-    """See Records.cancel."""
     key = connection.scalar(sa.select(_r.c.session_key).where(_r.c.id == run_id)) or ""
     session = lanes.lock(connection, key)
     run = live(connection, key)
@@ -323,7 +317,6 @@ def _void(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
 
 
 def release(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run) -> None:
-    """See Journal.release."""
     log.append(connection, writer, lane, run.id, ())
     if writer.ledger is not None:
         writer.ledger.close(connection, run, Ending(state=run.state))

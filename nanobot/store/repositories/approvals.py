@@ -14,7 +14,6 @@ _ROW = sa.select(_a.c.id, _a.c.state, _a.c.body)
 
 
 def listing(connection: sa.Connection, *, session: str, state: str, limit: int) -> list[Approval]:
-    """See Records.approvals."""
     query = _ROW.order_by(_a.c.id.desc()).limit(limit)
     if session:
         query = query.where(_a.c.session_key == session)
@@ -26,17 +25,14 @@ def listing(connection: sa.Connection, *, session: str, state: str, limit: int) 
 
 
 def one(connection: sa.Connection, number: int) -> Approval | None:
-    """See Records.approval."""
     row = connection.execute(_ROW.where(_a.c.id == number)).first()
     return None if row is None else as_approval(row)
 
 
 def rules(connection: sa.Connection) -> list[RuleView]:
-    """See Records.rules."""
     rows = connection.execute(sa.select(_u).order_by(_u.c.id.desc())).mappings()
     return [RuleView(**row) for row in rows]
 
 
 def forget(connection: sa.Connection, number: int) -> bool:
-    """See Records.forget_rule."""
     return connection.execute(sa.delete(_u).where(_u.c.id == number)).rowcount == 1

@@ -41,8 +41,6 @@ class SqlBackgroundCommands:
         return await self._database.transact(work, "background_started")
 
     async def ended(self, identity: int) -> None:
-        """It ended, and its session was told."""
-
         def work(connection: sa.Connection) -> None:
             now = store_now(connection, self._writer)
             connection.execute(sa.update(_b).where(_b.c.id == identity).values(ended_at=now))
@@ -50,8 +48,6 @@ class SqlBackgroundCommands:
         await self._database.transact(work, "background_ended")
 
     async def beat(self) -> None:
-        """This process is alive, and so are its commands."""
-
         def work(connection: sa.Connection) -> None:
             mine = sa.update(_b).where(_b.c.owner == self._writer.owner, _RUNNING)
             connection.execute(mine.values(seen_at=store_now(connection, self._writer)))

@@ -8,6 +8,8 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.session import keys
+from nanobot.session.keys import GREETINGS
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database
@@ -48,8 +50,6 @@ class SqlChatHistory:
         self._channels = channels
 
     async def home(self) -> Address | None:
-        """The chat that an owner spoke in last."""
-
         def work(connection: sa.Connection) -> Address | None:
             chats = (_home(connection, group) for group in self._channels)
             return next((address for address in chats if address is not None), None)
@@ -57,13 +57,11 @@ class SqlChatHistory:
         return await self._database.transact(work)
 
     async def around(self, address: Address, said: int) -> ChatSituation:
-        """How things stand in a chat."""
         now = self._writer.clock.now()
         return await self._database.transact(lambda c: _around(c, address, said, now))
 
     async def greeted(self, person: str) -> float | None:
-        """When that person was greeted last."""
-        begin = f"{NAME}:greeting:{person}:"
+        begin = f"{NAME}:{GREETINGS.of(person)}:"
         heartbeat = sa.select(_j.c.id).where(_j.c.name == NAME, _j.c.state == "system")
         query = sa.select(sa.func.max(_occurrences.c.fired_at)).where(
             _occurrences.c.job_id.in_(heartbeat),
@@ -72,7 +70,6 @@ class SqlChatHistory:
         return await self._database.transact(lambda c: c.scalar(query))
 
     async def busy(self, session_key: str) -> bool:
-        """Whether something runs or waits there."""
         waits = sa.select(_i.c.id).where(_i.c.session_key == session_key, schema.INBOUND_OPEN)
         runs = sa.select(_r.c.id).where(_r.c.session_key == session_key, schema.RUN_LIVE)
 
@@ -104,7 +101,7 @@ def _around(connection: sa.Connection, address: Address, most: int, now: float) 
         gone = owed.error if now - owed.settled_at < _GONE_SECONDS else ""
     return ChatSituation(
         session_key=str(address) if spoke is None else spoke.session_key,
-        person="" if spoke is None else f"{address.channel}:{spoke.sender_id}",
+        person="" if spoke is None else keys.person(address.channel, spoke.sender_id),
         spoke_at=None if spoke is None else spoke.at,
         active=_active(connection, address, now),
         said=tuple(RecentMessage(text=_clipped(message.text), at=at) for at, message in recent),

@@ -43,7 +43,6 @@ class Eraser(SqlStore):
         self._due = asyncio.Event()
 
     async def delete(self, key: str) -> int:
-        """See Records.delete. What lies in the workspace stays."""
         with self.writer.held.taking() as hold:
             count = await self._begin_removal(hold, key)
             try:
@@ -54,7 +53,6 @@ class Eraser(SqlStore):
         return count
 
     async def erase(self, session_key: str, seq: int, by: str) -> None:
-        """See Records.erase. Backups made before keep it."""
         await self._erase(session_key, seq, by)
         await self.finish()
 

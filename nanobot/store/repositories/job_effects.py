@@ -115,7 +115,6 @@ class Effects:
         self._watched.add(session_key)
 
     def post(self, job: Job, scheduled_at: float, text: str, *, tainted: bool) -> None:
-        """Words for the job's chat, and its history."""
         plan = job.plan
         message = OutboundMessage(
             address=plan.address,

@@ -55,7 +55,6 @@ _MOVE = Prepared(
 
 
 def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
-    """See JobStore.fire."""
     alone(connection, "cron")
     effects, slice_ = Effects(connection, writer), Slice(writer.clock)
     for occurrence in occurrences.to_retry(connection, effects.now, _AT_ONCE):
@@ -163,7 +162,6 @@ def trigger(
     key: str,
     text: str,
 ) -> tuple[Taken, Fired]:
-    """See JobStore.trigger."""
     alone(connection, "cron")
     effects = Effects(connection, writer)
     if key and occurrences.of_call(connection, key):

@@ -12,6 +12,7 @@ from loguru import logger
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.session.keys import PAUSED
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats, outbox
@@ -143,7 +144,7 @@ def _notify(effects: Effects, owner: str, chat: Address, text: str) -> None:
         address=address,
         text=text,
         kind=OutboundKind.NOTICE,
-        key=f"paused:{effects.writer.ids.run_id()}",
+        key=PAUSED.of(effects.writer.ids.run_id()),
         asked=True,
     )
     outbox.post(effects.connection, effects.writer, session_key, message)

@@ -25,7 +25,6 @@ _BEGIN = OpenTime(-1, 0.0)
 
 
 def settle(connection: sa.Connection, writer: StoreContext, sessions: Sequence[str]) -> Fired:
-    """See JobStore.settle."""
     alone(connection, "cron")
     effects, slice_ = Effects(connection, writer), Slice(writer.clock)
     for key in sessions:
@@ -42,7 +41,6 @@ def settle(connection: sa.Connection, writer: StoreContext, sessions: Sequence[s
 def sweep(
     connection: sa.Connection, writer: StoreContext, after: OpenTime | None
 ) -> tuple[Fired, OpenTime | None]:
-    """See JobStore.sweep."""
     alone(connection, "cron")
     effects, slice_ = Effects(connection, writer), Slice(writer.clock)
     position = after or _BEGIN

@@ -94,7 +94,6 @@ class SqlBudgetLedger:
     def aside(
         self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
     ) -> Reservation:
-        """As `reserve`, for a call beside those of a run."""
         log.fence(connection, lane)
         price = call.profile.price
         estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
@@ -146,7 +145,6 @@ class SqlBudgetLedger:
         return used
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
-        """Settle what these entries end."""
         _settle_all(connection, run, bodies, None)
 
     def _fitting(
@@ -317,11 +315,9 @@ class _AuxiliaryReservation:
 
     @property
     def max_tokens(self) -> int:
-        """What fits every budget."""
         return int(self._row.tokens_out)
 
     def settled(self, usage: Usage) -> StoreWrite:
-        """What settles it."""
         return _Settling(self._row, bounded(usage))
 
 

@@ -39,12 +39,10 @@ class SqlMemoryStore:
         self._words = WordIndex(database)
 
     async def follow(self, scope: str, changes: FileChanges) -> None:
-        """The memories of a scope follow its files."""
         now = self._writer.clock.now()
         await self._database.transact(lambda c: _follow(c, now, scope, changes), "memory")
 
     async def standing(self, scope: str, after: int, limit: int) -> list[StandingRow]:
-        """The active memories that stand in a file."""
         query = sa.select(_m.c.id, _m.c.digest, _m.c.file).order_by(_m.c.id).limit(limit)
         query = query.where(_m.c.scope == scope, _m.c.state == "active", _m.c.id > after)
         query = query.where(_m.c.file != "")
@@ -53,17 +51,13 @@ class SqlMemoryStore:
         )
 
     async def save(self, draft: Draft) -> SavedMemory:
-        """Keep a memory once."""
         now = self._writer.clock.now()
         return await self._database.transact(lambda c: _save(c, now, draft), "memory")
 
     def saving(self, draft: Draft) -> Callable[[Any], None]:
-        """What keeps a memory within another transaction."""
         return lambda connection: _add(connection, self._writer.clock.now(), draft)
 
     async def reserve(self) -> int:
-        """An id that nobody gets again."""
-
         def work(connection: sa.Connection) -> int:
             blank: dict[str, object] = {"scope": "", "digest": b"", "text": "", "terms": ""}
             blank |= {"state": _FORGOTTEN, "kind": "note", "provenance": b"{}"}
@@ -84,7 +78,6 @@ class SqlMemoryStore:
         return write
 
     def forgetting(self, identity: int) -> Callable[[Any], None]:
-        """What makes a memory forgotten within another transaction."""
         gone = sa.update(_m).where(_m.c.id == identity).values(state=_FORGOTTEN)
 
         def write(connection: sa.Connection) -> None:
@@ -93,23 +86,19 @@ class SqlMemoryStore:
         return write
 
     async def forgotten(self, scope: str) -> list[tuple[int, str]]:
-        """What is to be removed yet."""
         query = sa.select(_m.c.id, _m.c.text)
         query = query.where(_m.c.scope == scope, _m.c.state == _FORGOTTEN)
         return await self._database.transact(lambda c: [(i, t) for i, t in c.execute(query)])
 
     async def unfiled(self, scope: str) -> list[tuple[str, Kind]]:
-        """The active memories that are in no file."""
         query = sa.select(_m.c.text, _m.c.kind).order_by(_m.c.id)
         query = query.where(_m.c.scope == scope, _m.c.state == "active", _m.c.file == "")
         return await self._database.transact(lambda c: [(t, k) for t, k in c.execute(query)])
 
     async def known(self, scope: str, digest: bytes) -> SavedMemory | None:
-        """The memory of that text."""
         return await self._database.transact(lambda c: _known(c, scope, digest))
 
     async def settle(self, identity: int, state: State, file: str) -> bool:
-        """A proposed memory gets that state."""
         now = self._writer.clock.now()
         return await self._database.transact(
             lambda c: _settle(c, now, identity, state, file), "memory"
@@ -128,11 +117,9 @@ class SqlMemoryStore:
         return removed
 
     async def leave_no_trace(self) -> None:
-        """What was removed is in no file any more."""
         await self._eraser.finish()
 
     async def one(self, identity: int) -> MemoryView | None:
-        """One memory."""
         query = _VIEW.where(_m.c.id == identity, _m.c.state != _FORGOTTEN)
         return await self._database.transact(
             lambda c: None if (row := c.execute(query).first()) is None else _view(row)
@@ -141,8 +128,6 @@ class SqlMemoryStore:
     async def listed(
         self, *, scopes: Sequence[str] | None, state: str, limit: int
     ) -> list[MemoryView]:
-        """Memories, the newest first."""
-
         def work(connection: sa.Connection) -> list[MemoryView]:
             rows: list[sa.Row[*tuple[Any, ...]]] = []
             # Each by itself is the end of an index.
@@ -157,16 +142,13 @@ class SqlMemoryStore:
         return await self._database.transact(work)
 
     async def scopes(self) -> list[str]:
-        """Every scope there are memories of."""
         query = sa.select(_m.c.scope).distinct().order_by(_m.c.scope)
         return await self._database.transact(lambda c: list(c.scalars(query)))
 
     async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
-        """The active memories that contain some of the terms."""
         return await self._words.find(scope, terms, limit)
 
     async def vectors(self, scope: str, model: str, after: int, limit: int) -> list[VectorRow]:
-        """The vectors of a scope."""
         query = (
             sa.select(_v.c.seq, _v.c.id, _v.c.vector)
             .where(_v.c.scope == scope, _v.c.seq > after, _v.c.model == model)
@@ -178,14 +160,11 @@ class SqlMemoryStore:
         )
 
     async def get(self, scope: str, scores: Sequence[tuple[int, float]]) -> list[MemoryHit]:
-        """Active memories by id."""
         if not scores:
             return []
         return await self._database.transact(lambda c: _get(c, scope, scores))
 
     async def without_vector(self, model: str, limit: int) -> list[tuple[int, str]]:
-        """Memories that still need a vector."""
-
         def work(connection: sa.Connection) -> list[tuple[int, str]]:
             rows: list[tuple[int, str]] = []
             # Each by itself is a range of an index; what has the right model is never looked at.
@@ -197,8 +176,6 @@ class SqlMemoryStore:
         return await self._database.transact(work)
 
     async def embed(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Keep vectors."""
-
         def work(connection: sa.Connection) -> None:
             # One after another: whoever reads up to a number must have seen all below it.
             alone(connection, "memory vectors")

@@ -77,7 +77,6 @@ def drop(connection: sa.Connection, writer: StoreContext, number: int) -> bool:
 
 
 def mark_read(connection: sa.Connection, writer: StoreContext, key: str) -> bool:
-    """See Records.mark_read."""
     for number in unshown(connection, key):
         drop(connection, writer, number)
     seen = sa.update(_s).where(_s.c.key == key).values(last_read_at=_s.c.updated_at)

@@ -16,6 +16,7 @@ from nanobot.bus.pairing import (
 )
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
@@ -35,7 +36,6 @@ class SqlPairingStore:
         self._writer = writer
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
-        """As what somebody was let in."""
         query = sa.select(_p.c.role).where(
             _p.c.channel == channel, _p.c.sender_id == sender_id, _p.c.state == "approved"
         )
@@ -43,27 +43,22 @@ class SqlPairingStore:
         return None if role is None else Role(role)
 
     async def ask(self, address: Address, sender: Sender) -> PairingRequest | Role:
-        """The sender's open request, or their role."""
         return await self._database.transact(lambda c: _ask(c, self._writer, address, sender))
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
-        """Let somebody in, and owe them a word."""
         return await self._database.transact(
             lambda c: _approve(c, self._writer, code, role, by), "approve"
         )
 
     async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
-        """Let somebody in who need not have asked."""
         return await self._database.transact(
             lambda c: _let_in(c, self._writer, Sender(sender_id), channel, role, by), "let_in"
         )
 
     async def revoke(self, who: str, by: str) -> PairingView:
-        """Let somebody in no more."""
         return await self._database.transact(lambda c: _revoke(c, self._writer, who, by), "revoke")
 
     async def listed(self, *, state: str, limit: int) -> list[PairingView]:
-        """Who asked and who was let in."""
         now = self._writer.clock.now()
         query = sa.select(_p).order_by(_p.c.asked_at.desc(), _p.c.sender_id).limit(limit)
         if state in {"asked", "expired"}:
@@ -77,7 +72,7 @@ class SqlPairingStore:
 def _seen(row: sa.Row[*tuple[Any, ...]], now: float) -> PairingView:
     expired = row.state == "asked" and row.expires_at <= now
     return PairingView(
-        who=f"{row.channel}:{row.sender_id}",
+        who=keys.person(row.channel, row.sender_id),
         name=row.name,
         state="expired" if expired else row.state,
         role=Role(row.role) if row.role else None,
@@ -206,7 +201,7 @@ def _revoke(connection: sa.Connection, writer: StoreContext, who: str, by: str) 
             "configuration names, only the configuration lets go."
         )
     if len(rows) > 1:
-        names = ", ".join(sorted(f"{row.channel}:{row.sender_id}" for row in rows))
+        names = ", ".join(sorted(keys.person(row.channel, row.sender_id) for row in rows))
         raise UsageError(f"{who} is several: say which of {names}")
     mine = _of(rows[0].channel, rows[0].sender_id)
     values = {"state": "revoked", "decided_at": now, "decided_by": by}

@@ -13,6 +13,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
@@ -170,7 +171,7 @@ class SqlNotificationLimiter:
         now = self._writer.clock.now()
         if self._quiet_hours.asleep(now):
             return False
-        name = f"{address.channel}:{address.chat_id}"
+        name = keys.chat(address)
         counted: list[tuple[Prepared, dict[str, str], Iterable[NotificationLimit]]] = [
             (_OF_CHAT, _chat(address), self._quiet_hours.chat(name))
         ]
@@ -202,4 +203,4 @@ def _person(connection: sa.Connection, address: Address) -> str:
     spoke = _SPOKE.execute(connection, _chat(address)).first()
     if spoke is None or msgspec.json.decode(spoke.body, type=InboundMessage).group:
         return ""
-    return f"{address.channel}:{spoke.sender_id}"
+    return keys.person(address.channel, spoke.sender_id)

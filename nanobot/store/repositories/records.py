@@ -60,14 +60,12 @@ class SqlRecords(SqlStore):
         await self._eraser.erase(session_key, seq, by)
 
     async def forget_prompts(self) -> int:
-        """Every session gets a new prompt at its next run."""
         forget = (
             sa.update(_s).where(_s.c.prompt.is_not(None)).values(prompt=None, prompt_variant=None)
         )
         return await self.database.transact(lambda c: c.execute(forget).rowcount, "forget_prompts")
 
     async def chats(self, channel: str) -> list[Address]:
-        """Where a channel's runs were asked for."""
         places: dict[Address, None] = {}
         before: str | None = ""
         while before is not None and len(places) < views.MOST_CHATS:

@@ -33,7 +33,6 @@ class SqlRemembering:
         self._writer = writer
 
     async def due(self, quiet_seconds: float) -> list[DueSession]:
-        """Quiet sessions with something new."""
         until = self._writer.clock.now() - quiet_seconds
 
         def work(connection: sa.Connection) -> list[DueSession]:
@@ -55,8 +54,6 @@ class SqlRemembering:
         return await self._database.transact(work)
 
     async def exchanges(self, due: DueSession) -> Exchanges:
-        """What to sum up."""
-
         def work(connection: sa.Connection) -> Exchanges:
             window = connection.scalar(
                 sa.select(_s.c.window_from).where(_s.c.key == due.session_key)
@@ -71,8 +68,6 @@ class SqlRemembering:
         return await self._database.transact(work)
 
     async def reserve(self, due: DueSession, run_id: str, call: AuxiliaryCall) -> Reservation:
-        """A model is about to be asked."""
-
         def work(connection: sa.Connection) -> Reservation:
             lane = log.lane_of(connection, due.session_key)
             run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
@@ -83,8 +78,6 @@ class SqlRemembering:
         return await self._database.transact(work, "remembering")
 
     async def retry(self, due: DueSession, run_id: str, discarded: Usage) -> None:
-        """A model is about to be asked again."""
-
         def work(connection: sa.Connection) -> None:
             run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
             if run is not None:
@@ -94,14 +87,11 @@ class SqlRemembering:
         await self._database.transact(work, "remembering")
 
     async def settle(self, call: StoreWrite) -> None:
-        """Nothing came of a call."""
         await self._database.transact(call.write, "forgone")
 
     async def record(
         self, due: DueSession, run_id: str, entry: RememberEntry, call: StoreWrite
     ) -> RememberEntry | None:
-        """Keep a summary, unless another process was faster."""
-
         def work(connection: sa.Connection) -> RememberEntry | None:
             lane = log.lane_of(connection, due.session_key)
             call.write(connection)
@@ -129,8 +119,6 @@ class SqlRemembering:
         return await self._database.transact(work, "remember")
 
     async def done(self, due: DueSession, upto: int) -> None:
-        """Everything up to there is in memory."""
-
         def work(connection: sa.Connection) -> None:
             session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered_seq < upto)
             connection.execute(session.values(remembered_seq=upto))

@@ -36,7 +36,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import admission, log, outbox, runs
-from nanobot.store.unit import StoreContext, StoreHooks
+from nanobot.store.unit import StoreContext
 
 _r = schema.runs
 _t = schema.tasks
@@ -66,7 +66,6 @@ class SqlTaskEnds:
             runs.cancel(connection, self._writer, run_id, ending, by)
 
     def waits(self, connection: sa.Connection, run: Run) -> float:
-        """Seconds until a queued run may begin."""
         at = connection.scalar(sa.select(_t.c.not_before).where(_t.c.run_id == run.id)) or 0.0
         return max(at - self._writer.clock.now(), 0.0)
 
@@ -111,11 +110,6 @@ class SqlTaskEnds:
         outbox.post(connection, writer, key, post)
 
 
-def background_runs(writer: StoreContext) -> StoreHooks:
-    """The hooks of a store that begins background runs and reports their ends, and no more."""
-    return StoreHooks(tasks=SqlTaskEnds(writer))
-
-
 class SqlTasks:
     """See session.tasks.TaskRecords: the same code for SQLite and PostgreSQL."""
 
@@ -125,7 +119,6 @@ class SqlTasks:
         self._zone = zone
 
     async def create(self, task: NewTask) -> str:
-        """Keep it, once by its key."""
         run_id = self._writer.ids.run_id()
 
         def work(connection: sa.Connection) -> str:
@@ -140,12 +133,10 @@ class SqlTasks:
         return await self._database.transact(work, "task_created")
 
     def creation(self, task: NewTask) -> tuple[str, Callable[[Any], None]]:
-        """The id it will have, and what writes it."""
         run_id = self._writer.ids.run_id()
         return run_id, lambda connection: self._insert(connection, task, run_id)
 
     async def room(self, parent: Parent | None) -> None:
-        """Raises ToolError when no more may be started there."""
         await self._database.transact(lambda connection: _room(connection, parent))
 
     def _insert(self, connection: sa.Connection, task: NewTask, run_id: str) -> None:
@@ -207,8 +198,6 @@ class SqlTasks:
         connection.execute(sa.insert(_t), row)
 
     async def again(self, run_id: str) -> TaskRequest | None:
-        """What an ended run was asked for by."""
-
         def work(connection: sa.Connection) -> TaskRequest | None:
             query = sa.select(_r, _t.c.type, _t.c.title, _t.c.input, _t.c.report, _t.c.tainted)
             query = query.join(_t, _t.c.run_id == _r.c.id).where(_r.c.id == run_id)
@@ -222,7 +211,6 @@ class SqlTasks:
         return await self._database.transact(work)
 
     async def children(self, session_key: str, sender_id: str | None) -> list[str]:
-        """The live runs that began in a session, and theirs."""
         return await self._database.transact(lambda c: _below(c, session_key, sender_id))
 
     async def overdue(self) -> tuple[list[str], float | None]:

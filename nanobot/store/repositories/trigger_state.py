@@ -20,12 +20,10 @@ class SqlTriggerState:
         self._writer = writer
 
     async def kept(self, name: str) -> bytes | None:
-        """What was kept last."""
         query = sa.select(_k.c.body).where(_k.c.name == name)
         return await self._database.transact(lambda c: c.scalar(query))
 
     async def keep(self, name: str, body: bytes) -> None:
-        """Keep this instead."""
         values = {"body": body, "changed_at": self._writer.clock.now()}
 
         def write(connection: sa.Connection) -> None:

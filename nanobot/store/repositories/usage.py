@@ -76,11 +76,9 @@ class SqlUsageStore:
         self._database = database
 
     async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[UsageRow]:
-        """What was used since a day."""
         return await self._database.transact(lambda c: _rows(c, by, since, who))
 
     async def standing(self, day: str, who: Account) -> dict[Level, UsageSum]:
-        """What is used and reserved on a day."""
         return await self._database.transact(lambda c: standing(c, day, who))
 
 

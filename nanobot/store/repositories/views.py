@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.errors import StoreCorrupt
 from nanobot.messages import Address
 from nanobot.session.entries import GENESIS
+from nanobot.session.keys import LIFECYCLE
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind, RunState
@@ -37,7 +38,7 @@ _t = schema.tasks
 
 # The session of a run that somebody hears of elsewhere is nothing to be read, nor are heartbeats
 # and what is done when the gateway starts and stops.
-_SILENT = (HEARTBEAT, "lifecycle:boot", "lifecycle:shutdown")
+_SILENT = (HEARTBEAT, LIFECYCLE.of("boot"), LIFECYCLE.of("shutdown"))
 _HEARD = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_CHILD)
 _UNREAD = sa.and_(
     sa.or_(_s.c.last_read_at.is_(None), _s.c.updated_at > _s.c.last_read_at),
@@ -56,8 +57,6 @@ RUNS_AT_ONCE = 100
 
 
 def counts(connection: sa.Connection) -> Counts:
-    """See Records.counts."""
-
     def count(table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
         return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*where)) or 0
 
@@ -70,7 +69,6 @@ def counts(connection: sa.Connection) -> Counts:
 
 
 def sessions(connection: sa.Connection, *, limit: int, unread: bool) -> list[SessionView]:
-    """See Records.sessions."""
     newest = (_s.c.updated_at.desc(), _s.c.key)
     # The keys alone first: what else is told of a session costs a look at other tables.
     keys = sa.select(_s.c.key).order_by(*newest).limit(limit)
@@ -81,7 +79,6 @@ def sessions(connection: sa.Connection, *, limit: int, unread: bool) -> list[Ses
 
 
 def one_session(connection: sa.Connection, key: str) -> SessionView | None:
-    """See Records.session."""
     row = connection.execute(_SESSIONS.where(_s.c.key == key)).first()
     return None if row is None else _as_session(connection, row)
 
@@ -114,7 +111,6 @@ def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Ad
 def entries(
     connection: sa.Connection, key: str, *, after: int, limit: int
 ) -> tuple[EntryView, ...]:
-    """See Records.entries."""
     query = (
         sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.kind, _e.c.payload)
         .where(_e.c.session_key == key, _e.c.seq > after)
@@ -132,7 +128,6 @@ def _as_entry(row: sa.Row[*tuple[Any, ...]]) -> EntryView:
 def run_list(
     connection: sa.Connection, *, session: str, state: str, limit: int, kind: str = ""
 ) -> list[RunView]:
-    """See Records.runs."""
     query = sa.select(_r).order_by(_r.c.id.desc()).limit(limit)
     if kind:
         query = query.where(_r.c.kind == kind)
@@ -169,7 +164,6 @@ def _of_session(
 
 
 def one_run(connection: sa.Connection, run_id: str) -> RunView | None:
-    """See Records.run."""
     row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
     return None if row is None else _as_run(connection, row)
 
@@ -211,7 +205,6 @@ def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView
 
 
 def run_entries(connection: sa.Connection, run_id: str) -> tuple[EntryView, ...]:
-    """See Records.run_entries."""
     row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
     return () if row is None else tuple(_of_run(connection, row, ()))
 
@@ -239,13 +232,11 @@ def _of_run(
 
 
 def outbox_list(connection: sa.Connection, *, state: str, limit: int) -> list[OutboxView]:
-    """See Records.outbox."""
     rows = outbox.listing(connection, state or None, limit)
     return [as_outbox(row) for row in rows]
 
 
 def one_outbox(connection: sa.Connection, number: int) -> OutboxView | None:
-    """See Records.owed."""
     rows = outbox.listing(connection, None, 1, number)
     return as_outbox(rows[0]) if rows else None
 

@@ -22,6 +22,7 @@ from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.ports import Clock
 from nanobot.session.inbox import Admission
+from nanobot.system import STORE_RETRY_SECONDS
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
 from nanobot.tools.shell.capture import Capture, kill
@@ -35,7 +36,6 @@ _FLOOD_BYTES = 1024 * 1024 * 1024
 _TAIL_CHARS = 2_000
 _COMMAND_CHARS = 200
 _REMEMBERED = 64
-_STORE_RETRY_SECONDS = 2.0
 _LOST_AFTER_SECONDS = 120.0
 _BEAT_SECONDS = 30.0
 
@@ -287,7 +287,7 @@ class BackgroundCommands:
                 await self._records.ended(command.id)
             except StoreError as error:
                 logger.error("the end of command {} waits for the store: {}", command.id, error)
-                await self._clock.sleep(_STORE_RETRY_SECONDS)
+                await self._clock.sleep(STORE_RETRY_SECONDS)
             else:
                 return
 

@@ -11,6 +11,7 @@ from msgspec import Meta
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.ports import Clock
+from nanobot.session import keys
 from nanobot.triggers.cron.jobs import (
     Fired,
     Job,
@@ -59,7 +60,7 @@ class Requester(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def who(self) -> str:
         """CHANNEL:ID."""
-        return f"{self.address.channel}:{self.sender_id}"
+        return keys.person(self.address.channel, self.sender_id)
 
 
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
