@@ -107,7 +107,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     cannot be paired gets no answer at all. `threads`: each thread is a conversation, also where a
     chat is one by the session policy.
 
-    More of it is said by what else an adapter is: Editing, Fetching, Filing, Reacting, Commanding.
+    More of it is said by what else an adapter is: Editing, Drafting, Fetching, Filing, Reacting,
+    Commanding.
     """
 
     waits: bool = False
@@ -271,6 +272,23 @@ class Editing(Protocol):
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
         """Replace a message of ours; that it already reads so is no error. Raises as `send`."""
+        ...
+
+
+@runtime_checkable
+class Drafting(Protocol):
+    """A channel that can show what is being written without a message of its own: a draft goes away
+    by itself, and when a message is sent there."""
+
+    def drafts(self, address: Address) -> bool:
+        """Whether there are drafts in that chat, as far as is known: False once one was refused
+        there for good."""
+        ...
+
+    async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
+        """Show the part as the draft of the message with that key, in the place of the one before.
+        An empty part says that nothing is written yet. Raises as `send`; Refused if it is not
+        possible there."""
         ...
 
 

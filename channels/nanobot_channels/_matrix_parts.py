@@ -16,7 +16,6 @@ from nanobot_channels._text import Rich, clean, split
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.renderer import RendererHTML
     from markdown_it.token import Token
 
 LIMIT = 30_000
@@ -27,8 +26,6 @@ MARK = "org.nanobot.part"
 _PIECE = 8_000  # bytes of a block's source that is too long for one event
 _BLURB = 1_000  # characters of an edit for clients that know none
 _EMPTY = "(empty message)"
-_MAX_NESTING = 40
-_SCHEMES = ("http://", "https://", "ftp://", "mailto:", "magnet:")
 _PLAIN = {"paragraph_open", "paragraph_close", "inline"}
 
 Json = dict[str, Any]
@@ -243,31 +240,6 @@ def _bytes(text: str) -> int:
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - its 30 ms can wait for an answer
+    from nanobot_channels._html import html_parser  # noqa: PLC0415 - its 30 ms can wait
 
-    from nanobot_channels._parsing import bounded  # noqa: PLC0415
-
-    # The reference rule swallows "[1]: https://..." lines, which models write as lists of sources.
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": _MAX_NESTING})
-    bounded(parser.enable(["table", "strikethrough"]).disable("reference"))
-    parser.add_render_rule("image", _image)
-    parser.add_render_rule("link_open", _link_open)
-    for cell in ("th_open", "td_open"):
-        parser.add_render_rule(cell, _cell)
-    return parser
-
-
-def _image(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
-    """A link instead of the image: clients show only pictures of their own homeserver."""
-    token = tokens[at]
-    target = str(token.attrs.get("src") or "")
-    words = escape(token.content or target)
-    return f'<a href="{escape(target)}">{words}</a>' if target.startswith(_SCHEMES) else words
-
-
-def _link_open(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
-    return f'<a href="{escape(str(tokens[at].attrs.get("href") or ""))}">'
-
-
-def _cell(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
-    return f"<{tokens[at].tag}>"
+    return html_parser()

@@ -9,6 +9,7 @@ import msgspec
 from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._markdown import from_markdown
+from nanobot_channels._telegram_rich import rich_html
 from nanobot_channels._text import Rich, Span, Style, clean, label, split, utf16_units
 
 TEXT_LIMIT = 4096
@@ -48,40 +49,75 @@ class Button(msgspec.Struct):
     callback_data: str
 
 
+class Piece(msgspec.Struct, omit_defaults=True):
+    """A text with entities, within the limits of one message."""
+
+    text: str
+    entities: list[Entity] = []
+
+
 class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """What a part's payload holds. `text` is set where it differs from the plain fallback."""
+    """What a part's payload holds. `text` is set where it differs from the plain fallback.
+
+    With `html` the part is a rich message, and `pieces` are the messages that stand for it where
+    the server takes none."""
 
     text: str | None = None
     entities: list[Entity] = []
     reply_to: str | None = None
     buttons: list[list[Button]] = []
+    html: str = ""
+    pieces: list[Piece] = []
 
 
 def render(message: OutboundMessage) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Telegram's limits, in order.
 
-    In groups, where others may have written meanwhile, the first part is a reply. The last one
+    What entities cannot show, or is too long for one message, is a rich message where it fits into
+    one. In groups, where others may have written meanwhile, the first part is a reply. The last one
     carries the choices as buttons; those that make no button are written out. The plain fallback
     has link targets written out where they fit.
     Attachments are not in it: each is a part of its own, which the host makes.
     """
     pressable, others = _sorted(message.choices)
     lines = [": ".join(filter(None, (other.label, other.say))) for other in others]
-    rich = from_markdown("\n\n".join([message.text, *lines]))
-    pieces = split(rich, TEXT_LIMIT, measure=utf16_units, max_spans=ENTITY_LIMIT) or [Rich(_EMPTY)]
+    text = "\n\n".join([message.text, *lines])
+    pieces = _pieces(text)
+    html = rich_html(text, TEXT_LIMIT)
     in_group = message.address.chat_id.startswith("-")
+    reply_to = message.reply_to if in_group else None
+    if html:
+        plain = "\n".join(_with_targets(piece) for piece in pieces)
+        payload = Payload(
+            reply_to=reply_to,
+            buttons=_rows(pressable),
+            html=html,
+            pieces=[Piece(piece.text, list(_entities(piece))) for piece in pieces],
+        )
+        key = f"{message.key}.0"
+        return [OutboundPart(text=plain, payload=msgspec.json.encode(payload), key=key)]
     parts = []
     for number, piece in enumerate(pieces):
         plain = _with_targets(piece)
         payload = Payload(
             text=None if plain == piece.text else piece.text,
             entities=list(_entities(piece)),
-            reply_to=message.reply_to if number == 0 and in_group else None,
+            reply_to=reply_to if number == 0 else None,
             buttons=_rows(pressable) if number == len(pieces) - 1 else [],
         )
         key = f"{message.key}.{number}"
         parts.append(OutboundPart(text=plain, payload=msgspec.json.encode(payload), key=key))
     return parts
+
+
+def _pieces(text: str) -> list[Rich]:
+    rich = from_markdown(text)
+    return split(rich, TEXT_LIMIT, measure=utf16_units, max_spans=ENTITY_LIMIT) or [Rich(_EMPTY)]
+
+
+def plain_pieces(text: str) -> list[str]:
+    """A plain text as the messages that it takes."""
+    return [piece.text for piece in split(Rich(text), TEXT_LIMIT, measure=utf16_units)]
 
 
 def payload_of(part: OutboundPart) -> Payload:

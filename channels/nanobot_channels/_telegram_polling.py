@@ -17,6 +17,7 @@ from nanobot.ports import Clock, Intake
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
+from nanobot_channels._telegram_messages import TelegramMessages
 from nanobot_channels._telegram_types import BotUser
 from nanobot_channels._telegram_updates import (
     ALLOWED_UPDATES,
@@ -24,6 +25,7 @@ from nanobot_channels._telegram_updates import (
     moved_chat,
     needs_me,
     press_id,
+    stopped_draft,
     to_inbound,
     update_id,
 )
@@ -86,8 +88,17 @@ class Albums:
 class Polling:
     """Admits one bot's updates to one intake."""
 
-    def __init__(self, api: BotApi, name: str, intake: Intake, clock: Clock, seconds: int) -> None:
+    def __init__(
+        self,
+        api: BotApi,
+        name: str,
+        intake: Intake,
+        clock: Clock,
+        messages: TelegramMessages,
+        seconds: int,
+    ) -> None:
         self._api = api
+        self._messages = messages
         self._name = name
         self._intake = intake
         self._clock = clock
@@ -169,6 +180,9 @@ class Polling:
         return following
 
     def _converted(self, update: object) -> InboundMessage | None:
+        stopped = stopped_draft(update)
+        if stopped is not None and not self._messages.drafted(*stopped):
+            return None  # pressed when the answer was there already
         try:
             return to_inbound(update, self._name, self._me, self._clock.now())
         except BadUpdate as error:

@@ -34,6 +34,9 @@ class Chat(msgspec.Struct):
     id: int
     type: str = "private"
     title: str = ""
+    first_name: str = ""
+    last_name: str = ""
+    username: str = ""
 
 
 class Entity(msgspec.Struct):
@@ -191,9 +194,18 @@ class Press(msgspec.Struct, kw_only=True):
     data: str = ""
 
 
+class Stopped(msgspec.Struct):
+    """A MessageGenerationStopped: the person of a private chat wants no more of a draft."""
+
+    chat: Chat
+    draft_id: int
+    message_thread_id: int | None = None
+
+
 class Update(msgspec.Struct):
     """An Update of one of the kinds that are requested."""
 
     message: Message | None = None
     edited_message: Message | None = None
     callback_query: Press | None = None
+    stopped_message_generation: Stopped | None = None

@@ -10,10 +10,18 @@ from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels._numbers import moment
 from nanobot_channels._telegram_content import attachments, described, forwarded, person
 from nanobot_channels._telegram_text import means, message_text
-from nanobot_channels._telegram_types import BotUser, Message, Origin, Press, Update
+from nanobot_channels._telegram_types import (
+    BotUser,
+    Message,
+    Origin,
+    Press,
+    Stopped,
+    Update,
+    User,
+)
 from nanobot_channels._text import clean, clipped, label
 
-ALLOWED_UPDATES = ("message", "edited_message", "callback_query")
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "stopped_message_generation")
 QUOTE_LENGTH = 1000
 """Characters of the message that is answered; what is beyond is left out, with an ellipsis."""
 _GROUPS = {"group", "supergroup"}
@@ -86,6 +94,8 @@ def to_inbound(
 
 
 def _message(update: Update, channel: str, me: BotUser | None, now: float) -> InboundMessage | None:
+    if update.stopped_message_generation:
+        return _from_stop(update.stopped_message_generation, channel, now)
     if update.callback_query:
         return _from_press(update.callback_query, channel, now)
     if update.message:
@@ -103,6 +113,30 @@ def _message(update: Update, channel: str, me: BotUser | None, now: float) -> In
         message,
         dedupe_key=f"edit:{edited.message_id}:{edited.edit_date}:{digest:08x}",
         edit_of=message.dedupe_key,
+    )
+
+
+def stopped_draft(update: object) -> tuple[str, int] | None:
+    """The chat and the number of the draft whose stop button was pressed, if the update is that."""
+    try:
+        stopped = msgspec.convert(update, Update, strict=False).stopped_message_generation
+    except (ValueError, TypeError, ArithmeticError, RecursionError):
+        return None
+    return None if stopped is None else (str(stopped.chat.id), stopped.draft_id)
+
+
+def _from_stop(stopped: Stopped, channel: str, now: float) -> InboundMessage:
+    """The order to stop; only in private chats are there drafts, and who presses is the chat."""
+    chat, thread = stopped.chat, stopped.message_thread_id
+    who = User(chat.id, first_name=chat.first_name, last_name=chat.last_name)
+    return InboundMessage(
+        address=Address(channel, str(chat.id), None if thread is None else str(thread)),
+        message_id=f"stop:{stopped.draft_id}",
+        dedupe_key=f"stop:{stopped.draft_id}",
+        sender=Sender(str(chat.id), person(who)),
+        text="/stop",
+        sent_at=now,
+        pressed=True,
     )
 
 

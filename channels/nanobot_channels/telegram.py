@@ -24,13 +24,13 @@ from nanobot.ports import (
 )
 from nanobot.system import SystemClock
 from nanobot_channels import _telegram_files, _telegram_parts
-from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
+from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
 from nanobot_channels._telegram_menu import menu
-from nanobot_channels._telegram_parts import Payload, payload_of
+from nanobot_channels._telegram_messages import TelegramMessages, target_of
 from nanobot_channels._telegram_polling import Polling, refused_token
-from nanobot_channels._text import Rich, split, utf16_units
+from nanobot_channels._text import utf16_units
 
 DEFAULT_API_ROOT = "https://api.telegram.org"
 POLL_SECONDS = 30
@@ -90,6 +90,7 @@ class TelegramChannel:
         self._bot_id = token.partition(":")[0]  # what a token begins with
         self._clock = clock or SystemClock()
         self._poll_seconds = poll_seconds
+        self._messages = TelegramMessages(self._api, name)
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. An update is acknowledged by the poll after its commit.
@@ -99,7 +100,8 @@ class TelegramChannel:
         raises.
         """
         await intake.account(self._bot_id)
-        await Polling(self._api, self._name, intake, self._clock, self._poll_seconds).run()
+        messages, seconds = self._messages, self._poll_seconds
+        await Polling(self._api, self._name, intake, self._clock, messages, seconds).run()
 
     async def check(self) -> str:
         """The bot's @name; see ports.SelfChecking. Raises BadCredentials or ChannelDown."""
@@ -123,10 +125,7 @@ class TelegramChannel:
         Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
         usable answer came.
         """
-        payload = payload_of(part)
-        params = _target(address, payload) | _content(part, payload, plain=plain)
-        result = await self._call("send_Message", params, expects="message_id")
-        return str(result["message_id"])
+        return await self._messages.send(address, part, plain=plain)
 
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
@@ -136,16 +135,15 @@ class TelegramChannel:
         That it already reads so is no error. Raises as `send`: Refused when it is gone or of a
         kind that cannot be edited.
         """
-        params: dict[str, Any] = _content(part, payload_of(part), plain=plain)
-        params["chat_id"] = address.chat_id
-        params["message_id"] = message_id
-        try:
-            await self._api.call("edit_Message_Text", params)
-        except ApiRefusal as error:
-            if "message is not modified" not in error.message.lower():
-                raise delivery_error(error) from error
-        except (TelegramError, *MALFORMED) as error:
-            raise delivery_error(error) from error
+        await self._messages.edit(address, message_id, part, plain=plain)
+
+    def drafts(self, address: Address) -> bool:
+        """Whether what is being written is shown there as a draft; see ports.Drafting."""
+        return self._messages.drafts(address)
+
+    async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
+        """Show a draft; see ports.Drafting."""
+        await self._messages.draft(address, key, part)
 
     async def fetch(self, attachment: Attachment, limit: int) -> bytes:
         """The content of a file that came with a message; see ports.Fetching."""
@@ -160,10 +158,10 @@ class TelegramChannel:
         """
         if part.file is None:
             raise Refused("there is no file in this part")
-        params = _target(address, payload_of(part))
+        params = target_of(address, part)
         if utf16_units(part.text) > _telegram_files.CAPTION_LIMIT:
-            for piece in split(Rich(part.text), _telegram_parts.TEXT_LIMIT, measure=utf16_units):
-                await self._call("send_Message", params | _content(OutboundPart(text=piece.text)))
+            words = OutboundPart(text=part.text, payload=part.payload)
+            await self._messages.send(address, words, plain=True)
         elif part.text.strip():
             params["caption"] = part.text
         return await _telegram_files.upload(self._api, part.file, content, params)
@@ -175,11 +173,11 @@ class TelegramChannel:
             "message_id": message_id,
             "reaction": _json([{"type": "emoji", "emoji": _REACTIONS[mark]}]),
         }
-        await self._call("set_Message_Reaction", params)
+        await self._messages.call("set_Message_Reaction", params)
 
     async def register(self, commands: Sequence[MenuCommand]) -> None:
         """Make the menu these commands, as far as Telegram takes them. Raises as `send`."""
-        await self._call("set_My_Commands", {"commands": _json(menu(commands))})
+        await self._messages.call("set_My_Commands", {"commands": _json(menu(commands))})
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Always None: the Bot API cannot look messages up."""
@@ -191,49 +189,11 @@ class TelegramChannel:
         params: dict[str, Any] = {"chat_id": address.chat_id, "action": "typing"}
         if address.thread_id:
             params["message_thread_id"] = address.thread_id
-        await self._call("send_Chat_Action", params)
+        await self._messages.call("send_Chat_Action", params)
 
     async def close(self) -> None:
         """Close every connection."""
         await self._api.close()
-
-    async def _call(self, method: str, params: Mapping[str, Any], expects: str = "") -> Any:
-        try:
-            result = await self._api.call(method, params)
-            if expects and expects not in result:
-                raise KeyError(expects)
-        except (TelegramError, *MALFORMED) as error:
-            raise delivery_error(error) from error
-        return result
-
-
-def _target(address: Address, payload: Payload) -> dict[str, Any]:
-    """The parameters for the chat, the topic and the message replied to."""
-    params: dict[str, Any] = {"chat_id": address.chat_id}
-    if address.thread_id:
-        params["message_thread_id"] = address.thread_id
-    if payload.reply_to and payload.reply_to.isdecimal():
-        params["reply_parameters"] = {
-            "message_id": int(payload.reply_to),
-            "allow_sending_without_reply": True,
-        }
-    return params
-
-
-def _content(
-    part: OutboundPart, payload: Payload | None = None, *, plain: bool = False
-) -> dict[str, Any]:
-    """The parameters that sendMessage and editMessageText have in common."""
-    params: dict[str, Any] = {"text": part.text, "link_preview_options": {"is_disabled": True}}
-    if payload is None:
-        return params
-    if payload.buttons:
-        params["reply_markup"] = _json({"inline_keyboard": payload.buttons})
-    if not plain:
-        params["text"] = part.text if payload.text is None else payload.text
-        if payload.entities:
-            params["entities"] = _json(payload.entities)
-    return params
 
 
 def _json(value: object) -> str:

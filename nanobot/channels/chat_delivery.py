@@ -103,8 +103,8 @@ class ChatDelivery:
         wait = row.not_before - self._clock.now()
         if wait > 0 and self._waited_for != row.id:
             await self._clock.sleep(min(wait, _LONGEST_INHERITED_WAIT))
+        await self._parts.release_preview(row.message.key)
         if row.preview is not None:
-            await self._parts.release_preview(row.message.key)
             following = await self._next()
             if following is None or following.preview is None:
                 return following

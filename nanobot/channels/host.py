@@ -15,6 +15,7 @@ from nanobot.bus.core import Bus
 from nanobot.channels.activity import Activity, RunEnded
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.delivery import Delivery
+from nanobot.channels.drafts import Drafts
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.lease import ChannelLease
 from nanobot.channels.moved import MovedChats
@@ -23,7 +24,16 @@ from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import PartSender
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address, InboundMessage
-from nanobot.ports import BlobReader, Channel, Clock, Commanding, Editing, MenuCommand, Reacting
+from nanobot.ports import (
+    BlobReader,
+    Channel,
+    Clock,
+    Commanding,
+    Drafting,
+    Editing,
+    MenuCommand,
+    Reacting,
+)
 from nanobot.session.inbox import Admitted
 from nanobot.system import Backoff
 
@@ -90,6 +100,9 @@ class ChannelHost:
             self._previews = Previews(
                 sender, bus.journal, clock, self._activity, hosting.text_of, show_tools=tools
             )
+        self._drafts: Drafts | None = None
+        if hosting.preview and isinstance(channel, Drafting):
+            self._drafts = Drafts(sender, clock, self._activity, hosting.text_of)
         self._reactions: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
             self._reactions = Reactions(name, channel, self.moved)
@@ -138,7 +151,7 @@ class ChannelHost:
 
     async def _serve(self, intake: ChannelIntake) -> None:
         channel, name = self._channel, self.name
-        reactions, previews = self._reactions, self._previews
+        reactions, previews, drafts = self._reactions, self._previews, self._drafts
         typing = channel.capabilities.typing
         await self.moved.load()
         async with asyncio.TaskGroup() as tasks:
@@ -148,10 +161,12 @@ class ChannelHost:
             if self._fetcher is not None:
                 tasks.create_task(self._fetcher.run(), name=f"{name}: files")
             self._receiving = tasks.create_task(self._receive(intake), name=f"{name}: intake")
-            if typing or reactions or previews:
+            if typing or reactions or previews or drafts:
                 tasks.create_task(self._activity.watch(self._ended), name=f"{name}: activity")
             if typing:
                 tasks.create_task(self._show_typing(), name=f"{name}: typing")
+            if drafts is not None:
+                tasks.create_task(drafts.run(), name=f"{name}: drafts")
             if previews is not None:
                 tasks.create_task(previews.run(), name=f"{name}: previews")
             if reactions is not None:
@@ -170,7 +185,13 @@ class ChannelHost:
                 for address in await self._bus.journal.owed_chats(self.name):
                     self._bus.owed(address)
 
+    def drafted(self, address: Address) -> str:
+        """What stands in a chat as a draft; see intake.Host."""
+        return "" if self._drafts is None else self._drafts.text(address)
+
     async def _release_preview(self, key: str) -> None:
+        if self._drafts is not None:
+            await self._drafts.release(key)
         if self._previews is not None:
             await self._previews.release_preview(key)
 
@@ -265,7 +286,9 @@ class ChannelHost:
             shown = {run.run_id: shown[run.run_id] for run in runs if run.run_id in shown}
             for run in runs:
                 due = shown.get(run.run_id, run.since + TYPING_AFTER)
-                if due <= now and self._sender.rates.free(run.address.chat_id):
+                if due > now or (self._drafts and self._drafts.shown_in(run.address)):
+                    continue
+                if self._sender.rates.free(run.address.chat_id):
                     shown[run.run_id] = now + TYPING_EVERY
                     with boundary(f"typing in {run.address}"):
                         await self._typing(run.address)

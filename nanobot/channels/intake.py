@@ -24,6 +24,7 @@ from nanobot.messages import (
 )
 from nanobot.operations.dispatcher import Dispatcher, Invocation, notice
 from nanobot.session.inbox import Admission, Admitted
+from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.text import MAX_TEXT, without_controls
 
 
@@ -39,6 +40,10 @@ class Host(Protocol):
 
     def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
         """A message is in the journal, or was there before."""
+        ...
+
+    def drafted(self, address: Address) -> str:
+        """What stands in that chat as a draft of an answer, "" if nothing does."""
         ...
 
 
@@ -137,9 +142,23 @@ class ChannelIntake:
             partial = self.operations.engine.partial(key) if interrupts else None
             return Admission(message=message, session_key=key, role=role, said=partial)
         operation, argument = command
-        return await self.operations.admission(
-            operation, msgspec.structs.replace(invocation, argument=argument)
+        invocation = msgspec.structs.replace(invocation, argument=argument)
+        return self._with_draft(await self.operations.admission(operation, invocation))
+
+    def _with_draft(self, admission: Admission) -> Admission:
+        """An order to stop: the draft of the answer goes away, so that the word about the stop says
+        what stood there."""
+        text = "" if self._host is None else self._host.drafted(admission.message.address)
+        if admission.stop is None or not text:
+            return admission
+        notices = tuple(
+            msgspec.structs.replace(message, text=f"{text}\n\n{STOPPED_LINE}")
+            if message.address == admission.message.address
+            else message
+            for message in admission.stop.outbound
         )
+        stop = msgspec.structs.replace(admission.stop, outbound=notices)
+        return msgspec.structs.replace(admission, stop=stop)
 
     def _problem(self, text: str, message: InboundMessage) -> str:
         """Why nothing can become of a message, for its sender; empty if something can."""

@@ -75,6 +75,8 @@ class Previews:
                 await self._clock.sleep(_LOOK_SECONDS)
                 due = self._clock.monotonic() - PREVIEW_AFTER
                 for run in list(self._activity.runs.values()):
+                    if self._sender.drafts(run.address):
+                        continue  # shown as a draft
                     if run.reply_key and run.since <= due and run.reply_key not in self._previews:
                         preview = self._previews[run.reply_key] = _Preview()
                         tasks.create_task(self._follow(run, preview), name=f"preview {run.run_id}")

@@ -14,7 +14,7 @@ from nanobot.channels.moved import MovedChats
 from nanobot.channels.rate_limit import RateLimiter
 from nanobot.errors import DeliveryError, NanobotError, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundMessage
-from nanobot.ports import BlobReader, Channel, Clock, Editing, Filing, OutboundPart
+from nanobot.ports import BlobReader, Channel, Clock, Drafting, Editing, Filing, OutboundPart
 
 _LONG = 4_000
 
@@ -85,6 +85,18 @@ class PartSender:
         except OutcomeUnknown as error:
             raise NotSent(str(error)) from error
         return message_id
+
+    def drafts(self, address: Address) -> bool:
+        """Whether drafts are shown in that chat."""
+        channel = self._channel
+        return isinstance(channel, Drafting) and channel.drafts(self.moved.there(address))
+
+    async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
+        """Show a draft, see ports.Drafting. It is for the caller to keep to the rate."""
+        channel, there = self._channel, self.moved.there(address)
+        if not isinstance(channel, Drafting):
+            raise Refused("there are no drafts here")
+        await self._contained(address, lambda: channel.draft(there, key, part))
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Look a part up, see ports.Channel. Raises OutcomeUnknown for whatever an adapter raises

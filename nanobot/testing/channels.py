@@ -20,7 +20,7 @@ import msgspec
 
 from nanobot.errors import DeliveryError, NanobotError, StoreUnwritable
 from nanobot.messages import Address, Choice, InboundMessage, OutboundMessage
-from nanobot.ports import Channel, OutboundPart
+from nanobot.ports import Channel, Drafting, OutboundPart
 from nanobot.testing.machine import PATIENCE
 
 
@@ -346,6 +346,28 @@ async def _soon(holds: Callable[[], bool], promise: str) -> None:
         raise AssertionError(promise) from None
 
 
+async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
+    """A draft leaves nothing behind, and the message that follows arrives as any other."""
+    intake = RecordingIntake()
+    async with _opened(platform) as channel, _running(platform, channel, intake, "tell me"):
+        if not isinstance(channel, Drafting):
+            return
+        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        chat = intake.taken[0].address
+        before = len(platform.shown())
+        _that(channel.drafts(chat), "there are drafts until one is refused")
+        await channel.draft(chat, "k", OutboundPart(text=""))
+        parts = [
+            channel.render(OutboundMessage(address=chat, text=text, key="k"))[0]
+            for text in ("one", "one two", "done")
+        ]
+        for part in parts[:2]:
+            await channel.draft(chat, "k", part)
+        _that(len(platform.shown()) == before, "drafts are no messages")
+        await channel.send(chat, parts[-1])
+        _that(len(platform.shown()) == before + 1, "the message is there, once")
+
+
 CHECKS: tuple[Check, ...] = (
     brings_what_was_said,
     acknowledges_only_what_was_admitted,
@@ -354,6 +376,7 @@ CHECKS: tuple[Check, ...] = (
     goes_on_after_what_it_cannot_read,
     renders_whole_texts,
     sends_parts_in_order,
+    shows_drafts_that_are_no_messages,
     fails_in_the_words_of_the_port,
     may_be_run_again,
 )

@@ -32,6 +32,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import FakeChannel
 from nanobot_channels import email
 from nanobot_channels._matrix_api import Account
+from nanobot_channels._telegram_parts import payload_of
 from nanobot_channels.discord import DiscordChannel, Server
 from nanobot_channels.matrix import MatrixChannel
 from nanobot_channels.slack import SlackChannel
@@ -121,7 +122,8 @@ class Telegram:
         return [message.text for message in self._server.messages(1)]
 
     def fits(self, part: OutboundPart) -> bool:
-        return len(part.text.encode("utf-16-le")) // 2 <= 4_096
+        limit = 32_768 if payload_of(part).html else 4_096
+        return len(part.text.encode("utf-16-le")) // 2 <= limit
 
     def refuse(self, chat: Address) -> Address:
         self._server.block(int(chat.chat_id))

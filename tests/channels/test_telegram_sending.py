@@ -23,7 +23,7 @@ from nanobot.messages import Address, Attachment, Choice, OutboundMessage
 from nanobot.ports import Channel, OutboundPart
 from nanobot.testing.machine import ManualClock
 from nanobot_channels._markdown import from_markdown
-from nanobot_channels._telegram_parts import payload_of
+from nanobot_channels._telegram_parts import Piece, payload_of, plain_pieces
 from nanobot_channels._telegram_parts import render as render_message
 from nanobot_channels.telegram import TelegramChannel, open_channel
 from tests.channels.hostile import texts
@@ -276,11 +276,21 @@ def render(text: str, address: Address = CHAT, **fields: Any) -> list[OutboundPa
 )
 def test_whatever_is_rendered_is_accepted(text: str, times: int) -> None:
     for part in render(text * times):
-        payload = msgspec.json.decode(part.payload)
-        shown = payload.get("text", part.text)
-        check_text({"text": part.text})
-        check_text({"text": shown, "entities": payload.get("entities", [])})
-        assert len(payload.get("entities", [])) <= 100
+        payload = payload_of(part)
+        if payload.html:
+            assert TelegramServer().native.text_of({"rich_message": {"html": payload.html}})
+        for plain in plain_pieces(part.text):
+            check_text({"text": plain})
+        for piece in older(part):
+            check_text({"text": piece.text, "entities": msgspec.to_builtins(piece.entities)})
+            assert len(piece.entities) <= 100
+
+
+def older(part: OutboundPart) -> list[Piece]:
+    """The messages that it is without a rich one."""
+    payload = payload_of(part)
+    text = part.text if payload.text is None else payload.text
+    return payload.pieces or [Piece(text, payload.entities)]
 
 
 @given(
@@ -303,9 +313,7 @@ def test_no_letter_is_lost_in_parts_and_none_in_their_plain_fallback(
     whole = [char for char in from_markdown(source).text if char.isalnum()]
     shown, plain = [], []
     for part in render(source):
-        payload = payload_of(part)
-        check_text({"text": part.text})
-        shown += [char for char in payload.text or part.text if char.isalnum()]
+        shown += [char for piece in older(part) for char in piece.text if char.isalnum()]
         plain += [char for char in part.text if char.isalnum()]
     if whole:
         assert shown == whole
@@ -317,25 +325,28 @@ def test_a_message_of_nothing_still_has_a_part() -> None:
     assert [part.text for part in render(" \n\u200b")] == ["(empty message)"]
 
 
-def test_long_text_is_divided_by_utf16_units_and_keys_are_unique() -> None:
-    parts = render("😀" * 5000)
-    assert [len(part.text) for part in parts] == [2048, 2048, 904]
-    assert [part.key for part in parts] == ["run.0.0", "run.0.1", "run.0.2"]
+def test_long_text_is_one_rich_message_as_long_as_it_fits() -> None:
+    (part,) = render("😀" * 5000)
+    assert [len(piece.text) for piece in older(part)] == [2048, 2048, 904]
+    assert payload_of(part).html.count("😀") == 5000
+    parts = render("😀" * 33_000)
+    assert {len(part.text) for part in parts[:-1]} == {2048}
+    assert [part.key for part in parts[:2]] == ["run.0.0", "run.0.1"]
 
 
-def test_the_first_part_replies_and_the_last_one_has_the_buttons() -> None:
+@pytest.mark.parametrize("words", [1_500, 9_000])
+def test_the_first_part_replies_and_the_last_one_has_the_buttons(words: int) -> None:
     choices = (Choice("yes", "/approve 1"), Choice("no", "/deny 1"))
-    parts = render("word " * 1500, Address("telegram", "-5"), reply_to="7", choices=choices)
-    first, last = (msgspec.json.decode(part.payload) for part in parts)
-    assert first == {"reply_to": "7"}
-    assert last == {
-        "buttons": [
-            [
-                {"text": "yes", "callback_data": "/approve 1"},
-                {"text": "no", "callback_data": "/deny 1"},
-            ]
+    parts = render("word " * words, Address("telegram", "-5"), reply_to="7", choices=choices)
+    first, last = payload_of(parts[0]), payload_of(parts[-1])
+    assert first.reply_to == "7"
+    assert msgspec.to_builtins(last.buttons) == [
+        [
+            {"text": "yes", "callback_data": "/approve 1"},
+            {"text": "no", "callback_data": "/deny 1"},
         ]
-    }
+    ]
+    assert len(parts) == 1 or (first.buttons, last.reply_to) == ([], None)
 
 
 def test_with_one_person_alone_nothing_is_a_reply() -> None:

@@ -15,7 +15,7 @@ from aiohttp import web
 @dataclass(kw_only=True)
 class Fault:
     """What goes wrong with the calls of one kind (None: with all), `times` times (None: always),
-    until `until`.
+    until `until`, after the first `skip` of them.
 
     `status` refuses as the platform does. `drop` cuts the connection "before" or "after" the
     effect, or "never" answers; with a `status` and "after" a proxy answers so once the call was
@@ -25,6 +25,7 @@ class Fault:
     what: str | None = None
     times: int | None = None
     until: float | None = None
+    skip: int = 0
     status: int = 0
     retry_after: float | None = None
     drop: str = ""
@@ -107,7 +108,12 @@ class PlatformServer(Generic[F]):
 
     def fault(self, fits: Callable[[F], bool]) -> F | None:
         """What goes wrong with the call at hand."""
-        return next((fault for fault in self._faults if not fault.spent and fits(fault)), None)
+        for fault in self._faults:
+            if not fault.spent and fits(fault):
+                if not fault.skip:
+                    return fault
+                fault.skip -= 1
+        return None
 
     async def spoiled(
         self,

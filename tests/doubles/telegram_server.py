@@ -23,6 +23,7 @@ from aiohttp import web
 
 from tests.doubles.platform_server import PlatformServer
 from tests.doubles.telegram_extras import Extras
+from tests.doubles.telegram_native import Native
 from tests.doubles.telegram_rules import (
     Call,
     Message,
@@ -56,6 +57,8 @@ class TelegramServer(PlatformServer[TelegramFault]):
         """By update_id: how many times a poll was answered with it."""
         self.extras = Extras(self._post)
         """Files, reactions, the menu and topics."""
+        self.native = Native(self._post, self._check_chat, self.push)
+        """Rich messages and drafts."""
         self._updates: dict[int, dict[str, Any]] = {}
         self._update_ids = itertools.count(700_000_001)
         self._message_ids: dict[int, Iterator[int]] = {}
@@ -234,6 +237,7 @@ class TelegramServer(PlatformServer[TelegramFault]):
             "sendChatAction": lambda params: self._check_chat(params) != 0,
             "answerCallbackQuery": lambda _: True,
             **self.extras.methods,
+            **self.native.methods,
         }
         if call.method not in handlers:
             raise Refusal(404, "Not Found")
@@ -299,6 +303,7 @@ class TelegramServer(PlatformServer[TelegramFault]):
         chat = self._check_chat(params)
         self.extras.check_topic(chat, params)
         text = params.get("caption" if file else "text") or ""
+        self.native.sent(chat)
         number = self._next_message_id(chat)
         message = Message(chat, number, text, from_bot=True, params=params, file=file)
         self._keep(message)
@@ -320,6 +325,9 @@ class TelegramServer(PlatformServer[TelegramFault]):
     def _edit_message(self, params: Params) -> dict[str, Any]:
         self._check_chat(params)
         message = self._own_message(params, "message to edit not found")
+        if "rich_message" in params and not self.native.off:
+            self.native.edited(message, params)
+            return self._shown(message)
         check_text(params)
         keys = ("text", "entities", "reply_markup")
         if all(message.params.get(key) == params.get(key) for key in keys):

@@ -103,7 +103,9 @@ class OnTelegram(Platform):
         super().__init__(rng, [str(number) for number in range(1, chats + 1)])
         self._server = server
         self._last: dict[str, Any] = {}
-        self.troubles = [self._trouble(self._again)]
+        self.troubles = [self._trouble(self._again), self._trouble(self._older)]
+        self.troubles.append(self._spoil("sendMessageDraft", status=400, description="no drafts"))
+        self.troubles.append(self._spoil("sendMessageDraft", drop="after"))
         self.breaks = [self._spoil("getUpdates", status=409, description=_CONFLICT)]
         for fault in (
             {"status": 429, "retry_after": _PAUSE},
@@ -141,6 +143,10 @@ class OnTelegram(Platform):
 
     def table(self) -> str:
         return ""  # every world has it
+
+    async def _older(self) -> None:
+        """The server is replaced by one that has no drafts and no rich messages, or back."""
+        self._server.native.off = not self._server.native.off
 
     async def _again(self) -> None:
         """An update comes twice."""

@@ -16,6 +16,12 @@ UNKNOWN = {"preview:after", "receipt:before"}
 """Crashes after which nobody can tell whether the preview has arrived."""
 
 
+@pytest.fixture(autouse=True)
+def _without_drafts(world: World) -> None:
+    """A server of before there were drafts."""
+    world.telegram.native.off = True
+
+
 def answers(world: World) -> list[str]:
     return [text for text in world.texts(CHAT) if text.startswith(ANSWER)]
 

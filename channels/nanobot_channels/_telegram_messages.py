@@ -1,0 +1,217 @@
+"""What goes out on Telegram: each message in the best form that the server and the chat take."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from loguru import logger
+
+from nanobot.errors import DeliveryError, OutcomeUnknown, Refused
+from nanobot.messages import Address
+from nanobot.ports import OutboundPart
+from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
+from nanobot_channels._telegram_http import ApiRefusal
+from nanobot_channels._telegram_library import TelegramError
+from nanobot_channels._telegram_parts import Payload, Piece, payload_of, plain_pieces
+
+_NO_PREVIEW = {"is_disabled": True}
+
+
+class _Unsupported(Refused):
+    """The server does not know the method."""
+
+
+class TelegramMessages:
+    """Sends, edits and drafts. What a chat refuses is tried there once: rich messages and drafts,
+    which older servers do not have; their older forms are plain messages and edits."""
+
+    def __init__(self, api: BotApi, name: str) -> None:
+        self._api = api
+        self._name = name
+        self._without_rich: set[str] = set()
+        self._without_drafts: set[str] = set()
+        self._drafts: dict[str, int] = {}
+
+    # Messages
+
+    async def send(self, address: Address, part: OutboundPart, *, plain: bool) -> str:
+        """Send one part; returns the message_id, of its last message where it takes several."""
+        self._drafts[address.chat_id] = 0
+        payload = payload_of(part)
+        target = _target(address, payload)
+        if not plain and self._richly(address, payload):
+            params = target | _rich(payload) | _buttons(payload)
+            try:
+                return await self.post("send_Rich_Message", params)
+            except Refused as refused:
+                self._refused(self._without_rich, address, "no rich message", refused)
+        return await self._send_pieces(target, payload, _pieces(part, payload, plain=plain))
+
+    async def _send_pieces(
+        self, target: Mapping[str, Any], payload: Payload, pieces: Sequence[Piece]
+    ) -> str:
+        message_id = ""
+        for number, piece in enumerate(pieces):
+            params = {**target, **_content(piece)}
+            if number == len(pieces) - 1:
+                params |= _buttons(payload)
+            try:
+                message_id = await self.post("send_Message", params)
+            except DeliveryError as error:
+                if not message_id:
+                    raise
+                # What stands there already would come again, and nobody would say so.
+                raise OutcomeUnknown(f"only {number} of {len(pieces)} pieces: {error}") from error
+        return message_id
+
+    async def edit(
+        self, address: Address, message_id: str, part: OutboundPart, *, plain: bool
+    ) -> None:
+        """Replace a message; that it already reads so is no error. Raises Refused where the part
+        takes several messages."""
+        payload = payload_of(part)
+        params = {"chat_id": address.chat_id, "message_id": message_id} | _buttons(payload)
+        if not plain and self._richly(address, payload):
+            try:
+                await self._replace(params | _rich(payload))
+            except Refused as refused:
+                self._refused(self._without_rich, address, "no rich message", refused)
+            else:
+                return
+        pieces = _pieces(part, payload, plain=plain)
+        if len(pieces) != 1:
+            raise Refused("it takes more than one message")
+        await self._replace(params | _content(pieces[0]))
+
+    async def _replace(self, params: Mapping[str, Any]) -> None:
+        try:
+            await self._api.call("edit_Message_Text", params)
+        except ApiRefusal as error:
+            if "message is not modified" not in error.message.lower():
+                raise delivery_error(error) from error
+        except (TelegramError, *MALFORMED) as error:
+            raise delivery_error(error) from error
+
+    async def post(self, method: str, params: Mapping[str, Any]) -> str:
+        """Call a method that sends a message; returns the message_id."""
+        result = await self.call(method, params, expects="message_id")
+        return str(result["message_id"])
+
+    async def call(self, method: str, params: Mapping[str, Any], expects: str = "") -> Any:
+        """The result of a method. Raises a DeliveryError."""
+        try:
+            result = await self._api.call(method, params)
+            if expects and expects not in result:
+                raise KeyError(expects)
+        except ApiRefusal as error:
+            if error.status == HTTPStatus.NOT_FOUND and error.from_api and method in _NEW:
+                raise _Unsupported(f"Telegram's server has no {method}") from error
+            raise delivery_error(error) from error
+        except (TelegramError, *MALFORMED) as error:
+            raise delivery_error(error) from error
+        return result
+
+    # Drafts
+
+    def drafts(self, address: Address) -> bool:
+        """Whether drafts are shown in a chat: in private ones, until one is refused."""
+        chat = address.chat_id
+        return chat.isdecimal() and chat not in self._without_drafts
+
+    async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
+        """Show a part as a draft with a button to stop it; without text it is "Thinking...".
+        Raises Refused where there are no drafts, and as `send`."""
+        payload, draft_id = payload_of(part), draft_id_of(key)
+        self._drafts[address.chat_id] = draft_id
+        params = _target(address, Payload()) | {"draft_id": draft_id, "can_stop": True}
+        if self._richly(address, payload):
+            try:
+                await self.call("send_Rich_Message_Draft", params | _rich(payload))
+            except Refused as refused:
+                self._refused(self._without_rich, address, "no rich draft", refused)
+            else:
+                return
+        piece = _pieces(part, payload, plain=False)[-1]
+        content = {"text": piece.text}
+        if piece.entities:
+            content["entities"] = _json(piece.entities)
+        try:
+            await self.call("send_Message_Draft", params | content)
+        except Refused as refused:
+            self._without_drafts.add(address.chat_id)
+            logger.info("{}: no drafts in {}: {}", self._name, address.chat_id, refused)
+            raise
+
+    def drafted(self, chat_id: str, draft_id: int) -> bool:
+        """Whether that draft may be the one that a chat shows: nothing was sent there since."""
+        return self._drafts.get(chat_id, draft_id) == draft_id
+
+    def _richly(self, address: Address, payload: Payload) -> bool:
+        return bool(payload.html) and address.chat_id not in self._without_rich
+
+    def _refused(self, where: set[str], address: Address, what: str, refused: Refused) -> None:
+        """One try is enough where the server does not know the method; another text may do."""
+        logger.info("{}: {} in {}: {}", self._name, what, address.chat_id, refused)
+        if isinstance(refused, _Unsupported):
+            where.add(address.chat_id)
+
+
+_NEW = {"send_Rich_Message", "send_Rich_Message_Draft", "send_Message_Draft"}
+
+
+def draft_id_of(key: str) -> int:
+    """The number of an answer's draft: not zero, and within 31 bits."""
+    return zlib.crc32(key.encode()) & 0x7FFF_FFFF or 1
+
+
+def _pieces(part: OutboundPart, payload: Payload, *, plain: bool) -> list[Piece]:
+    """The messages that the part is without a rich one."""
+    if plain:
+        return [Piece(text) for text in plain_pieces(part.text)] or [Piece(part.text)]
+    text = part.text if payload.text is None else payload.text
+    return payload.pieces or [Piece(text, payload.entities)]
+
+
+def _target(address: Address, payload: Payload) -> dict[str, Any]:
+    """The parameters for the chat, the topic and the message replied to."""
+    params: dict[str, Any] = {"chat_id": address.chat_id}
+    if address.thread_id:
+        params["message_thread_id"] = address.thread_id
+    if payload.reply_to and payload.reply_to.isdecimal():
+        params["reply_parameters"] = {
+            "message_id": int(payload.reply_to),
+            "allow_sending_without_reply": True,
+        }
+    return params
+
+
+def target_of(address: Address, part: OutboundPart) -> dict[str, Any]:
+    """Where a part goes, for methods that send files."""
+    return _target(address, payload_of(part))
+
+
+def _content(piece: Piece) -> dict[str, Any]:
+    """The parameters that sendMessage and editMessageText have in common."""
+    params: dict[str, Any] = {"text": piece.text, "link_preview_options": _NO_PREVIEW}
+    if piece.entities:
+        params["entities"] = _json(piece.entities)
+    return params
+
+
+def _rich(payload: Payload) -> dict[str, Any]:
+    return {"rich_message": _json({"html": payload.html})}
+
+
+def _buttons(payload: Payload) -> dict[str, Any]:
+    if not payload.buttons:
+        return {}
+    return {"reply_markup": _json({"inline_keyboard": payload.buttons})}
+
+
+def _json(value: object) -> str:
+    """What the Bot API calls JSON-serialized; PTB hands strings on without a look inside."""
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,133 @@
+"""Drafts: while a run works, its chat sees how far it is, in something that is no message.
+
+Where a platform has drafts no preview is made: there is no row, no receipt and nothing to edit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.channels.activity import Activity, RunInProgress
+from nanobot.channels.previews import PREVIEW_AFTER
+from nanobot.channels.sender import PartSender
+from nanobot.errors import DeliveryError, Refused
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ports import Clock, OutboundPart
+from nanobot.session import keys
+
+DRAFT_EVERY = 1.0
+"""Seconds between two versions of a draft."""
+DRAFT_KEPT = 20.0
+"""A draft that has not changed for so long is shown again: platforms drop it after 30 s."""
+
+_LOOK_SECONDS = 0.5
+_PATIENCE_SECONDS = 5.0
+_NOTHING = OutboundPart(text="")
+
+
+class _Draft:
+    """What is shown of one run. `busy` is held while the platform is being told."""
+
+    def __init__(self, run: RunInProgress) -> None:
+        self.run = run
+        self.busy = asyncio.Lock()
+        self.over = False
+        self.shown: OutboundPart | None = None
+        self.at = 0.0
+
+
+class Drafts:
+    """The drafts of one channel, which must be Drafting. `text_of` gives what a run has said so
+    far, None once it is not driven here. A refused draft ends those of its run; where drafts are
+    refused for good previews take their place."""
+
+    def __init__(
+        self,
+        sender: PartSender,
+        clock: Clock,
+        activity: Activity,
+        text_of: Callable[[str], str | None],
+    ) -> None:
+        self._sender = sender
+        self._clock = clock
+        self._activity = activity
+        self._text_of = text_of
+        self._drafts: dict[str, _Draft] = {}
+
+    def shown_in(self, address: Address) -> bool:
+        """Whether runs of this chat are shown as drafts."""
+        return self._sender.drafts(address)
+
+    def text(self, address: Address) -> str:
+        """What the draft says that stands in a chat, "" if there is none."""
+        for draft in self._drafts.values():
+            if draft.run.address == address and draft.shown is not None:
+                return self._text_of(draft.run.run_id) or ""
+        return ""
+
+    async def run(self) -> None:
+        """Show what is worked on, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                await self._activity.any()
+                await self._clock.sleep(_LOOK_SECONDS)
+                due = self._clock.monotonic() - PREVIEW_AFTER
+                for run in list(self._activity.runs.values()):
+                    if run.reply_key and run.since <= due and run.reply_key not in self._drafts:
+                        draft = self._drafts[run.reply_key] = _Draft(run)
+                        tasks.create_task(self._follow(draft), name=f"draft {run.run_id}")
+
+    async def release(self, key: str) -> None:
+        """The message of that key is to be delivered: returns once its draft is left alone."""
+        draft = self._drafts.get(key) or self._drafts.get(keys.answer_of(key))
+        if draft is not None:
+            draft.over = True
+            async with draft.busy:
+                pass
+
+    async def _follow(self, draft: _Draft) -> None:
+        """Show one run until it ends."""
+        run = draft.run
+        try:
+            while self._activity.runs.get(run.run_id) is run:
+                async with draft.busy:
+                    with boundary(f"draft of run {run.run_id}"):
+                        await self._refresh(draft)
+                await self._clock.sleep(DRAFT_EVERY)
+        finally:
+            del self._drafts[run.reply_key]
+
+    async def _refresh(self, draft: _Draft) -> None:
+        """Show what is new, or what would go away."""
+        run = draft.run
+        text = self._text_of(run.run_id)
+        if draft.over or text is None or not self.shown_in(run.address):
+            return
+        part = await self._part(run, text)
+        fresh = self._clock.monotonic() - draft.at < DRAFT_KEPT
+        if (part == draft.shown and fresh) or not self._sender.rates.free(run.address.chat_id):
+            return
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):  # the answer waits for it
+                await self._sender.draft(run.address, run.reply_key, part)
+        except Refused:
+            draft.over = True
+        except (DeliveryError, TimeoutError) as error:
+            logger.debug("{}: a draft could not be shown: {}", run.address, error)
+        else:
+            draft.shown, draft.at = part, self._clock.monotonic()
+
+    async def _part(self, run: RunInProgress, text: str) -> OutboundPart:
+        """What is to be seen: of a long text its end, and the tool at work. Nothing yet is an empty
+        part, for which the platform has words."""
+        lines = [line for line in (text.strip(), f"`{run.tool}`" if run.tool else "") if line]
+        if not lines:
+            return _NOTHING
+        message = OutboundMessage(
+            address=run.address, text="\n\n".join(lines), key=f"{run.reply_key}:d"
+        )
+        return (await self._sender.render(message))[-1]

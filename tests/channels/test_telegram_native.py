@@ -1,0 +1,214 @@
+"""Rich messages and drafts on Telegram, and their older forms where a server has none."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanobot.errors import NotSent, OutcomeUnknown, Refused
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot_channels._telegram_messages import draft_id_of
+from nanobot_channels._telegram_rich import rich_html
+from nanobot_channels.telegram import TelegramChannel
+from tests.channels.conftest import Running
+from tests.doubles.fake_intake import FakeIntake
+from tests.doubles.telegram_server import TelegramServer
+
+CHAT, GROUP = Address("telegram", "1"), Address("telegram", "-5")
+TABLE = "## Hosts\n\n| Host | State |\n|---|--:|\n| nas | **ok** |\n\n- [x] backup\n- [ ] restore"
+SHOWN = "Hosts\nHost | State\nnas | ok\n[x] backup\n[ ] restore"
+OLDER = "Hosts\n\nHost | State\n-----+------\nnas  | ok\n\n• [x] backup\n• [ ] restore"
+
+
+def part(channel: TelegramChannel, text: str, address: Address = CHAT) -> OutboundPart:
+    (rendered,) = channel.render(OutboundMessage(address=address, text=text, key="k"))
+    return rendered
+
+
+def html(text: str) -> str:
+    return rich_html(text, 4096)
+
+
+# Rich messages
+
+
+async def test_what_entities_cannot_show_is_a_rich_message(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    message_id = await channel.send(CHAT, part(channel, TABLE))
+    received = await telegram.reply_in(1)
+    assert (str(received.message_id), received.text) == (message_id, SHOWN)
+    await channel.send(CHAT, part(channel, "**bold**, `code` and a [link](https://x.org)"))
+    assert [call.method for call in telegram.calls][-2:] == ["sendRichMessage", "sendMessage"]
+
+
+async def test_nine_thousand_characters_are_one_message(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    text = "\n\n".join(["some words of an answer " * 20] * 19)
+    await channel.send(CHAT, part(channel, text))
+    (message,) = telegram.messages(1)
+    assert message.text.split() == text.split()
+
+
+async def test_a_server_without_rich_messages_costs_one_try_a_chat(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.native.off = True
+    telegram.say(1, "hi")
+    for _ in range(3):
+        await channel.send(CHAT, part(channel, TABLE))
+    assert [message.text for message in telegram.messages(1)] == [OLDER] * 3
+    assert len(telegram.calls_of("sendRichMessage")) == 1
+    long = part(channel, "word " * 1_800)
+    await channel.send(CHAT, long)
+    assert " ".join(m.text for m in telegram.messages(1)[3:]).split() == ["word"] * 1_800
+
+
+async def test_one_text_that_is_refused_comes_in_the_older_form_and_the_next_is_tried_again(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    why = "Bad Request: RICH_MESSAGE_TOO_DEEP"
+    telegram.fail("sendRichMessage", times=1, status=400, description=why)
+    for _ in range(2):
+        await channel.send(CHAT, part(channel, TABLE))
+    assert [message.text for message in telegram.messages(1)] == [OLDER, SHOWN]
+
+
+async def test_a_rich_message_of_unknown_fate_is_not_sent_in_another_form(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    telegram.fail("sendRichMessage", times=1, drop="after")
+    with pytest.raises(OutcomeUnknown):
+        await channel.send(CHAT, part(channel, TABLE))
+    telegram.fail("sendRichMessage", times=1, status=429, retry_after=3)
+    with pytest.raises(NotSent):
+        await channel.send(CHAT, part(channel, TABLE))
+    assert len(telegram.messages(1)) == 1
+
+
+async def test_pieces_that_stand_there_are_not_sent_again_unmarked(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.native.off = True
+    telegram.say(1, "hi")
+    telegram.fail("sendMessage", times=1, status=500)
+    long = part(channel, "word " * 1_800)
+    with pytest.raises(NotSent):
+        await channel.send(CHAT, long)
+    assert telegram.messages(1) == []
+    await channel.send(CHAT, long)
+    assert len(telegram.messages(1)) == 3
+    telegram.fail("sendMessage", skip=1, times=1, status=500)
+    with pytest.raises(OutcomeUnknown):
+        await channel.send(CHAT, long)
+    assert len(telegram.messages(1)) == 4
+
+
+async def test_a_preview_in_a_group_becomes_a_rich_message(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(-5, "hi")
+    message_id = await channel.send(GROUP, part(channel, "Hosts", GROUP))
+    await channel.edit(GROUP, message_id, part(channel, TABLE, GROUP))
+    telegram.native.off = True
+    (message,) = telegram.messages(-5)
+    assert (message.history, message.text) == (["Hosts"], SHOWN)
+    await channel.edit(GROUP, message_id, part(channel, f"{TABLE}\n- [ ] more", GROUP))
+    assert message.text == f"{OLDER}\n• [ ] more"
+    with pytest.raises(Refused):
+        await channel.edit(GROUP, message_id, part(channel, "word " * 1_800, GROUP))
+
+
+@pytest.mark.parametrize(
+    ("text", "shows"),
+    [
+        ("Energy is \\(E = mc^2 < 3\\).", "<tg-math>E = mc^2 &lt; 3</tg-math>"),
+        ("$$\\frac{1}{2}$$", "<tg-math-block>\\frac{1}{2}</tg-math-block>"),
+        ("# A <b>", "<h1>A &lt;b&gt;</h1>"),
+        ("# A\n\n![see](https://evil.example/?q=1)", '<a href="https://evil.example/?q=1">see</a>'),
+        ("# A\n\n[run](file:///etc)", "[run](file:///etc)"),
+        ("# A\n\n[page](docs/a.md)", "page (docs/a.md)"),
+        ("- [ ] **a**", '<li><input type="checkbox"/><strong>a</strong></li>'),
+    ],
+)
+def test_rich_html_is_ours_alone(text: str, shows: str) -> None:
+    assert shows in html(text)
+    assert TelegramServer().native.text_of({"rich_message": {"html": html(text)}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain **bold** `code` > 1 and $5 or $6",
+        "- a\n- b",
+        "word " * 7_000,
+        "# A\n" + "- a\n" * 600,
+        "# A\n\n" + "|a" * 30 + "|\n" + "|-" * 30 + "|\n",
+        "# A\n\n" + "> " * 20 + "deep",
+    ],
+    ids=["simple", "list", "too long", "too many blocks", "too many columns", "too deep"],
+)
+def test_what_is_simple_or_beyond_the_limits_is_no_rich_message(text: str) -> None:
+    assert html(text) == ""
+
+
+# Drafts
+
+
+async def test_a_draft_is_replaced_under_its_number_and_gone_with_the_message(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.say(1, "hi")
+    assert channel.drafts(CHAT)
+    assert not channel.drafts(GROUP)
+    await channel.draft(CHAT, "k", OutboundPart(text=""))
+    for text in ("**one**", TABLE):
+        await channel.draft(CHAT, "k", part(channel, text))
+    draft = telegram.native.draft_in(1)
+    assert draft is not None
+    assert draft.versions == ["Thinking...", "one", SHOWN]
+    assert (draft.draft_id, draft.can_stop) == (draft_id_of("k"), True)
+    await channel.send(CHAT, part(channel, TABLE))
+    assert telegram.native.draft_in(1) is None
+    assert len(telegram.messages(1)) == 1
+
+
+async def test_where_drafts_are_refused_they_are_tried_once_a_chat(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    telegram.native.off = True
+    telegram.say(1, "hi")
+    with pytest.raises(Refused):
+        await channel.draft(CHAT, "k", part(channel, TABLE))
+    assert not channel.drafts(CHAT)
+    assert channel.drafts(Address("telegram", "2"))
+    assert len(telegram.calls_of("sendRichMessageDraft")) == 1
+    assert len(telegram.calls_of("sendMessageDraft")) == 1
+
+
+async def test_the_stop_button_is_the_order_to_stop_once_and_not_after_the_answer(
+    telegram: TelegramServer, channel: TelegramChannel, running: Running
+) -> None:
+    telegram.say(1, "hi")
+    intake = FakeIntake()
+    async with running(intake):
+        await intake.received(1)
+        await channel.draft(CHAT, "k", OutboundPart(text=""))
+        update = telegram.native.stop(1)
+        stop = (await intake.received(2))[1]
+        assert (stop.text, stop.sender.id, stop.address) == ("/stop", "1", CHAT)
+        telegram.push(stopped_message_generation=update["stopped_message_generation"])
+        again = (await intake.received(3))[2]
+        assert again.dedupe_key == stop.dedupe_key
+        await channel.send(CHAT, part(channel, "done"))
+        telegram.push(stopped_message_generation=update["stopped_message_generation"])
+        telegram.say(1, "thanks")
+        assert (await intake.received(4))[3].text == "thanks"
+    assert (
+        "stopped_message_generation" in telegram.calls_of("getUpdates")[0].params["allowed_updates"]
+    )
