@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nanobot.messages import Attachment
 from nanobot.providers.base import ImagePart, ModelProfile
-from nanobot.session.entries import Entry, ToolResultEntry, UserEntry
+from nanobot.session.entries import Body, Entry, ModelCallEntry, ToolResultEntry, UserEntry
 
 IMAGE_TOKENS = 1_000
 """About what a picture takes of a model's context; providers count some 85 to 1,600."""
@@ -49,6 +49,15 @@ def shown(entries: Sequence[Entry], start: int, profile: ModelProfile) -> frozen
             if _visible(file) and sum(groups[-1].values()) + weight <= 1.000_001:
                 groups[-1][place(entry.seq, index)] = weight
     return frozenset(number for group in groups for number in group)
+
+
+def blind(bodies: Sequence[Body]) -> str:
+    """The model that answered a run without seeing the pictures in its messages; empty if there
+    are none, or it sees."""
+    profile = next((b.profile for b in reversed(bodies) if isinstance(b, ModelCallEntry)), None)
+    messages = [body for body in bodies if isinstance(body, UserEntry)]
+    unseen = any(_visible(file) for message in messages for file in message.attachments)
+    return profile.name if unseen and profile is not None and not profile.images else ""
 
 
 def place(seq: int, index: int) -> int:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.attachments import blind
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.summaries import latest
 from nanobot.agent.tool_calls import ToolExecutor
@@ -128,6 +129,8 @@ class Runner:
             text += f"\n\n({end.warning})"
         if any(m.steered and m.origin is Origin.USER for m in active.messages):
             text += "\n\n(This also takes in what you wrote while I was working.)"
+        if model := blind(active.log.own):
+            text += f"\n\n({model} cannot see pictures: it was only told of them.)"
         return await active.finish(RunState.COMPLETED, text, OutboundKind.REPLY)
 
     async def _stop(self, active: ActiveRun, end: step.Stop) -> bool:

@@ -358,12 +358,17 @@ async def test_an_image_that_is_gone_from_the_disk_is_said_to_be(
     assert parts[-1] == TextPart("[this image is not here any more]")
 
 
-async def test_a_model_without_eyes_is_told_so(tmp_path: Path, channel: FilesChannel) -> None:
+async def test_a_model_without_eyes_is_told_so_and_so_is_the_person(
+    tmp_path: Path, channel: FilesChannel
+) -> None:
     blind = ScriptedProvider(model=ModelProfile(name="m", provider="p"))
     async with serving(tmp_path, channel, blind) as bot:
         await channel.push("look", attachments=(PHOTO,))
-        await channel.pop()
+        answer = (await channel.pop()).text
+        assert answer.endswith("\n\n(m cannot see pictures: it was only told of them.)")
         text, images = asked(bot.provider.requests[0])
+        await channel.push("and now?")
+        assert "pictures" not in (await channel.pop()).text.rpartition("\n\n")[2]
     assert images == []
     assert "you cannot see pictures]" in text
 

@@ -45,6 +45,13 @@ class Home:
             yield terminal
 
     @asynccontextmanager
+    async def resuming(self) -> AsyncIterator[Terminal]:
+        """`nanobot agent --resume` in a terminal."""
+        command = ("agent", "--resume")
+        async with in_terminal(command, self.environ(), self.folder) as terminal:
+            yield terminal
+
+    @asynccontextmanager
     async def gateway(self) -> AsyncIterator[Nanobot]:
         """A gateway that is ready; killed at the end."""
         process = await launched(self.environ(), ["gateway"], self.folder)

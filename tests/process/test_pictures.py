@@ -24,6 +24,6 @@ async def test_one_question_may_come_with_pictures(world: World, tmp_path: Path)
 
 async def test_a_picture_that_is_not_there_is_an_error_that_names_it(world: World) -> None:
     ended = await world.run("agent", "-m", "look", "--image", "/nowhere/cat.png")
-    assert ended.code == 1
+    assert ended.code == 2
     assert "/nowhere/cat.png cannot be read" in ended.output + ended.errors
     assert world.model.requests == []
