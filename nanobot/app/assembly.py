@@ -153,9 +153,13 @@ class _Assembly:
         self.bus = Bus(store.journal, agent.lane_limit, busy)
         self.plugins = Plugins()
         self.models = ProviderRegistry(
-            agent.model, config.providers, machine.environ, config.home, machine.clock
+            agent.model,
+            config.providers,
+            machine.environ,
+            config.home,
+            machine.clock,
+            self.program.provider or self.plugins,
         )
-        self.models.plugins, self.models.only = self.plugins, self.program.provider
         self.blobs = Blobs(config.home / "blobs")
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = TaintedFiles(config.workspace, SqlTaintMarks(store.database, store.writer))

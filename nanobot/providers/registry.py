@@ -24,7 +24,6 @@ from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.model_choice import (
     EMBEDDED,
     ModelChoice,
-    Probe,
     choose,
     is_local,
 )
@@ -43,8 +42,8 @@ _FREE = Price(prompt=0.0, completion=0.0)
 
 
 class ProviderRegistry:
-    """Makes each provider once, at first need. See Models. `plugins` is what other packages bring;
-    with an `only` provider it answers for every model that is asked."""
+    """Makes each provider once, at first need. See Models. `brought` are the providers of other
+    packages, or the one of a program, which answers for every model that is asked."""
 
     def __init__(
         self,
@@ -53,16 +52,15 @@ class ProviderRegistry:
         environ: Mapping[str, str],
         home: Path,
         clock: Clock,
-        probe: Probe | None = None,
+        brought: Plugins | OneProvider | None = None,
     ) -> None:
         self._model = model
         self._settings = providers
         self._environ = environ
         self._home = home
         self._clock = clock
-        self._probe = probe
-        self.plugins = Plugins()
-        self.only: OneProvider | None = None
+        self._plugins = brought if isinstance(brought, Plugins) else Plugins()
+        self._only = brought if isinstance(brought, OneProvider) else None
         self._providers: dict[str, LLMProvider] = {}
         self._choices: dict[str, ModelChoice] = {}
         self._choosing = asyncio.Lock()
@@ -81,7 +79,7 @@ class ProviderRegistry:
             return choice
         async with self._choosing:
             if label not in self._choices:
-                choice = await choose(label, self._settings, self._environ, self._probe)
+                choice = await choose(label, self._settings, self._environ)
                 logger.info("{}", choice.why)
                 self._choices[label] = choice
         return self._choices[label]
@@ -89,7 +87,7 @@ class ProviderRegistry:
     @property
     def line(self) -> str:
         """Who answers, in a line; or that it is not known yet."""
-        if self.only is not None:
+        if self._only is not None:
             return "model: of the program that runs this"
         choice = self._choices.get(self._model)
         return choice.why if choice is not None else f"model: {self._model}"
@@ -97,8 +95,8 @@ class ProviderRegistry:
     async def pick(self, label: str | None = None) -> tuple[LLMProvider, ModelProfile]:
         """The provider and the profile behind a label, with its price if that is known. Raises
         ModelError or ConfigError."""
-        if self.only is not None:
-            return await self.only.pick(label)
+        if self._only is not None:
+            return await self._only.pick(label)
         choice = await self.choice(label)
         price = await self._price_of(choice)
         await self._ask_about(choice)
@@ -150,7 +148,7 @@ class ProviderRegistry:
                 profiles=self._catalogue.profile,
             )
         if choice.client != "lean":
-            return open_provider(choice, self._settings[choice.provider_name], self.plugins)
+            return open_provider(choice, self._settings[choice.provider_name], self._plugins)
         # With aiohttp 0.15 s and 10 MB, which commands that ask no model must not pay.
         from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
 
@@ -231,7 +229,7 @@ class ProviderRegistry:
 
         The embedded one is started. litellm is loaded, where it is the way; and its table, where
         ours does not know the model."""
-        if self.only is not None:
+        if self._only is not None:
             return
         provider, profile = await self.pick()
         if isinstance(provider, EmbeddedProvider):

@@ -62,10 +62,8 @@ NUMBER = 5
 def roster(folder: Path, value: str = "Parrot", **settings: Any) -> ProviderRegistry:
     client = settings.pop("client", "birds")
     tables = {"pet": ProviderSettings(client=client, **settings)}
-    made = ProviderRegistry("pet/parrot", tables, {}, folder, ManualClock())
-    point = EntryPoint(name="birds", value=f"{__name__}:{value}", group=PROVIDERS)
-    made.plugins = Plugins([point])
-    return made
+    plugins = Plugins([EntryPoint(name="birds", value=f"{__name__}:{value}", group=PROVIDERS)])
+    return ProviderRegistry("pet/parrot", tables, {}, folder, ManualClock(), plugins)
 
 
 async def test_a_package_gives_a_provider_that_gets_its_tables_keys(tmp_path: Path) -> None:
