@@ -16,6 +16,8 @@ from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 from nanobot.memory import port
 from nanobot.operations import usage as spending
+from nanobot.operations.exposures import Exposure
+from nanobot.operations.security import TaintedFile
 from nanobot.session import approvals
 from nanobot.session import views as records
 from nanobot.tools.mcp.views import ServerView
@@ -44,6 +46,8 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "job": jobs.JobView,
     "occurrence": jobs.OccurrenceView,
     "rule": approvals.RuleView,
+    "exposure": Exposure,
+    "tainted file": TaintedFile,
     "usage": spending.UsageReport,
 }
 

@@ -16,6 +16,7 @@ from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.engine import GatewayEngine, facts_of
+from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.parts import memory_of, prompt_of, sandbox_of, workspace_tools
@@ -260,6 +261,7 @@ class _Assembly:
             skills=self.skills,
             mcp=mcp,
             door=webhooks,
+            security=SecurityAuditor(self.config, self.tools, self.records, self.taint),
             facts=facts,
             clock=self.machine.clock,
             began=self.machine.began,

@@ -16,6 +16,7 @@ from nanobot.bus.pairing import Pairing
 from nanobot.config.loader import Config
 from nanobot.memory.port import MemoryPort
 from nanobot.operations.engine import Facts
+from nanobot.operations.exposures import SecurityAdmin
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Models
 from nanobot.session.entries import ReplyEntry
@@ -50,6 +51,7 @@ class GatewayEngine:
     skills: Skills
     mcp: McpServers
     door: WebhookAdmin
+    security: SecurityAdmin
     facts: Callable[[], Facts]
     clock: Clock
     began: float

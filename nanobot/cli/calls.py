@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import typer
 
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, document, say
@@ -32,10 +33,13 @@ def perform(
     to_stderr(environ, "WARNING")
     config = load(environ)
     raw = asyncio.run(performed(config, environ, operation, arguments))
+    result = msgspec.json.decode(raw, type=operation.returns)
     if json:
         document(raw)
     else:
-        say(*shown(operation, msgspec.json.decode(raw, type=operation.returns)))
+        say(*shown(operation, result))
+    if operation.failed(result):
+        raise typer.Exit(1)
 
 
 def shown(operation: Operation, result: Any) -> Sequence[str | Line]:

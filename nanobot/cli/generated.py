@@ -31,6 +31,7 @@ _GROUPS = {
     "policy": "What the model may do, and why.",
     "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",
     "memory": "What is remembered of people and groups.",
+    "security": "What attackers could reach, and what came from outside.",
     "audit": "Proof that the log is as it was written.",
 }
 _MOST_CHOICES = 5

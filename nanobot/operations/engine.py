@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nanobot.bus.core import Bus
     from nanobot.bus.pairing import Pairing
     from nanobot.memory.port import MemoryPort
+    from nanobot.operations.exposures import SecurityAdmin
     from nanobot.providers.base import ModelProfile
     from nanobot.session.entries import ReplyEntry
     from nanobot.session.journal import Journal
@@ -110,6 +111,11 @@ class Engine(Protocol):
     @property
     def mcp(self) -> McpServers:
         """The MCP servers."""
+        ...
+
+    @property
+    def security(self) -> SecurityAdmin:
+        """What attackers could reach."""
         ...
 
     @property

@@ -72,6 +72,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     confirm: str
     example: str
     listed: bool
+    failed: Callable[[Any], bool]
 
     @property
     def chat_example(self) -> str:
@@ -157,6 +158,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     confirm: str = "",
     example: str = "",
     listed: bool = True,
+    failed: Callable[[Any], bool] = lambda _: False,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Makes an operation of its handler, whose annotations say what it takes and returns and whose
     docstring is the help. It gets the context, the caller and its arguments, and raises
@@ -167,6 +169,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     `in_lane`: in a chat it keeps its place among the messages, as the command that its arguments
     make it. `confirm`: what the command line asks before. `example`: arguments that show what it is
     for, as a chat takes them. Not `listed`: it is in no help and in no menu.
+    `failed`: with such a result the command ends with 1.
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
@@ -188,6 +191,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             confirm=confirm,
             example=example,
             listed=listed,
+            failed=failed,
         )
 
     return wrapped

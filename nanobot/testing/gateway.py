@@ -36,6 +36,7 @@ from nanobot.memory.lasting import LastingFacts
 from nanobot.messages import SessionPolicy
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Facts
+from nanobot.operations.exposures import Exposure
 from nanobot.ports import Clock, Fetching, Ids
 from nanobot.providers.vision import VisionModels
 from nanobot.session.entries import Entry
@@ -191,6 +192,19 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     before: Callable[[FakeGateway], Before] = lambda _: Stages()
 
 
+class Unaudited:
+    """Of a gateway without a configuration there is nothing to say."""
+
+    async def audit(self) -> list[Exposure]:
+        return []
+
+    async def tainted_files(self) -> list[str]:
+        return []
+
+    async def trust(self, path: str) -> int:
+        return 0
+
+
 class FakeGateway:
     """Bus, agent and one hosted channel over one process, composed as a gateway's are."""
 
@@ -269,6 +283,7 @@ class FakeGateway:
             skills=Skills(Path("/nonexistent")),
             mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs()),
             door=NoWebhooks(),
+            security=Unaudited(),
             facts=self.facts,
             clock=clock,
             began=clock.monotonic() - 60.0,

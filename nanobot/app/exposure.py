@@ -1,0 +1,391 @@
+"""What attackers of each kind could reach in a configuration: computed from the configuration and
+from what the policy says to calls like theirs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from ipaddress import ip_address
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from nanobot.config.loader import ChannelSettings, Config
+from nanobot.messages import Role
+from nanobot.operations.exposures import Attacker, Exposure, Level
+from nanobot.session.views import Records
+from nanobot.tools.policy import PolicyInput, Verdict
+from nanobot.tools.registry import ToolRegistry
+from nanobot.workspace.taint import TaintedFiles
+
+_SHORTEST_SECRET = 16
+_ORDER: tuple[Attacker, ...] = (
+    *("stranger", "guest", "member", "web page", "MCP server", "other user of the machine"),
+)
+_LEVELS: tuple[Level, ...] = ("danger", "risk", "note", "ok")
+
+
+class _Call(NamedTuple):
+    """A call as an attacker would have it made, and how bad it is to be made unasked: by a member,
+    and by content from outside in an owner's conversation."""
+
+    tool: str
+    does: str
+    member: Level
+    outside: Level
+    facts: Mapping[str, Any] = MappingProxyType({})
+
+
+_CALLS = (
+    _Call("exec", "runs commands without a sandbox", "danger", "danger", {"contained": False}),
+    _Call("exec", "runs commands that have the network", "danger", "danger", {"sends": True}),
+    _Call("exec", "runs commands in the sandbox", "risk", "note"),
+    _Call("exec", "runs commands that are dangerous", "danger", "danger", {"danger": "it is"}),
+    _Call(
+        "write_file",
+        "rewrites what steers the assistant (AGENTS.md, skills/)",
+        "danger",
+        "danger",
+        {"arguments": {"path": "AGENTS.md"}},
+    ),
+    _Call("message", "writes to other chats", "risk", "danger", {"elsewhere": True}),
+    _Call("cron", "makes scheduled jobs", "risk", "danger"),
+    _Call("spawn", "starts background runs", "note", "risk"),
+    _Call("memory_save", "writes into memory", "note", "danger"),
+    _Call("web_fetch", "fetches any address, with data in it", "note", "danger", {"sends": True}),
+    _Call("web_search", "searches for private words", "note", "risk", {"sends": True}),
+)
+
+
+class SecurityAuditor:
+    """See operations.SecurityAdmin."""
+
+    def __init__(
+        self, config: Config, tools: ToolRegistry, records: Records, taint: TaintedFiles
+    ) -> None:
+        self._config = config
+        self._tools = tools
+        self._records = records
+        self._taint = taint
+
+    async def audit(self) -> list[Exposure]:
+        """What each kind of attacker could reach, attacker by attacker, the worst first."""
+        bare = await self._bare()
+        exposures = [
+            *_strangers(self._config),
+            *_rules(self._config),
+            *_guests(self._config),
+            *self._unasked("member", Role.MEMBER, bare),
+            *_members(self._config),
+            *self._unasked("web page", Role.OWNER, bare, tainted=True),
+            *await self._allowed_for_good(),
+            *_pages(self._config, bare),
+            *_servers(self._config),
+            *_machine(self._config),
+        ]
+        return sorted(
+            exposures, key=lambda row: (_ORDER.index(row.attacker), _LEVELS.index(row.level))
+        )
+
+    async def tainted_files(self) -> list[str]:
+        return await self._taint.listed()
+
+    async def trust(self, path: str) -> int:
+        return await self._taint.trust(path)
+
+    async def _bare(self) -> str | None:
+        """Why commands run without a sandbox; None if they do not."""
+        tools = {tool.name: tool for tool, _, _ in self._tools.listed()}
+        uncontained = tools["exec"].uncontained if "exec" in tools else None
+        return None if uncontained is None else await uncontained()
+
+    def _unasked(
+        self, attacker: Attacker, role: Role, bare: str | None, *, tainted: bool = False
+    ) -> Iterator[Exposure]:
+        """What such a run may do without anybody being asked, beyond what is harmless."""
+        known = {tool.name: tool for tool, _, _ in self._tools.listed()}
+        for call in _CALLS:
+            tool = known.get(call.tool)
+            if tool is None or role not in tool.allowed:
+                continue
+            facts = {"contained": bare is None, **call.facts}
+            judged = self._tools.policy.judge(
+                PolicyInput(tool=call.tool, role=role, tainted=tainted, **facts)
+            )
+            level = call.outside if tainted else call.member
+            allowed = judged.verdict is Verdict.ALLOW and not judged.configured
+            if allowed and level != "note":
+                yield Exposure(
+                    attacker=attacker,
+                    level=level,
+                    reaches=f"{call.does}, unasked ({judged.rule})",
+                    remedy='A rule of yours with verdict = "ask" asks before.',
+                )
+
+    async def _allowed_for_good(self) -> list[Exposure]:
+        rules = [rule for rule in await self._records.rules() if rule.tainted]
+        if not rules:
+            return []
+        return [
+            Exposure(
+                attacker="web page",
+                level="note",
+                reaches=f"{len(rules)} calls that were allowed for good in tainted conversations",
+                remedy="`policy rules` lists them, `policy forget` takes one back.",
+            )
+        ]
+
+
+def _rules(config: Config) -> Iterator[Exposure]:
+    """What the rules of the configuration allow."""
+    for number, rule in enumerate(config.policy.rules, 1):
+        calls = [call for call in _CALLS if fnmatchcase(call.tool, rule.tool)]
+        foreign = rule.tool.startswith("mcp__") or not calls
+        if rule.verdict != "allow":
+            continue
+        what = f"{rule.tool}({', '.join(f'{key}: {value}' for key, value in rule.args.items())})"
+        told = f"{what}, unasked (policy.rules, rule {number})"
+        if rule.tainted is not False and (not rule.roles or {"owner", "member"} & {*rule.roles}):
+            levels = [call.outside for call in calls if call.outside != "note"]
+            yield Exposure(
+                attacker="web page",
+                level="risk" if foreign else min(levels, key=_LEVELS.index, default="note"),
+                reaches=told,
+                remedy="Take it back, or give it `tainted = false`.",
+            )
+        if not rule.roles or "member" in rule.roles:
+            levels = [call.member for call in calls if call.member != "note"]
+            yield Exposure(
+                attacker="member",
+                level=min(levels, key=_LEVELS.index, default="note"),
+                reaches=told,
+                remedy='Take it back, narrow its `args`, or give it `roles = ["owner"]`.',
+            )
+
+
+def _strangers(config: Config) -> Iterator[Exposure]:
+    for name, channel in config.channels.items():
+        if channel.enabled:
+            yield _stranger(name, channel)
+            yield from _udp(name, channel)
+    if config.web.enabled or any(hook.enabled for hook in config.hooks.values()):
+        yield from _http(config)
+
+
+def _stranger(name: str, channel: ChannelSettings) -> Exposure:
+    where = f"channels.{name}"
+    rooms = [chat for chat, room in channel.chats.items() if "*" in room.members]
+    if "*" in channel.members or rooms:
+        chats = f" in {', '.join(rooms)}" if rooms and "*" not in channel.members else ""
+        return Exposure(
+            attacker="stranger",
+            level="danger",
+            reaches=f"{where}: everybody is a member{chats}, with files, web and memory",
+            remedy=f"Name people in {where}.members.",
+        )
+    if "*" in channel.guests:
+        return Exposure(
+            attacker="stranger",
+            level="risk",
+            reaches=f"{where}: everybody may talk to it, at your expense",
+            remedy=f"Name people in {where}.guests, or set limits in [budgets].",
+        )
+    reaches = "a pairing code and nothing else" if channel.pairing else "nothing"
+    return Exposure(attacker="stranger", level="ok", reaches=f"{where}: {reaches}")
+
+
+def _udp(name: str, channel: ChannelSettings) -> Iterator[Exposure]:
+    host = str(channel.settings.get("host", "127.0.0.1"))
+    if channel.type == "udp" and not _is_local(host):
+        token = str(channel.settings.get("token", ""))
+        yield Exposure(
+            attacker="stranger",
+            level="danger" if len(token) < _SHORTEST_SECRET else "risk",
+            reaches=f"channels.{name}: UDP at {host}, unencrypted, "
+            + ("with a token" if token else "without any token"),
+            remedy=f'Set channels.{name}.host = "127.0.0.1", or a token and a tunnel.',
+        )
+
+
+def _http(config: Config) -> Iterator[Exposure]:
+    web = config.web
+    if _is_local(web.host):
+        yield Exposure(attacker="stranger", level="ok", reaches="HTTP: this machine alone")
+    else:
+        short = bool(web.token) and len(web.token) < _SHORTEST_SECRET
+        yield Exposure(
+            attacker="stranger",
+            level="danger" if short else "risk",
+            reaches=f"HTTP at {web.host}:{web.port}, unencrypted, with the token alone between",
+            remedy='Set web.host = "127.0.0.1" behind a proxy with TLS'
+            + (", and a longer web.token." if short else "."),
+        )
+    for name, hook in config.hooks.items():
+        if not hook.enabled:
+            continue
+        powerful = hook.role == "owner" and hook.tools != ("none",)
+        weak = len(hook.secret) < _SHORTEST_SECRET
+        level: Level = "danger" if weak and powerful else "risk" if weak or powerful else "note"
+        yield Exposure(
+            attacker="stranger",
+            level=level,
+            reaches=f"hooks.{name}: whoever knows its secret has a tainted run as {hook.role}"
+            + (f", and the secret has {len(hook.secret)} characters" if weak else ""),
+            remedy=f'Set hooks.{name}.role = "guest" and a longer secret.'
+            if level != "note"
+            else "",
+        )
+
+
+def _guests(config: Config) -> Iterator[Exposure]:
+    budgets = config.budgets
+    limited = any((budgets.tokens_per_day, budgets.cost_per_day, budgets.requests_per_day))
+    yield Exposure(
+        attacker="guest",
+        level="ok" if limited else "risk",
+        reaches="answers without any tool" + ("" if limited else ", without any limit of spending"),
+        remedy="" if limited else "Set tokens_per_day or cost_per_day in [budgets].",
+    )
+
+
+def _members(config: Config) -> Iterator[Exposure]:
+    yield Exposure(
+        attacker="member",
+        level="note",
+        reaches=f"files of {config.workspace} but the owners' own, the web, their own memory",
+        remedy="Keep what is not for members out of the workspace.",
+    )
+    others = [name for name in config.policy.approvers if name]
+    if "members" in others:
+        yield Exposure(
+            attacker="member",
+            level="danger",
+            reaches="approves calls themselves, their own as well (policy.approvers)",
+            remedy='Take "members" out of policy.approvers; name single people as CHANNEL:ID.',
+        )
+
+
+def _pages(config: Config, bare: str | None) -> Iterator[Exposure]:
+    if bare is not None:
+        yield Exposure(
+            attacker="web page",
+            level="risk",
+            reaches=f"commands run without a sandbox once somebody agrees ({bare})",
+            remedy="Install bubblewrap; `nanobot doctor` says what is missing.",
+        )
+    wide = [host for host in config.policy.hosts if host.lstrip("*.").count(".") < 1]
+    if wide:
+        yield Exposure(
+            attacker="web page",
+            level="danger",
+            reaches=f"policy.hosts lets tainted conversations ask {', '.join(wide)} anything",
+            remedy="Name hosts whose owners you trust.",
+        )
+    private = config.tools.web.allow_private
+    if private:
+        yield Exposure(
+            attacker="web page",
+            level="risk",
+            reaches=f"{', '.join(private)} of your network, where a person or a search names it",
+            remedy="Take out of tools.web.allow_private what is not needed.",
+        )
+    yield Exposure(
+        attacker="web page",
+        level="ok",
+        reaches="all else that has effects or sends something out asks first",
+    )
+
+
+def _servers(config: Config) -> Iterator[Exposure]:
+    for name, server in config.mcp.items():
+        if not server.enabled:
+            continue
+        if server.command:
+            yield Exposure(
+                attacker="MCP server",
+                level="risk",
+                reaches=f"mcp.{name}: its program, what it is told in calls, and its environment",
+                remedy=f"Use only programs that you trust; pin the version in mcp.{name}.args.",
+            )
+        elif server.url.startswith("http://") and not _is_local(
+            urlsplit(server.url).hostname or ""
+        ):
+            yield Exposure(
+                attacker="MCP server",
+                level="danger",
+                reaches=f"mcp.{name}: unencrypted, whoever is between reads and changes all of it",
+                remedy=f"Use https:// in mcp.{name}.url.",
+            )
+        else:
+            yield Exposure(
+                attacker="MCP server",
+                level="note",
+                reaches=f"mcp.{name}: what it is told in calls",
+            )
+
+
+def _machine(config: Config) -> Iterator[Exposure]:
+    open_ones = [config.home] if _mode(config.home) & 0o077 else []
+    if open_ones or not config.file.is_relative_to(config.home):
+        open_ones += [config.file] if _mode(config.file) & 0o077 else []
+    for path in open_ones:
+        yield Exposure(
+            attacker="other user of the machine",
+            level="danger",
+            reaches=f"{path} (mode {_mode(path):o}), with keys and conversations",
+            remedy=f"Run: chmod go= {path}",
+        )
+    if _mode(config.workspace) & 0o002:
+        yield Exposure(
+            attacker="other user of the machine",
+            level="danger",
+            reaches=f"writes into the workspace {config.workspace}, and so steers the assistant",
+            remedy=f"Run: chmod go= {config.workspace}",
+        )
+    elif _mode(config.workspace) & 0o055 and not config.workspace.is_relative_to(config.home):
+        yield Exposure(
+            attacker="other user of the machine",
+            level="risk",
+            reaches=f"reads the workspace {config.workspace}",
+            remedy=f"Run: chmod go= {config.workspace}",
+        )
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        yield Exposure(
+            attacker="other user of the machine",
+            level="risk",
+            reaches="nothing more; but nanobot runs as root, so that every mistake costs all",
+            remedy="Run it as a user of its own: `nanobot service install` does.",
+        )
+    database = urlsplit(config.database_url)
+    if database.hostname and not _is_local(database.hostname):
+        yield Exposure(
+            attacker="other user of the machine",
+            level="note",
+            reaches=f"the database at {database.hostname} holds all conversations",
+            remedy="Let it be reached over TLS, by nanobot's account alone.",
+        )
+    if not open_ones:
+        yield Exposure(
+            attacker="other user of the machine",
+            level="ok",
+            reaches=f"{config.home} is closed to them",
+        )
+
+
+def _mode(path: Path) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return 0
+
+
+def _is_local(host: str) -> bool:
+    if host in ("localhost", ""):
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,39 @@
+"""What attackers could reach, as people are told."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+Attacker: TypeAlias = Literal[
+    "stranger", "guest", "member", "web page", "MCP server", "other user of the machine"
+]
+Level: TypeAlias = Literal["ok", "note", "risk", "danger"]
+
+
+class Exposure(msgspec.Struct, frozen=True, kw_only=True):
+    """What one kind of attacker reaches in this configuration, how bad that is, and what closes
+    it. ok: nothing to do; note: as it is meant; risk: more than most people want; danger: a way to
+    take over or to take data away."""
+
+    attacker: Attacker
+    level: Level
+    reaches: str
+    remedy: str = ""
+
+
+class SecurityAdmin(Protocol):
+    """What is known of the security of one gateway."""
+
+    async def audit(self) -> list[Exposure]:
+        """What each kind of attacker could reach, attacker by attacker, the worst first."""
+        ...
+
+    async def tainted_files(self) -> list[str]:
+        """Files of the workspace that are marked: they hold content from outside."""
+        ...
+
+    async def trust(self, path: str) -> int:
+        """Take the marks of a file, or of all below a folder, away: how many."""
+        ...

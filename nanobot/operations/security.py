@@ -1,0 +1,66 @@
+"""Operations on what attackers could reach, and on what came from outside."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.errors import NanobotError
+from nanobot.operations.exposures import Exposure
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Limit, Positional
+
+
+class TaintedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the workspace that holds content from outside; a folder ends with a slash."""
+
+    path: str
+
+
+def _text(exposures: list[Exposure], _: float) -> str:
+    lines: list[str] = []
+    for attacker, rows in groupby(exposures, lambda exposure: exposure.attacker):
+        lines += ["", f"**{attacker[0].upper()}{attacker[1:]}**"]
+        for row in rows:
+            lines.append(f"- {row.level}: {row.reaches}")
+            if row.remedy:
+                lines.append(f"  {row.remedy}")
+    worst = sum(row.level == "danger" for row in exposures)
+    risks = sum(row.level == "risk" for row in exposures)
+    lines += ["", f"{worst} dangers, {risks} risks."]
+    return "\n".join(lines).strip()
+
+
+@operation(
+    "security audit",
+    text=_text,
+    failed=lambda exposures: any(row.level == "danger" for row in exposures),
+)
+async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
+    """Says what attackers of each kind could reach here, and what closes it."""
+    return await context.engine.security.audit()
+
+
+@operation("security files")
+async def list_tainted_files(
+    context: OperationContext, _: Caller, limit: Limit = 100
+) -> list[TaintedFile]:
+    """Lists the files that hold content from outside."""
+    paths = await context.engine.security.tainted_files()
+    return [TaintedFile(path=path) for path in paths[:limit]]
+
+
+@operation("security trust", example="notes.md")
+async def trust_files(
+    context: OperationContext,
+    _: Caller,
+    path: Annotated[Positional, Meta(description="A file of the workspace, or a folder.")],
+) -> str:
+    """Says that a file, or all below a folder, holds nothing from outside."""
+    count = await context.engine.security.trust(path)
+    if not count:
+        raise NanobotError(f"{path[:200]} is not marked; `security files` lists what is.")
+    return f"{count} marks are gone: reading {path[:200]} taints no conversation any more."
