@@ -206,7 +206,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
     caller waits for it and has it with the run's end, so that nothing is left to deliver.
     `tainted`: there is content from outside in it. `asked`: a post that its chat asked for, so that
-    no limit of what is said unasked holds it back."""
+    no limit of what is said unasked holds it back. `failed`: it says why there is no answer."""
 
     address: Address
     text: str
@@ -218,6 +218,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     direct: bool = False
     tainted: bool = False
     asked: bool = False
+    failed: bool = False
 
 
 class EventKind(StrEnum):

@@ -107,15 +107,15 @@ class UdpChannel:
         text = message.text if message.text.strip() else "(empty message)"
         text += "".join(f"\n- `{choice.say}`: {choice.label}" for choice in message.choices)
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
-        of = len(pieces)
-        payloads = [msgspec.json.encode({"part": n, "parts": of}) for n in range(1, of + 1)]
+        ends = {"parts": len(pieces), "is_error": message.failed}
+        payloads = [msgspec.json.encode({"part": n, **ends}) for n in range(1, len(pieces) + 1)]
         return [OutboundPart(text=t, payload=p) for t, p in zip(pieces, payloads, strict=True)]
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one packet. Raises NotSent, or Refused for a session that has not asked."""
         peer, _, to = (address.thread_id or address.chat_id).partition("/")
         more = msgspec.json.decode(part.payload or b"{}")
-        await self._send(peer, id=to, text=part.text, is_error=False, **more)
+        await self._send(peer, id=to, text=part.text, **({"is_error": False} | more))
         return f"{peer}/{part.key}"
 
     async def _send(self, peer: str, **answer: object) -> None:

@@ -292,6 +292,7 @@ class ActiveRun:
             reply_to=self.run.question_id,
             direct=self.terms.direct,
             tainted=self.tainted,
+            failed=state is RunState.FAILED,
         )
         bodies = [*(() if self.answer is None else (self.answer,)), *last]
         ending = Ending(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 from loguru import logger
@@ -23,7 +23,7 @@ from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.triggers import heartbeat
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.hours import hours_of, zone_given
-from nanobot.triggers.cron.jobs import Plan
+from nanobot.triggers.cron.jobs import Plan, Taken
 from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.events.event_queue import EventOptions
 from nanobot.triggers.events.sensors import prompts_of, sensors_of
@@ -202,10 +202,35 @@ def _events(config: Config, cron: CronService, zone: str, store: Store) -> tuple
         per_hour=settings.prompts_per_hour,
     )
     plan = plan_of("events", settings.to, Origin.EVENT, zone)
-    outside = plan_of("events:outside", settings.to, Origin.EVENT, zone)
-    told = cron.publisher(msgspec.structs.replace(outside, tainted=True))
+    outside = msgspec.structs.replace(
+        plan_of("events:outside", settings.to, Origin.EVENT, zone), tainted=True
+    )
+    chats = SqlChatHistory(store.database, store.writer, ())
+    channel = config.channels.get(plan.address.channel)
+    owners = () if channel is None else channel.owners
+    told, telling = (_EventPublisher(cron, one, chats, owners) for one in (outside, plan))
     keeping = SqlTriggerState(store.database, store.writer)
-    return Events(sensors, terms, keeping, store.writer.clock, told), cron.publisher(plan)
+    return Events(sensors, terms, keeping, store.writer.clock, told), telling
+
+
+class _EventPublisher:
+    """Takes what happened on the machine. Where nobody reads the answer, or an owner alone, the run
+    has the owners' memory: what is learnt of the machine is theirs."""
+
+    def __init__(
+        self, cron: CronService, plan: Plan, chats: SqlChatHistory, owners: Collection[str]
+    ) -> None:
+        self._cron = cron
+        self._plan = plan
+        self._chats = chats
+        self._owners = owners
+
+    async def publish(self, text: str, *, key: str = "") -> Taken:
+        plan, to = self._plan, self._plan.address
+        private = not plan.post or to.channel == TERMINAL or to.chat_id in self._owners
+        terms = msgspec.structs.replace(plan.terms, private=private or await self._chats.alone(to))
+        publisher = self._cron.publisher(msgspec.structs.replace(plan, terms=terms))
+        return await publisher.publish(text, key=key)
 
 
 def seen_by(triggers: Mapping[str, tuple[Trigger, Publisher]]) -> dict[str, str]:

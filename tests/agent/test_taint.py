@@ -67,7 +67,7 @@ async def test_a_later_run_that_still_sees_it_is_tainted_until_a_new_conversatio
         (MEMBER, 0, Origin.USER, False),
         (MEMBER, 1, Origin.USER, True),
         (OWNER, 0, Origin.WEBHOOK, True),
-        (OWNER, 0, Origin.EVENT, True),
+        (OWNER, 0, Origin.EVENT, False),  # what it holds decides
         (OWNER, 0, Origin.CRON, False),
     ],
 )

@@ -72,6 +72,17 @@ async def test_a_request_is_a_message_of_udp_in_the_chat_of_its_session_or_its_p
     assert (first.text, first.dedupe_key, first.sender.id) == ("hello", "a/1", "udp")
 
 
+@pytest.mark.parametrize("failed", [True, False])
+async def test_an_answer_says_whether_its_run_failed(failed: bool) -> None:
+    async with receiving(FakeIntake()) as (channel, script):
+        address = Address("udp", script.peer, f"{script.peer}/1")
+        text = "x" * (PIECE + 1)
+        message = OutboundMessage(address=address, text=text, key="k", failed=failed)
+        for part in channel.render(message):
+            await channel.send(address, part)
+            assert (await script.answer())["is_error"] is failed
+
+
 async def test_an_answer_goes_to_who_asked_with_its_id_after_a_restart_too() -> None:
     async with receiving(FakeIntake()) as (channel, script):
         address = Address("udp", "nightly", f"{script.peer}/a/1")

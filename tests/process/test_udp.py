@@ -31,7 +31,9 @@ async def test_a_script_is_answered_once_it_has_a_role(world: World) -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    world.configure(more=f'[channels.udp]\nport = {port}\ntoken = "long enough"')
+    world.configure(
+        "max_iterations = 1", more=f'[channels.udp]\nport = {port}\ntoken = "long enough"'
+    )
     gateway = await world.start()
     with socket.socket(type=socket.SOCK_DGRAM) as script:
         script.bind(("127.0.0.1", 0))
@@ -44,6 +46,10 @@ async def test_a_script_is_answered_once_it_has_a_role(world: World) -> None:
         asked = {"id": "2", "text": "say:good morning", "session": "nightly"}
         assert await exchange(script, port, asked) == answer
         assert (await exchange(script, port, {"id": "3", "text": "/help"}))["id"] == "3"
+        asked = {"id": "4", "text": 'tool:list_dir:{"path": "."}', "session": "nightly"}
+        failed = await exchange(script, port, asked)
+        assert failed["is_error"] is True
+        assert "the limit of 1 model calls" in failed["text"]
     assert await gateway.stop() == 0
     dead = world.rows("SELECT channel, chat_id FROM outbound WHERE state = 'dead'")
     assert dead == [("udp", "nightly")]  # "You are in" is for nobody: the session is no peer

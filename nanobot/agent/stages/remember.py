@@ -30,6 +30,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.text import clean
+from nanobot.triggers.cron.jobs import silent
 
 QUIET_SECONDS = 60.0
 
@@ -39,6 +40,8 @@ _AGAIN_SECONDS = 600.0
 _MAX_TOKENS = 600
 _NOTHING = "NOTHING"
 _PEOPLE = frozenset({Origin.USER, Origin.API})
+_OF_ITSELF = frozenset({Origin.EVENT, Origin.LIFECYCLE})
+"""What begins without anybody, and what nanobot learns by it."""
 _INSTRUCTION = """\
 You keep the memory of an assistant. Below is a piece of a conversation that is over. Write what
 will be worth knowing in later ones: who asked what and how it ended, what was decided, facts and
@@ -211,8 +214,7 @@ class Remembering:
         last = messages[-1]
         bodies = [e.body for e in messages if isinstance(e.body, UserEntry)]
         tainted = any(_tainted(e) for e in entries if entry.first <= e.seq <= entry.upto)
-        spoken = any(body.origin in _PEOPLE for body in bodies)
-        private = spoken and not any(body.group for body in bodies)
+        private = any(map(_alone, bodies)) and not any(body.group for body in bodies)
         person = next((body for body in reversed(bodies) if body.origin in _PEOPLE), bodies[-1])
         scope = scope_of(person.address, person.sender_id, person.role, private=private)
         provenance = Provenance(
@@ -241,6 +243,13 @@ class _AfterRun:
         await self._records.retry(self._due, self._run_id, discarded)
 
 
+def _alone(message: UserEntry) -> bool:
+    """Whether it is known to have been begun where one person alone reads, if no group did."""
+    terms = message.terms
+    own = message.origin in _PEOPLE or message.origin is Origin.LIFECYCLE
+    return own or (terms is not None and terms.private)
+
+
 def _pending(fresh: Sequence[Entry], remembered: int) -> RememberEntry | None:
     """A summary that a crash kept from being saved."""
     for entry in reversed(fresh):
@@ -255,20 +264,31 @@ def _last_spoken(fresh: Sequence[Entry]) -> Entry | None:
 
 
 def _worth(fresh: Sequence[Entry], spoke: frozenset[str]) -> list[Entry] | None:
-    """What there is to sum up: runs that people began, and others that told somebody something (a
-    heartbeat that found nothing to say did not). A background run is remembered where its end was
-    told. None: nothing."""
+    """What there is to sum up: runs that people began, what happened by itself and was worth a
+    word or a tool, and others that told somebody something (a heartbeat that found nothing to say
+    did not). A background run is remembered where its end was told. None: nothing."""
+    acted = {entry.run_id for entry in fresh if _acted(entry)}
     worth_it: dict[str, bool] = {}
     for entry in fresh:
         body = entry.body
         if isinstance(body, UserEntry) and body.command is None:
-            terms = body.terms
-            apart = terms is not None and (terms.history is not None or body.origin is Origin.RUN)
-            worth = not apart and (body.origin in _PEOPLE or entry.run_id in spoke)
+            if body.origin in _OF_ITSELF:
+                worth = entry.run_id in acted
+            else:
+                terms = body.terms
+                apart = terms is not None and (
+                    terms.history is not None or body.origin is Origin.RUN
+                )
+                worth = not apart and (body.origin in _PEOPLE or entry.run_id in spoke)
             worth_it[entry.run_id] = worth_it.get(entry.run_id, False) or worth
     spoken = [entry for entry in fresh if worth_it.get(entry.run_id, False)]
     answered = any(isinstance(entry.body, ReplyEntry) for entry in spoken)
     return spoken if answered else None
+
+
+def _acted(entry: Entry) -> bool:
+    body = entry.body
+    return isinstance(body, ReplyEntry) and (bool(body.tool_calls) or not silent(body.text))
 
 
 def _tainted(entry: Entry) -> bool:

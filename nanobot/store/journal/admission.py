@@ -220,6 +220,7 @@ def _too_many(one: Admission, waiting: int, account: int) -> OutboundMessage:
     return OutboundMessage(
         address=address,
         kind=OutboundKind.NOTICE,
+        failed=True,
         key=keys.FULL.of(keys.message(address, message.dedupe_key))
         + (f"~{account}" if account else ""),
         reply_to=message.message_id,

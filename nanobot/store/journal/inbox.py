@@ -193,7 +193,7 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
         steered=steered,
         group=message.group,
         tainted=message.tainted
-        or message.origin in (Origin.EVENT, Origin.WEBHOOK)
+        or message.origin is Origin.WEBHOOK
         or one.role is Role.GUEST
         or bool(message.attachments and one.role is not Role.OWNER),
         command=message.command,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.session import keys
 from nanobot.session.keys import GREETINGS
 from nanobot.session.states import RunState
@@ -59,6 +59,18 @@ class SqlChatHistory:
     async def around(self, address: Address, said: int) -> ChatSituation:
         now = self._writer.clock.now()
         return await self._database.transact(lambda c: _around(c, address, said, now))
+
+    async def alone(self, address: Address) -> bool:
+        """Whether who spoke there last is an owner, where nobody else reads."""
+
+        def work(connection: sa.Connection) -> bool:
+            chat = {"c": address.channel, "chat": address.chat_id}
+            row = connection.execute(_LAST, chat).first()
+            if row is None or row.role != Role.OWNER:
+                return False
+            return not msgspec.json.decode(row.body, type=InboundMessage).group
+
+        return await self._database.transact(work)
 
     async def greeted(self, person: str) -> float | None:
         begin = f"{NAME}:{GREETINGS.of(person)}:"
@@ -139,6 +151,12 @@ def _said(
 
 _SPOKE = (
     sa.select(_i.c.session_key, _i.c.sender_id, _i.c.at)
+    .where(schema.INBOUND_SPOKEN, _in(_i))
+    .order_by(_i.c.id.desc())
+    .limit(1)
+)
+_LAST = (
+    sa.select(_i.c.role, _i.c.body)
     .where(schema.INBOUND_SPOKEN, _in(_i))
     .order_by(_i.c.id.desc())
     .limit(1)

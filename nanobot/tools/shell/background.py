@@ -267,10 +267,12 @@ class BackgroundCommands:
         output = shorten(
             clean(command.capture.text()), _TAIL_CHARS, "Read the rest with `process`."
         )
-        await self._tell(command.started, f"{command.state}.\nIts output:\n{output or '(none)'}")
+        text = f"{command.state}.\nIts output:\n{output or '(none)'}"
+        await self._tell(command.started, text, tainted=True)
 
-    async def _tell(self, command: StartedCommand, text: str) -> None:
-        """Publish how it ended, until the store takes it; the same end is never told twice."""
+    async def _tell(self, command: StartedCommand, text: str, *, tainted: bool) -> None:
+        """Publish how it ended, until the store takes it; the same end is never told twice.
+        `tainted`: what it wrote is in the text."""
         message = InboundMessage(
             address=command.address,
             message_id=f"command:{command.id}",
@@ -279,6 +281,7 @@ class BackgroundCommands:
             text=f"Background command #{command.id} (`{command.command}`) {text}",
             sent_at=self._clock.now(),
             origin=Origin.EVENT,
+            tainted=tainted,
         )
         told = Admission(message=message, session_key=command.session_key, role=command.role)
         while True:
@@ -297,7 +300,7 @@ class BackgroundCommands:
             with boundary("background commands"):
                 for command in await self._records.lost(_LOST_AFTER_SECONDS):
                     why = "is lost: nanobot was stopped or restarted while it ran. It may have done"
-                    await self._tell(command, f"{why} part of its work.")
+                    await self._tell(command, f"{why} part of its work.", tainted=False)
                 if self._running():
                     await self._records.beat()
             await self._clock.sleep(_BEAT_SECONDS)

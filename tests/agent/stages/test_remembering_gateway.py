@@ -96,3 +96,72 @@ async def test_a_job_that_said_nothing_is_not_remembered(
         await eventually(clock, lambda: clock.now() > before + 180)
         assert remembered(model) == 0
         assert await known(gateway) == []
+
+
+UNWATCHED = "\n".join(
+    f"[events.{name}]\nenabled = false" for name in ("disk", "memory", "swap", "load", "units")
+)
+
+
+def with_events(folder: Path, model: OpenAIServer, clock: ManualClock, to: str) -> Gateway:
+    """One that events are published to by the test alone."""
+    made(folder, model, clock)
+    file = folder / "config.toml"
+    events = f'[events]\nenabled = true\nto = "{to}"\n{UNWATCHED}\n'
+    channel = '[channels.telegram]\ntoken = "1:a"\nowners = ["1001"]\n'
+    file.write_text(file.read_text() + events + channel)
+    environ = {"NANOBOT_HOME": str(folder), "TZ": "UTC"}
+    return Gateway(load(environ), environ, clock=clock, channels=False)
+
+
+SAVES = 'tool:memory_save:{"text": "nginx is restarted by hand."}\nsay:nginx was started again.'
+
+
+@pytest.mark.parametrize("to", ["", "telegram:1001", "cli:direct"])
+async def test_what_an_event_taught_is_kept_and_its_run_summed_up(
+    tmp_path: Path, model: OpenAIServer, to: str
+) -> None:
+    clock = ManualClock(instant=False)
+    async with with_events(tmp_path, model, clock, to).serving("test", lambda _: None) as gateway:
+        _, publisher = gateway.triggers["events"]
+        await publisher.publish(SAVES)
+        await eventually(clock, lambda: remembered(model) == 1)
+        before = clock.now()
+        await eventually(clock, lambda: clock.now() > before + 120)
+        memories = {one.text: one for one in await known(gateway)}
+        assert memories["nginx is restarted by hand."].kind == "fact"
+        assert memories["Ann drinks green tea."].kind == "summary"
+        assert {(one.state, one.scope) for one in memories.values()} == {("active", "owner")}
+        assert remembered(model) == 1
+        await publisher.publish("say:NOTHING_TO_SAY")
+        before = clock.now()
+        await eventually(clock, lambda: clock.now() > before + 240)
+        assert remembered(model) == 1
+
+
+async def test_what_an_event_taught_stays_with_the_group_that_it_is_told_to(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    clock = ManualClock(instant=False)
+    bot = with_events(tmp_path, model, clock, "telegram:-7")
+    async with bot.serving("test", lambda _: None) as gateway:
+        await gateway.triggers["events"][1].publish(SAVES)
+        await eventually(clock, lambda: remembered(model) == 1)
+        before = clock.now()
+        await eventually(clock, lambda: clock.now() > before + 60)
+        assert {one.scope for one in await known(gateway)} == {"chats/telegram/-7"}
+
+
+async def test_what_the_run_at_the_start_answers_is_remembered(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    clock = ManualClock(instant=False)
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "BOOT.md").write_text("say:There are two disks.")
+    async with made(tmp_path, model, clock).serving("test", lambda _: None) as gateway:
+        await eventually(clock, lambda: remembered(model) == 1)
+        before = clock.now()
+        await eventually(clock, lambda: clock.now() > before + 60)
+        (one,) = await known(gateway)
+        assert (one.kind, one.scope, one.state) == ("summary", "owner", "active")
+        assert one.provenance.session_key == "lifecycle:boot"
