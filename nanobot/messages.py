@@ -259,6 +259,8 @@ class RunPayload(TypedDict, total=False):
     tool: str
     question: str
     choices: tuple[str, ...]
+    usage: dict[str, int]
+    cost: float | None
 
 
 class RunEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,7 +43,7 @@ from nanobot.session.journal import Effects
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.tasks import TaskResult
-from nanobot.session.usage import run_usage
+from nanobot.session.usage import run_cost, run_usage
 from nanobot.text import clean
 
 _AS_CONFIGURED = RunOptions()
@@ -308,7 +308,7 @@ class ActiveRun:
         if text:
             self._bus.owed(self.address)
         self._bus.reported(self.run)
-        self._ended(state, text, error)
+        self._ended(state, text, error, bodies)
         return more
 
     async def release(self) -> None:
@@ -345,9 +345,19 @@ class ActiveRun:
         """An order ended this run; its driver must not touch it any more."""
         self._ended(RunState.ABORTED, "", None)
 
-    def _ended(self, state: RunState, text: str, error: str | None) -> None:
-        ids = [message.message_id for message in self.messages if message.message_id]
-        self.emit(EventKind.END, state=str(state), text=text, error=error, message_ids=ids)
+    def _ended(
+        self, state: RunState, text: str, error: str | None, last: Sequence[Body] = ()
+    ) -> None:
+        bodies = [*self.log.own, *last]
+        self.emit(
+            EventKind.END,
+            state=str(state),
+            text=text,
+            error=error,
+            message_ids=[message.message_id for message in self.messages if message.message_id],
+            usage=msgspec.structs.asdict(run_usage(bodies)),
+            cost=run_cost(bodies),
+        )
 
     def _show(self, approval: Approval, identity: int) -> None:
         self.emit(

@@ -130,7 +130,12 @@ def end_of(outcome: RunOutcome, seq: int, at: float) -> RunEvent:
         seq=seq,
         kind=EventKind.END,
         at=at,
-        payload={"state": str(outcome.state), "text": outcome.text, "error": outcome.error},
+        payload={
+            "state": str(outcome.state),
+            "text": outcome.text,
+            "error": outcome.error,
+            "usage": msgspec.structs.asdict(outcome.usage),
+        },
     )
 
 

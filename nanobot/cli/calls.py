@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -43,8 +44,10 @@ def perform(
 
 
 def shown(operation: Operation, result: Any) -> Sequence[str | Line]:
-    """A result for a terminal: in the operation's own words, or as a table or a page."""
-    now, width = time.time(), shutil.get_terminal_size((80, 24)).columns
+    """A result for people: in the operation's own words, or as a table or a page; these fit a
+    terminal, and are whole in a pipe."""
+    now = time.time()
+    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
     if operation.text is not as_text or isinstance(result, str):
         return [operation.text(result, now)]
     if isinstance(result, list | tuple):

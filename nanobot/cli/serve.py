@@ -14,6 +14,7 @@ from nanobot.boundary import ungrouped
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import say
+from nanobot.cli.run_log import log_runs
 from nanobot.config.loader import Config, load
 
 _FORCED = 1
@@ -40,9 +41,12 @@ async def _serve(config: Config, environ: Mapping[str, str]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _signalled, stop)
-    async with Gateway(config, environ).serving("nanobot gateway", say):
-        await stop.wait()
-        logger.info("stopping: what runs gets {:g} s", config.drain_seconds)
+    async with asyncio.TaskGroup() as tasks:
+        async with Gateway(config, environ).serving("nanobot gateway", say) as parts:
+            runs = tasks.create_task(log_runs(parts.engine.bus), name="log of runs")
+            await stop.wait()
+            logger.info("stopping: what runs gets {:g} s", config.drain_seconds)
+        runs.cancel()
 
 
 def _signalled(stop: asyncio.Event) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanobot.cli.output import Line
-from nanobot.operations.rendering import cell, fields_of, heading, pairs
+from nanobot.operations.rendering import grid, heading, pairs
 
 _GAP = 2
 _NARROWEST = 6
@@ -19,22 +19,25 @@ _READABLE, _TELLING = 14, 9
 _BAD = frozenset({"failed", "dead"})
 
 
-def table(rows: Sequence[Any], now: float, *, width: int) -> list[Line]:
-    """The rows under their headings, no line wider than `width`."""
+def table(rows: Sequence[Any], now: float, *, width: int | None) -> list[Line]:
+    """The rows under their headings, no line wider than `width`; None: nothing is cut."""
     if not rows:
         return [Line("There is nothing.", "")]
-    fields = fields_of(rows[0])
-    cells = [[cell(field, getattr(row, field), now) for field in fields] for row in rows]
+    fields, cells = grid(rows, now, whole=width is None)
     heads = [heading(field) for field in fields]
     widths = [max(columns(line[n]) for line in [heads, *cells]) for n in range(len(fields))]
-    _fit(widths, fields, width)
+    if width is not None:
+        _fit(widths, fields, width)
     body = [Line(_line(row, widths), "red" if _BAD & set(row) else "") for row in cells]
     return [Line(_line(heads, widths), "bold"), *body]
 
 
-def page(result: Any, now: float, *, width: int) -> str:
-    """One thing, field by field, and all of it: what is long goes on in the next line."""
+def page(result: Any, now: float, *, width: int | None) -> str:
+    """One thing, field by field, and all of it: what is long goes on in the next line, unless
+    there is no width."""
     rows = pairs(result, now)
+    if width is None:
+        return "\n".join(f"{name}: {value}" for name, value in rows)
     room = max((len(name) for name, _ in rows), default=0)
     indent = "\n" + " " * (room + _GAP)
     lines = ((name, _wrapped(value, max(width - room - _GAP, _READABLE))) for name, value in rows)

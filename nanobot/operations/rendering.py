@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
 import msgspec
 
-from nanobot.bus.pairing import PairingView
-from nanobot.memory.port import MemoryHit, MemoryView
-from nanobot.session.approvals import Approval
 from nanobot.session.states import RunState, as_people_see
-from nanobot.session.views import OutboxView, RunView, SessionView, ToolCallView
-from nanobot.triggers.cron.jobs import JobView, OccurrenceView
-from nanobot.triggers.webhooks.views import WebhookView
-from nanobot.workspace.skills import SkillView
 
-# What a list shows of each row; everything else is in its `show` and in JSON.
-_SHOWN: dict[type, tuple[str, ...]] = {
-    Approval: ("id", "state", "tool", "arguments", "question", "address", "asked_at"),
-    SessionView: ("key", "title", "has_unread", "updated_at", "run"),
-    RunView: ("id", "session_key", "state", "title", "created_at", "error"),
-    OutboxView: ("id", "address", "state", "created_at", "text", "error"),
-    PairingView: ("who", "name", "state", "role", "code", "asked_at"),
-    SkillView: ("name", "state", "source", "always", "description", "why"),
-    JobView: ("id", "name", "state", "schedule", "zone", "next_at", "to", "text"),
-    WebhookView: ("name", "enabled", "style", "to", "url"),
-    OccurrenceView: ("scheduled_at", "name", "status", "ended_at", "run_id", "error"),
-    MemoryView: ("id", "text", "state", "kind", "scope", "updated_at"),
-    MemoryHit: ("id", "text", "created_at"),
-    ToolCallView: ("at", "name", "ok", "arguments", "text"),
+# What a list shows of each row, what matters first; everything else is in its `show` and in JSON.
+SHOWN: dict[str, tuple[str, ...]] = {
+    "Approval": ("id", "state", "tool", "question", "arguments", "address", "asked_at"),
+    "SessionView": ("key", "title", "updated_at", "has_unread", "waiting", "run"),
+    "RunView": ("id", "state", "session_key", "created_at", "title", "error"),
+    "OutboxView": ("id", "state", "address", "created_at", "text", "error"),
+    "PairingView": ("who", "name", "state", "role", "code", "asked_at"),
+    "SkillView": ("name", "state", "description", "why", "always", "source"),
+    "JobView": ("id", "state", "next_at", "schedule", "name", "text", "to", "zone"),
+    "WebhookView": ("name", "enabled", "url", "to", "style"),
+    "OccurrenceView": ("scheduled_at", "status", "name", "ended_at", "error", "run_id"),
+    "MemoryView": ("id", "text", "state", "kind", "scope", "updated_at"),
+    "MemoryHit": ("id", "text", "created_at"),
+    "ToolCallView": ("at", "name", "ok", "arguments", "text"),
+    "ToolView": ("name", "description", "roles", "effect", "source"),
 }
+"""By the name of the view: operations define some themselves, over this module."""
+_LONG = frozenset({"title", "text", "description", "question", "arguments", "error", "why"})
 _HEADINGS = {
     "session_key": "session",
     "updated_at": "changed",
@@ -43,12 +41,17 @@ _HEADINGS = {
     "ended_at": "ended",
     "has_unread": "unread",
 }
+_RUN_FIELDS = frozenset({"id", "run", "run_id"})
+_RUN_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
+_SHORTEST_ID, _ID_LENGTH = 10, 26
+_EMPTY: tuple[Any, ...] = (None, "", False, (), [], {})
+_MOST_CHARS = 100
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def fields_of(row: Any) -> tuple[str, ...]:
     """The names of what a list shows of a row."""
-    return _SHOWN.get(type(row), tuple(row.__struct_fields__))
+    return SHOWN.get(type(row).__name__, tuple(row.__struct_fields__))
 
 
 def heading(field: str) -> str:
@@ -56,12 +59,42 @@ def heading(field: str) -> str:
     return _HEADINGS.get(field, field.replace("_", " "))
 
 
-def cell(field: str, value: Any, now: float) -> str:
-    """A value in one line. Times are how long ago it was, or the day."""
+def grid(
+    rows: Sequence[Any], now: float, *, whole: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """The fields that rows of a list show, without those that are empty in all of them, and their
+    cells. Ids of runs are as short as they can be; `whole`: they and times are written out."""
+    fields = fields_of(rows[0])
+    filled = [
+        field
+        for field in fields
+        if field == fields[0] or any(getattr(row, field) not in _EMPTY for row in rows)
+    ]
+    cells = [
+        [cell(field, getattr(row, field), now, whole=whole) for field in filled] for row in rows
+    ]
+    for index in (n for n, field in enumerate(filled) if field in _RUN_FIELDS and not whole):
+        shorter = short_ids([line[index] for line in cells])
+        for line in cells:
+            line[index] = shorter[line[index]]
+    return filled, cells
+
+
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Each id with as much of it as tells it from the others; what is no id of a run, whole."""
+    runs = {text for text in ids if _RUN_ID.fullmatch(text)}
+    length = _SHORTEST_ID
+    while length < _ID_LENGTH and len({text[:length] for text in runs}) < len(runs):
+        length += 1
+    return {text: text[:length] if text in runs else text for text in ids}
+
+
+def cell(field: str, value: Any, now: float, *, whole: bool = False) -> str:
+    """A value in one line. Times are how long ago it was within a day, else when; `whole`: both."""
     if value is None or value == "":
         return "-"
     if (field == "at" or field.endswith("_at")) and isinstance(value, int | float):
-        return age(now - value)
+        return moment(value, now, whole=whole)
     if isinstance(value, list | tuple):
         return ", ".join(cell("", item, now) for item in value) or "-"
     if isinstance(value, dict | msgspec.Struct):
@@ -80,6 +113,18 @@ def _word(value: Any) -> str:
     return " ".join(str(value).split())
 
 
+def moment(at: float, now: float, *, whole: bool = False) -> str:
+    """A time, by this machine's clock: how long ago, or from a day on when; `whole`: both."""
+    if not whole and abs(now - at) < _DAY:
+        return age(now - at)
+    try:
+        local = datetime.fromtimestamp(at, UTC).astimezone()
+        time = local.strftime("%Y-%m-%d %H:%M" + (":%S" if whole else ""))
+    except (ValueError, OverflowError, OSError):  # beyond the years 1 to 9999
+        return age(now - at)
+    return f"{time} ({age(now - at)})" if whole else time
+
+
 def age(seconds: float) -> str:
     """How long ago, or in how long, in one word or two."""
     if abs(seconds) < _MINUTE:
@@ -93,31 +138,36 @@ def age(seconds: float) -> str:
 
 
 def as_text(result: Any, now: float) -> str:
-    """A result in a chat: a list line by line, anything else field by field."""
+    """A result in a chat: a list item by item, what is long in a line of its own; anything else
+    field by field."""
     if isinstance(result, str):
         return result
-    if isinstance(result, list | tuple):
-        return "\n".join(_line(row, now) for row in result) or "There is nothing."
-    return "\n".join(f"{name}: {value}" for name, value in pairs(result, now))
+    if not isinstance(result, list | tuple):
+        return "\n".join(f"{name}: {value}" for name, value in pairs(result, now))
+    if not result:
+        return "There is nothing."
+    fields, lines = grid(result, now)
+    return "\n".join(_item(fields, line) for line in lines)
 
 
 def pairs(result: Any, now: float) -> Sequence[tuple[str, str]]:
     """Field by field, without what is empty."""
     fields = [(name, getattr(result, name)) for name in result.__struct_fields__]
     return [
-        (name.replace("_", " ").capitalize(), cell(name, value, now))
+        (name.replace("_", " ").capitalize(), cell(name, value, now, whole=True))
         for name, value in fields
         if value not in (None, "", (), [], {})
     ]
 
 
-def _line(row: Any, now: float) -> str:
-    first, *others = fields_of(row)
-    cells = [
-        f"{heading(field)} {shown}" if isinstance(value, bool) else shown
-        for field in others
-        if (value := getattr(row, field)) not in (None, "")
-        for shown in [cell(field, value, now)]
-    ]
-    text = ", ".join(text if len(text) <= 100 else f"{text[:100]}…" for text in cells)
-    return f"- `{cell(first, getattr(row, first), now)}` {text}"
+def _item(fields: Sequence[str], line: Sequence[str]) -> str:
+    """A row for a phone: its name, what is short, and below it what is long."""
+    short: list[str] = []
+    long: list[str] = []
+    for field, text in list(zip(fields, line, strict=True))[1:]:
+        if text in ("-", "no"):
+            continue
+        clipped = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
+        (long if field in _LONG else short).append(heading(field) if text == "yes" else clipped)
+    head = f"- `{line[0]}` {', '.join(short)}".rstrip()
+    return "\n  ".join([head, *long])

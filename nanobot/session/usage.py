@@ -147,6 +147,21 @@ def guess(reply: ReplyEntry) -> int:
     return len((reply.text + reply.reasoning + calls).encode("utf-8", "replace")) // 3
 
 
+def run_cost(bodies: Iterable[Body]) -> float | None:
+    """What a run cost in dollars, by its log; None if the price of one of its calls is unknown."""
+    cost, price = 0.0, None
+    for body in bodies:
+        if isinstance(body, ModelCallEntry):
+            price = body.profile.price
+        elif isinstance(body, ReplyEntry | SummaryEntry | TriageEntry) and body.usage is not None:
+            other = None if isinstance(body, ReplyEntry) else body.profile
+            known = price if other is None else other.price
+            if known is None:
+                return None
+            cost += dollars(known.of(bounded(body.usage)))
+    return cost
+
+
 def run_usage(bodies: Iterable[Body]) -> RunUsage:
     """What a run took, from its log; a call that was stopped, by its estimate."""
     usage, estimate = RunUsage(), 0

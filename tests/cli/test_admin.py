@@ -95,7 +95,7 @@ async def test_owners_ask_in_a_chat_what_the_command_line_asks(world: World) -> 
         (("runs", "show", "nothing"), 1, "There is no run nothing"),
         (("runs", "list", "--state", "odd"), 2, "state"),
         (("runs",), 2, ""),
-        (("fly",), 2, "No such command"),
+        (("sesions",), 2, "No such command 'sesions'"),
         (("sessions", "delete", "cli:direct"), 2, "add --yes"),
         (("config", "get", "agent.modell"), 2, "did you mean agent.model?"),
         (("onboard",), 2, "give --yes"),
@@ -130,7 +130,7 @@ async def test_a_store_that_cannot_be_used_ends_with_4(world: World) -> None:
     [("X'7B7D'", "entry 1 of cli:direct was changed"), ("'{}'", "never wrote")],
 )
 async def test_a_changed_log_ends_with_4(world: World, payload: str, said: str) -> None:
-    await nanobot(world, "agent", "-m", "say:hello")
+    await nanobot(world, "agent", "-m", "say:hello", "--session", "cli:direct")
     assert (await nanobot(world, "audit", "verify")).code == 0
     with closing(sqlite3.connect(world.home / "state.db")) as connection:
         connection.execute(f"UPDATE entries SET payload = {payload} WHERE seq = 1")
@@ -168,18 +168,23 @@ async def test_deleting_asks_first_and_no_is_no(world: World) -> None:
 # How they look
 
 
-async def test_tables_fit_80_columns_and_cut_nothing_that_is_copied(world: World) -> None:
+async def test_tables_fit_a_terminal_and_are_whole_in_a_pipe(world: World) -> None:
     long = "a word in Chinese: 你好 " * 20
     await nanobot(world, "send", f"say:{long}", "--session", "cli:a-session-with-a-long-name")
     await nanobot(world, "agent", "-m", f"say:{long}")
     for command in ("sessions", "runs", "outbox"):
+        async with in_terminal((command, "list"), world.environ(), world.home) as terminal:
+            assert await terminal.ended() == 0
+            assert max(map(len, terminal.screen.lines)) <= 80
         ran = await nanobot(world, command, "list")
         assert ran.code == 0
-        assert max(map(len, ran.out.splitlines())) <= 80
+        assert "…" not in ran.out
         assert "\x1b" not in ran.out
-    listed = (await nanobot(world, "runs", "list")).out
-    known = (await nanobot(world, "runs", "list", "--json")).json
-    assert all(one["id"] in listed for one in known)
+    runs = (await nanobot(world, "runs", "list", "--json")).json
+    table = (await nanobot(world, "runs", "list")).out
+    assert all(run["id"] in table for run in runs)
+    page = await nanobot(world, "runs", "show", runs[0]["id"][:12], "--json")
+    assert page.json["run"]["id"] == runs[0]["id"]
 
 
 async def test_colour_is_for_terminals(world: World) -> None:
@@ -191,7 +196,7 @@ async def test_colour_is_for_terminals(world: World) -> None:
 
 
 async def test_an_export_is_one_json_document(world: World) -> None:
-    await nanobot(world, "agent", "-m", "say:hello")
+    await nanobot(world, "agent", "-m", "say:hello", "--session", "cli:direct")
     page = json.loads((await nanobot(world, "sessions", "export", "--json")).out)
     assert page["session"]["key"] == "cli:direct"
     assert [entry["seq"] for entry in page["entries"]] == [1, 2, 3, 4]

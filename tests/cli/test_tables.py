@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanobot.bus import pairing
 from nanobot.cli.tables import columns, page, table
+from nanobot.memory import port
 from nanobot.memory.port import MemoryView, Provenance
+from nanobot.operations import runs as run_operations
+from nanobot.operations.rendering import SHOWN, as_text, short_ids
+from nanobot.session import approvals, views
 from nanobot.session.views import SessionView
+from nanobot.triggers.cron import jobs
+from nanobot.triggers.webhooks import views as webhooks
+from nanobot.workspace import skills
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=200)
 
@@ -65,3 +73,47 @@ def test_no_table_is_wider_than_asked(width: int) -> None:
     wide = msgspec.structs.replace(session("k" * 90), title="你好" * 30)
     drawn = [line.text for line in table([wide], 0.0, width=width)]
     assert max(map(columns, drawn)) <= max(width, 38)
+
+
+def test_in_a_pipe_nothing_is_cut_and_times_are_written_out() -> None:
+    wide = msgspec.structs.replace(session("k" * 90), title="word " * 60, updated_at=86_400.0 * 365)
+    heads, row = (line.text for line in table([wide], 86_400.0 * 365 + 600, width=None))
+    assert ("word " * 60).strip() in row
+    assert "01m80wp9drbjnj1kctbj3n6fnk" in row
+    assert "1971-01-0" in row
+    assert "(10 min ago)" in row
+    assert len(page(memory("word " * 60), 0.0, width=None).splitlines()) < 10
+    assert "…" not in heads + row
+
+
+def test_columns_that_are_empty_in_every_row_are_not_there() -> None:
+    silent = msgspec.structs.replace(session("cli:a"), run=None, waiting=0, updated_at=1.0)
+    waiting = msgspec.structs.replace(silent, key="cli:b", has_unread=True)
+    assert table([silent], 0.0, width=80)[0].text.split() == ["key", "title", "changed"]
+    assert "unread" in table([silent, waiting], 0.0, width=80)[0].text
+
+
+def test_ids_of_runs_are_as_short_as_tells_them_apart() -> None:
+    alike = ["01m80wp9drbjnj1kctbj3n6fnk", "01m80wp9drbjnaaaaaaaaaaaaa"]
+    assert short_ids(alike) == {alike[0]: "01m80wp9drbjnj", alike[1]: "01m80wp9drbjna"}
+    assert short_ids([alike[0], "17", "weather"])[alike[0]] == "01m80wp9dr"
+    assert short_ids(["cli:direct" * 9])["cli:direct" * 9] == "cli:direct" * 9
+
+
+def test_a_list_on_a_phone_has_what_is_short_first_and_what_is_long_below_it() -> None:
+    read = msgspec.structs.replace(session("cli:a"), run=None, updated_at=1.0)
+    new = msgspec.structs.replace(
+        session("cli:b"), title="x" * 300, has_unread=True, updated_at=1.0
+    )
+    first, title, second, clipped = as_text([read, new], 600.0).splitlines()
+    assert first == "- `cli:a` 10 min ago"
+    assert title == "  Which train goes to Vienna tomorrow morning?"
+    assert second == "- `cli:b` 10 min ago, unread, 01m80wp9dr"
+    assert clipped == f"  {'x' * 100}…"
+
+
+def test_what_lists_show_are_fields_of_their_rows() -> None:
+    modules = (views, approvals, pairing, port, jobs, run_operations, skills, webhooks)
+    kinds = {name: kind for module in modules for name, kind in vars(module).items()}
+    for name, fields in SHOWN.items():
+        assert set(fields) <= set(kinds[name].__struct_fields__), name

@@ -1,0 +1,40 @@
+"""The gateway's log has one line for each run: where, how it ended, what it took."""
+
+from __future__ import annotations
+
+from loguru import logger
+
+from nanobot.bus.core import Bus
+from nanobot.messages import EventKind, RunEvent
+from nanobot.session.runs import RunUsage
+
+_NOT_ANSWERED = "I could not answer: "
+
+
+async def log_runs(bus: Bus) -> None:
+    """Write a line for each run that ends, until cancelled."""
+    ends = bus.subscribe(None, frozenset({EventKind.END}))
+    try:
+        async for event in ends:
+            level = "WARNING" if event.payload.get("state") == "failed" else "INFO"
+            logger.log(level, "{}", line_of(event))
+    finally:
+        bus.unsubscribe(ends)
+
+
+def line_of(event: RunEvent) -> str:
+    """A run that ended, in a line: its chat, state, seconds, tokens and dollars; why it failed."""
+    payload = event.payload
+    usage = RunUsage(**payload.get("usage", {}))
+    cost = payload.get("cost")
+    parts = [
+        f"{event.session_key}: {payload.get('state', 'ended')} in {usage.active_ms / 1000:.1f} s",
+        f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out",
+        "at an unknown price" if cost is None else f"${cost:.4f}",
+    ]
+    text = f"{', '.join(parts)} (run {event.run_id})"
+    error, answer = payload.get("error"), payload.get("text", "")
+    if error:
+        told = answer.startswith(_NOT_ANSWERED)
+        text += f": {error}" + (f": {answer.removeprefix(_NOT_ANSWERED)}" if told else "")
+    return " ".join(text.split())
