@@ -70,7 +70,7 @@ def entries(rows: list[tuple[str, Body | None]]) -> list[Entry]:
     return [Entry(seq, run_id, 0.0, body) for seq, (run_id, body) in enumerate(read, 1)]
 
 
-QUICK = settings(deadline=None, phases=[Phase.generate])  # a whole log shrinks for minutes
+QUICK = settings(phases=[Phase.generate])  # a whole log shrinks for minutes
 
 
 @settings(QUICK, max_examples=150)

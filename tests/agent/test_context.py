@@ -6,7 +6,7 @@ import random
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.agent.context import PromptBudget, Window, context, estimate_tokens, plan_window
@@ -205,7 +205,6 @@ EXTRA: list[Body] = [
 ]
 
 
-@settings(deadline=None)
 @given(
     st.sets(st.integers(0, len(WHOLE) - 1)),
     st.lists(st.tuples(st.integers(0, len(WHOLE)), st.sampled_from(EXTRA)), max_size=6),

@@ -138,7 +138,7 @@ speakers = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(speakers, min_size=1, max_size=6))
 def test_no_prompt_holds_what_is_known_of_another_scope(
     said: list[tuple[str, str, bool]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.agent import step
@@ -72,7 +72,6 @@ bodies: st.SearchStrategy[Body | None] = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([RUN, "other"]), bodies), max_size=25))
 def test_it_has_an_answer_for_every_log(rows: list[tuple[str, Body | None]]) -> None:
     entries = [Entry(seq, run_id, 0.0, body) for seq, (run_id, body) in enumerate(rows, 1)]
@@ -160,7 +159,6 @@ def steadily(entries: list[Entry], body: Body) -> None:
     entries.append(Entry(len(entries) + 1, RUN, 0.0, body))
 
 
-@settings(deadline=None)
 @given(st.integers(), st.booleans())
 def test_every_run_ends_within_its_limits(seed: int, stubborn: bool) -> None:
     entries = log(user())
@@ -175,7 +173,6 @@ class Crash(Exception):
     pass
 
 
-@settings(deadline=None)
 @given(st.integers(), st.integers(1, 30), st.booleans())
 def test_a_crash_between_two_entries_changes_nothing_that_was_said(
     seed: int, nth: int, after: bool
@@ -223,7 +220,6 @@ def texts(body: ReplyEntry | ToolResultEntry) -> tuple[str, object]:
     return (body.text, body.tool_calls if isinstance(body, ReplyEntry) else body.index)
 
 
-@settings(deadline=None)
 @given(st.integers(), st.data())
 def test_cutting_a_log_anywhere_and_going_on_makes_no_finished_call_again(
     seed: int, data: st.DataObject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.bus.gate import Gate, GroupMode
@@ -76,7 +76,6 @@ def test_controls_and_halves_of_emoji_are_taken_out_and_lines_end_alike() -> Non
     assert without_controls("a\x00\x1b[31m\x7f\x9b\ud83d b\r\nc\rd\te\n") == "a[31m b\nc\nd\te\n"
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(), max_size=50))
 def test_a_cleaned_text_can_be_stored_anywhere(text: str) -> None:
     cleaned = without_controls(text)

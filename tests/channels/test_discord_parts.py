@@ -153,7 +153,6 @@ MARKDOWN = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(MARKDOWN, st.lists(st.tuples(LABELS, LABELS), max_size=30))
 @example("`" * 2500, [])
 @example("*" * 2500, [])
@@ -172,7 +171,6 @@ def test_parts_are_within_discords_limits_and_lose_nothing(
         assert part.text.strip()
 
 
-@settings(deadline=None)
 @given(MARKDOWN)
 def test_no_text_is_lost_between_the_parts(text: str) -> None:
     rich = from_markdown(text)
@@ -203,7 +201,7 @@ def test_accidental_marks_are_shown_as_they_are(text: str) -> None:
     assert not [style for style in reader.styles if style.style != "url"]
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(derandomize=True, max_examples=300)
 @given(MARKDOWN)
 @example("{*> 0*")
 @example("># 0")

@@ -93,7 +93,7 @@ def letters(text: str) -> set[str]:
     return {char for char in text if char.isalnum()}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(texts(100, 500, 2_000, 6_000))
 def test_no_renderer_loses_a_letter_of_a_hostile_text(text: str) -> None:
     for render in RENDERERS:

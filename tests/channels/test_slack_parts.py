@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.messages import Address, Choice, OutboundMessage
@@ -43,7 +43,6 @@ def letters(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-@settings(deadline=None)
 @given(MARKDOWN, st.integers(1, 40))
 def test_whatever_is_rendered_is_accepted_and_pings_nobody(text: str, times: int) -> None:
     for part in render(text * times):
@@ -56,7 +55,6 @@ def test_whatever_is_rendered_is_accepted_and_pings_nobody(text: str, times: int
             assert not mentions(params["text"], "U1")
 
 
-@settings(deadline=None)
 @given(MARKDOWN, st.integers(1, 40))
 def test_no_visible_text_is_lost(text: str, times: int) -> None:
     parts = render(text * times)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import (
@@ -269,7 +269,6 @@ def render(text: str, address: Address = CHAT, **fields: Any) -> list[OutboundPa
     return render_message(message)
 
 
-@settings(deadline=None)
 @given(
     st.text(st.sampled_from("ab😀é*_`#> \n[](:/.)"), max_size=400) | texts(10, 100),
     st.integers(1, 60),

@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot_channels._markdown import from_markdown
@@ -58,7 +58,6 @@ def check_parts(parts: list[Rich], limit: int, most: int) -> None:
             assert 0 <= span.start < span.end <= len(part.text)
 
 
-@settings(deadline=None)
 @given(MARKDOWN, st.integers(8, 60), st.integers(1, 5))
 def test_parts_of_any_markdown_hold_the_limits_and_every_letter(
     source: str, limit: int, most: int
@@ -69,7 +68,6 @@ def test_parts_of_any_markdown_hold_the_limits_and_every_letter(
     assert letters("".join(part.text for part in parts)) == letters(rich.text)
 
 
-@settings(deadline=None)
 @given(MARKDOWN)
 def test_no_letter_of_any_markdown_is_lost(source: str) -> None:
     rich = from_markdown(source)

@@ -546,7 +546,8 @@ LINES = st.one_of(
 
 @given(st.lists(LINES, max_size=8).map("\n".join))
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=300,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_text_either_loads_or_is_refused_in_words(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.toml").write_text(text, "utf-8", errors="replace")
@@ -567,7 +568,6 @@ def test_any_text_either_loads_or_is_refused_in_words(tmp_path: Path, text: str)
         st.text(max_size=12),
     )
 )
-@settings(deadline=None)
 def test_any_environment_either_loads_or_is_refused_in_words(environ: dict[str, str]) -> None:
     ours = {f"NANOBOT_{name}": text for name, text in environ.items()}
     try:

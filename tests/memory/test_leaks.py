@@ -37,7 +37,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(steps)
 def test_no_scope_sees_or_changes_another(plan: list[tuple[str, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -45,7 +45,7 @@ def test_no_scope_sees_or_changes_another(plan: list[tuple[str, str, str]]) -> N
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(steps)
 def test_no_scope_sees_or_changes_another_whatever_they_do(
     plan: list[tuple[str, str, str]],

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import aiohttp
 import pytest
 from aiohttp import web
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.config.settings.channels import WebSettings
@@ -160,7 +160,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(st.lists(LINES | st.binary(max_size=40), max_size=12))
 async def test_whatever_bytes_come_there_is_no_500_and_no_end_of_it(lines: list[bytes]) -> None:
     bench = Bench()
@@ -172,7 +172,7 @@ async def test_whatever_bytes_come_there_is_no_500_and_no_end_of_it(lines: list[
     assert bench.told.texts == []
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80)
 @given(st.binary(max_size=300), st.sampled_from(["json", "x-www-form-urlencoded", "\u00ff"]))
 async def test_whatever_a_sender_signs_gets_an_answer(body: bytes, kind: str) -> None:
     bench = Bench()

@@ -361,5 +361,5 @@ class AnyOrder(RuleBasedStateMachine):
                 assert self.do(self.home.verify(chat)) == lane.entries
 
 
-AnyOrder.TestCase.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
+AnyOrder.TestCase.settings = settings(max_examples=20, stateful_step_count=40)
 TestAnyOrder = AnyOrder.TestCase

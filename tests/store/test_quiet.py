@@ -327,7 +327,7 @@ async def test_a_clock_that_was_a_year_ahead_holds_nothing_back(home: Home) -> N
     assert len(await told.look()) == 2
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.integers(0, 2**32),
     st.sampled_from([0, 1, 3]),

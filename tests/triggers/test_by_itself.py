@@ -256,7 +256,7 @@ async def lives(workspace: Path, seed: int, most: int) -> None:
             world.home.verify(key)
 
 
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(st.integers(0, 2**32))
 async def test_whatever_happens_by_itself_is_done_once_and_told_once(
     tmp_path_factory: pytest.TempPathFactory, seed: int
@@ -265,7 +265,7 @@ async def test_whatever_happens_by_itself_is_done_once_and_told_once(
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32))
 async def test_whatever_happens_by_itself_over_many_lives(
     tmp_path_factory: pytest.TempPathFactory, seed: int

@@ -171,7 +171,7 @@ async def test_a_beat_that_fails_is_over(tmp_path: Path) -> None:
     assert len(kept.taken) == 6
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.sampled_from(ZONES),
     st.sampled_from([60.0, 300.0, 777.0, 1_800.0, 7_200.0]),

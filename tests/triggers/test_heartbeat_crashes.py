@@ -64,7 +64,7 @@ async def life(home: MemoryHome, folder: Path, rng: random.Random, channel: Fake
     home.clock.advance(rng.choice([0.0, 5.0, HALF_HOUR]))
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.integers(0, 2**32))
 async def test_random_kills_never_make_two_beats_of_one_or_tell_one_twice(
     folder: Path, seed: int

@@ -104,14 +104,14 @@ def _wish(schedule: str, zone: str, rng: random.Random) -> JobRequest:
     )
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(st.integers(0, 2**32))
 async def test_random_restarts_leave_every_due_time_one_row_with_one_end(seed: int) -> None:
     await lives(seed)
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32))
 async def test_many_random_restarts_leave_every_due_time_one_row_with_one_end(seed: int) -> None:
     await lives(seed)

@@ -105,7 +105,7 @@ def possible(text: str) -> bool:
     return True
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(EXPRESSIONS, st.sampled_from(ZONES), st.integers(2_024 * 12, 2_034 * 12), st.integers(1, 25))
 def test_any_expression_comes_when_cronsim_says(text: str, zone: str, month: int, day: int) -> None:
     assume(possible(text))
@@ -113,7 +113,7 @@ def test_any_expression_comes_when_cronsim_says(text: str, zone: str, month: int
     same(text, zone, begin, 60)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(EXPRESSIONS, st.sampled_from(ZONES), st.sampled_from(["mar", "apr", "sep", "oct", "nov"]))
 def test_the_months_in_which_clocks_change_are_as_in_cronsim(
     text: str, zone: str, month: str
@@ -135,7 +135,7 @@ def test_ten_years_are_as_in_cronsim(text: str, zone: str) -> None:
     same(text, zone, begin, count)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(EXPRESSIONS, st.sampled_from([*ZONES, "Australia/Lord_Howe", "Antarctica/Troll"]))
 def test_time_goes_forward_and_no_start_in_between_changes_what_comes(text: str, zone: str) -> None:
     assume(possible(text))
@@ -261,7 +261,7 @@ def test_a_zone_that_is_none_is_refused_with_the_nearest(zone: str, near: str) -
     assert near in str(raised.value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet="0123456789*/,-#LW? monfri@h.", max_size=24))
 def test_what_is_accepted_both_others_accept(text: str) -> None:
     try:

@@ -142,7 +142,7 @@ def test_a_log_that_may_not_be_read_is_named(tmp_path: Path) -> None:
 WORD = st.binary(min_size=1, max_size=12).filter(lambda b: b"\n" not in b and not b.endswith(b"\r"))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.one_of(WORD, st.sampled_from(["rotate", "look", "restart"])), max_size=40))
 def test_every_line_is_given_once_and_in_order_through_rotations(
     tmp_path: Path, steps: list[bytes | str]
