@@ -306,10 +306,11 @@ class Transcript:
         self._calls.clear()
 
     def _result(self, payload: RunPayload) -> None:
-        unknown = payload.get("name", ""), 0.0
-        call, _began = self._calls.pop(payload.get("key", ""), unknown)
+        call, _began = self._calls.pop(payload.get("key", ""), ("", 0.0))
         ok, text = payload.get("ok", False), payload.get("text", "")
-        self._page.called(call, ok=ok, ms=payload.get("ms", 0), text=text)
+        if call or not ok:  # what was answered by a person stands here already
+            name = call or payload.get("name", "")
+            self._page.called(name, ok=ok, ms=payload.get("ms", 0), text=text)
 
     def _end(self, run: str, payload: RunPayload) -> None:
         self._runs[run] = False
