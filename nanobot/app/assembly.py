@@ -19,7 +19,7 @@ from nanobot.app.engine import GatewayEngine, facts_of
 from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
-from nanobot.app.parts import memory_of, prompt_of, sandbox_of, workspace_tools
+from nanobot.app.parts import memory_of, prompt_of, sandbox_of, walls_of, workspace_tools
 from nanobot.app.settings import capacity, exec_options, run_settings
 from nanobot.app.triggers import hooks_of, seen_by, triggers_of
 from nanobot.bus.core import Bus
@@ -56,9 +56,10 @@ from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.memory import memory_tools
 from nanobot.tools.plugins import register_installed
-from nanobot.tools.policy import Policy
+from nanobot.tools.policy import STEERING, Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.shell.allowed_hosts import AllowedHosts
 from nanobot.tools.shell.background import BackgroundCommands
 from nanobot.tools.shell.exec import exec_tool
 from nanobot.tools.shell.process import process_tool
@@ -173,6 +174,7 @@ class _Assembly:
         self.editor = self.cron.book(machine.zone, (TERMINAL, *config.served))
         self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ)
+        self.walls = walls_of(config)
         self.tools = ToolRegistry(
             policy=Policy(config.policy), redact=machine.redact, log_calls=program is None
         )
@@ -180,7 +182,7 @@ class _Assembly:
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
         commands = self._register_tools()
-        place = ServerPlace(config.home / "mcp", config.workspace)
+        place = ServerPlace(config.home / "mcp", config.workspace, self.walls, STEERING)
         mcp = McpServers(config.mcp, self.tools, clock, self.machine.environ, place, self.blobs)
         types = builtin_types(bus.journal, self.files)
         types += installed(self.plugins, [run_type.name for run_type in types])
@@ -271,7 +273,7 @@ class _Assembly:
         """The tools of this version. Whatever else lies in the home (keys, the log) stays hidden
         from files and commands, even where the workspace contains it."""
         folder, settings = self.config.workspace, self.config.tools.exec
-        sandbox = sandbox_of(self.config, self.machine.environ)
+        sandbox = sandbox_of(self.config, self.walls, self.machine.environ)
         commands = BackgroundCommands(
             sandbox,
             self.taint,
@@ -288,7 +290,14 @@ class _Assembly:
             *workspace_tools(self.files, self.taint, self.blobs, chats),
             *memory_tools(self.memory, self.config.memory),
             skill_tool(self.skills),
-            exec_tool(sandbox, folder, exec_options(settings), commands, self.taint),
+            exec_tool(
+                sandbox,
+                folder,
+                exec_options(settings),
+                commands,
+                self.taint,
+                AllowedHosts(self.records.rules),
+            ),
             process_tool(commands),
         ):
             self.tools.register(tool)

@@ -24,7 +24,9 @@ from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import OutgoingFiles, message_tool
 from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart
-from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.sandbox import Sandbox
+from nanobot.tools.web.addresses import Addresses
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.skills import Skills
@@ -75,12 +77,25 @@ async def warm_up(roster: ProviderRegistry) -> None:
             logger.warning("no model yet: {}", error)
 
 
-def sandbox_of(config: Config, environ: Mapping[str, str]) -> Sandbox:
-    """Where commands run; the home and the configuration are hidden there, and what is private to
-    whoever is not an owner alone."""
-    bwrap = None if config.tools.exec.sandbox == "off" else find_bwrap()
-    hidden, apart = (config.home, config.file), private_paths(config.workspace)
-    return Sandbox(bwrap, hidden=hidden, apart=apart, protected=STEERING, environment=environ)
+def walls_of(config: Config) -> Bubblewrap:
+    """What keeps commands and MCP servers apart from the machine; the home and the configuration
+    are hidden there."""
+    return Bubblewrap(
+        find_bwrap(),
+        hidden=(config.home, config.file),
+        addresses=Addresses(config.tools.web.allow_private),
+    )
+
+
+def sandbox_of(config: Config, walls: Bubblewrap, environ: Mapping[str, str]) -> Sandbox:
+    """Where commands run; what is private is hidden to whoever is not an owner alone."""
+    return Sandbox(
+        walls,
+        apart=private_paths(config.workspace),
+        protected=STEERING,
+        home=config.home / "sandbox-home",
+        environment=environ,
+    )
 
 
 def private_paths(workspace: Path) -> tuple[Path, ...]:

@@ -11,6 +11,7 @@ from nanobot.agent.worker import Capacity
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.system import local_zone
+from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.tools.shell.exec import ExecOptions
 
 _ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
@@ -50,5 +51,7 @@ def capacity(config: AgentSettings, *, shared: bool) -> Capacity:
 def exec_options(settings: ExecSettings) -> ExecOptions:
     """How commands run."""
     return ExecOptions(
-        isolation=_ISOLATION[settings.sandbox], network=settings.network, timeout=settings.timeout
+        isolation=_ISOLATION[settings.sandbox],
+        network=NetworkAccess(mode=settings.network, hosts=settings.hosts),
+        timeout=settings.timeout,
     )

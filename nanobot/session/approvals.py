@@ -149,10 +149,12 @@ def digest(tool: str, arguments: str) -> str:
 
 
 def subject(approval: Approval) -> str:
-    """What "always" means: the same host, or the same arguments; of a command, the same command."""
+    """What "always" means: the same host, or the same arguments; of a command, the same one and its
+    hosts."""
     decoded = {"host": approval.host} if approval.host else _decoded(approval.arguments)
     if approval.tool == "exec" and isinstance(decoded, dict):
-        decoded = {"command": decoded.get("command")}
+        hosts = {"hosts": decoded["hosts"]} if decoded.get("hosts") else {}
+        decoded = {"command": decoded.get("command"), **hosts}
     return json.dumps(decoded, sort_keys=True, ensure_ascii=False)
 
 

@@ -130,6 +130,9 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     says something in another chat. `danger`: what is dangerous about a call in itself, as it ends a
     sentence that begins with "because"; empty if nothing is known to be.
 
+    `needs_approval`: why a person has to agree to a call, as it ends such a sentence too, where
+    only looking at more than its arguments tells; empty if nobody has.
+
     `host`: whom on the internet a call asks; allowed for good, it is allowed for all that is asked
     there.
 
@@ -156,6 +159,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     question: Callable[[Args], Question] | None = None
     elsewhere: Callable[[Args, CallContext], bool] | None = None
     danger: Callable[[Args], str] | None = None
+    needs_approval: Callable[[Args, CallContext], Awaitable[str]] | None = None
     reached: Callable[[Args], str] | None = None
     host: Callable[[Args], str] | None = None
     parameters: dict[str, Any] | None = None

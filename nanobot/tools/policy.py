@@ -53,7 +53,8 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     `contained`: what it does stays within a sandbox. `sends`: it may carry what the run has read to
     somebody outside; `host`: to whom, if that is known. `reached`: the file that `path` leads to,
     links followed. `risky`: nothing is known that makes it harmless. `foreign`: the tool is an MCP
-    server's or a package's. `danger`: what is dangerous about this very call, if anything."""
+    server's or a package's. `danger`: what is dangerous about this very call, if anything.
+    `unusual`: why a person has to agree to it, if the tool says so."""
 
     tool: str
     arguments: Mapping[str, Any] = {}
@@ -67,6 +68,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     reached: str = ""
     danger: str = ""
+    unusual: str = ""
     risky: bool = False
     foreign: bool = False
 
@@ -95,6 +97,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     contained: bool | None = None
     sends: bool | None = None
     dangerous: bool | None = None
+    unusual: bool | None = None
     risky: bool | None = None
     foreign: bool | None = None
 
@@ -105,6 +108,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
             (self.contained, call.contained),
             (self.sends, call.sends),
             (self.dangerous, bool(call.danger)),
+            (self.unusual, bool(call.unusual)),
             (self.risky, call.risky),
             (self.foreign, call.foreign),
         )
@@ -173,6 +177,7 @@ DEFAULTS: tuple[_Rule, ...] = (
         verdict=_ASK,
         why=f"it may send what I have read to somebody outside, and {_SEEN}",
     ),
+    _Rule(name="unusual", unusual=True, verdict=_ASK, why="the tool asks for it"),
     _Rule(name="owners", roles=_OWNER, verdict=_ALLOW, why="owners may do everything"),
     _Rule(
         name="members: commands and jobs",
@@ -247,7 +252,7 @@ class Policy:
                 )
         for one in DEFAULTS:
             if one.matches(call):
-                why = call.danger if one.dangerous else one.why
+                why = call.danger if one.dangerous else call.unusual if one.unusual else one.why
                 return PolicyDecision(verdict=one.verdict, rule=f"built-in: {one.name}", why=why)
         return PolicyDecision(
             verdict=Verdict.DENY, rule="built-in: nothing else", why="no rule says so"

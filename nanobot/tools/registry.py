@@ -196,6 +196,7 @@ class ToolRegistry:
             sends=tool.sends is not None and tool.sends(args, context),
             host="" if tool.host is None else tool.host(args),
             danger="" if tool.danger is None else tool.danger(args),
+            unusual="" if tool.needs_approval is None else await tool.needs_approval(args, context),
             risky=risk == "high",
             foreign=self._sources[name] != BUILT_IN,
         )

@@ -59,7 +59,7 @@ def test_a_key_that_is_there_is_changed_in_place(home: Path) -> None:
             'TOKEN}"\n',
             'TOKEN}"\n\n[channels.telegram.chats.-5]\nmembers = ["1", "2"]\n',
         ),
-        ("tools.exec.network", "no", 'TOKEN}"\n', 'TOKEN}"\n\n[tools.exec]\nnetwork = false\n'),
+        ("tools.web.fetch", "no", 'TOKEN}"\n', 'TOKEN}"\n\n[tools.web]\nfetch = false\n'),
         (
             "channels.work.enabled",
             "off",

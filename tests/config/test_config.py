@@ -94,7 +94,7 @@ def test_a_full_file_is_taken_over(home: Path) -> None:
         groups = "off"
         [tools.exec]
         sandbox = "bwrap"
-        network = false
+        network = "none"
         """,
     )
     assert found.database_url == "postgresql://u:pw@db/nanobot"
@@ -115,7 +115,7 @@ def test_a_full_file_is_taken_over(home: Path) -> None:
         },
         settings={"token": "t", "retry": {"times": 3}},
     )
-    assert (found.tools.exec.sandbox, found.tools.exec.network) == ("bwrap", False)
+    assert (found.tools.exec.sandbox, found.tools.exec.network) == ("bwrap", "none")
     assert found.warnings == ()
 
 
@@ -170,7 +170,7 @@ def test_every_key_can_come_from_the_environment(home: Path) -> None:
         NANOBOT_CHANNELS__TELEGRAM__MEMBERS="5,six",
         NANOBOT_CHANNELS__DISCORD__ENABLED="off",
         NANOBOT_WEB__PORT="0",
-        NANOBOT_TOOLS__EXEC__NETWORK="no",
+        NANOBOT_TOOLS__EXEC__NETWORK="none",
         NANOBOT_AGENT__DECISION__MODEL="test/small",
         NANOBOT_AGENT__DECISION__TIMEOUT_SECONDS="2.5",
         NANOBOT_AGENT__DECISION__ALLOWED_RUN_TYPES="sleep, agent",
@@ -189,7 +189,7 @@ def test_every_key_can_come_from_the_environment(home: Path) -> None:
     assert found.channels["telegram"].owners == ("1001", "2")
     assert found.channels["telegram"].members == ("5", "six")
     assert found.channels["discord"].enabled is False
-    assert (found.web.port, found.tools.exec.network) == (0, False)
+    assert (found.web.port, found.tools.exec.network) == (0, "none")
     assert found.warnings == ()
 
 
@@ -346,7 +346,8 @@ def test_secrets_are_in_no_error(home: Path, text: str) -> None:
         ("drain_seconds = -1", "drain_seconds", "-1", "a number from 0 up to 3600"),
         ('[agent]\nwhen_busy = "shout"', "agent.when_busy", '"shout"', '"steer", "queue"'),
         ('[agent]\nfallback_models = "a"', "agent.fallback_models", '"a"', "a list of texts"),
-        ('[tools.exec]\nnetwork = "yes"', "tools.exec.network", '"yes"', "true or false"),
+        ('[tools.exec]\nnetwork = "yes"', "tools.exec.network", '"yes"', 'one of "hosts", "none"'),
+        ('[tools.exec]\nhosts = ["a b"]', "tools.exec.hosts", 'a list: "a b"', "a list of hosts"),
         ("[web]\nport = 65536", "web.port", "65536", "from 0 up to 65535"),
         ("agent = 5", "agent", "5", "write [agent] and its keys below it"),
         ("[tools]\nexec = 1", "tools.exec", "1", "a table"),

@@ -11,9 +11,10 @@ from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.dangerous_commands import KINDS, command_risks
 from nanobot.tools.shell.exec import exec_tool
-from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 
 DANGEROUS = {
     "delete": [
@@ -150,7 +151,7 @@ DANGEROUS = {
 )
 async def test_an_owner_is_asked_before_it_runs(tmp_path: Path, kind: str, command: str) -> None:
     registry = ToolRegistry()
-    registry.register(exec_tool(Sandbox(find_bwrap()), tmp_path))
+    registry.register(exec_tool(Sandbox(Bubblewrap(find_bwrap())), tmp_path))
     context = CallContext(
         run_id="r",
         session_key="cli:direct",

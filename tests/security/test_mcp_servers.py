@@ -46,14 +46,14 @@ async def state(home: Path, table: str, **environ: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("code", ["import json, typing", "import os; os.system('speak')"])
 async def test_a_program_imports_and_starts_nothing_of_the_workspace(home: Path, code: str) -> None:
-    seen = home / "seen"
-    code += f"; import os; open({str(seen)!r}, 'w').write(os.getcwd())"
+    code += "; import os; open('seen', 'w').write(os.getcwd() + ' ' + os.environ['HOME'])"
     table = f'command = "{sys.executable}"\nargs = ["-c", """{code}"""]'
     workspace = home / "workspace"
     search = f"{workspace / 'bin'}:.::{workspace / 'node_modules/.bin'}:/usr/bin:/bin"
     assert (await state(home, table, PATH=search, HOME=str(workspace)))[0] == "failed"
-    assert seen.read_text() == str(home / "mcp" / "it")
-    assert not list((home / "mcp" / "it").iterdir())
+    folder = home / "mcp" / "it"
+    assert (folder / "seen").read_text() == f"{folder} {folder}"
+    assert [path.name for path in folder.iterdir()] == ["seen"]
     assert not (home / "ran").exists()
 
 

@@ -12,8 +12,9 @@ from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
-from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.taint import MemoryMarks, TaintedFiles
@@ -48,8 +49,8 @@ def tools(tmp_path: Path) -> ToolRegistry:
     files, taint = ConfinedFiles(workspace), TaintedFiles(workspace, MemoryMarks())
     for tool in workspace_tools(files, taint, Blobs(tmp_path / "blobs"), {"telegram"}):
         registry.register(tool)
-    sandbox = Sandbox(find_bwrap(), apart=private_paths(workspace))
-    registry.register(exec_tool(sandbox, workspace, ExecOptions(network=False)))
+    sandbox = Sandbox(Bubblewrap(find_bwrap()), apart=private_paths(workspace))
+    registry.register(exec_tool(sandbox, workspace, ExecOptions()))
     return registry
 
 

@@ -13,8 +13,9 @@ from nanobot.tools.base import CallContext
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.policy import STEERING, Verdict
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
-from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.tools.test_exec import call_by
 
@@ -39,8 +40,8 @@ def workspace(tmp_path: Path) -> Path:
 @pytest.fixture
 def tools(workspace: Path) -> ToolRegistry:
     registry = ToolRegistry()
-    sandbox = Sandbox(find_bwrap(), hidden=[workspace.parent], protected=STEERING)
-    registry.register(exec_tool(sandbox, workspace, ExecOptions(network=False)))
+    sandbox = Sandbox(Bubblewrap(find_bwrap(), hidden=[workspace.parent]), protected=STEERING)
+    registry.register(exec_tool(sandbox, workspace, ExecOptions()))
     for tool in file_tools(ConfinedFiles(workspace)):
         registry.register(tool)
     return registry

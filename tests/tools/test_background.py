@@ -20,10 +20,11 @@ from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.background import MAX_OF_SESSION, BackgroundCommands
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.shell.process import process_tool
-from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 
 KEY, OTHER = "fake:1", "fake:2"
@@ -101,7 +102,7 @@ class Home:
             command="test",
             crash="",
         )
-        sandbox = Sandbox(find_bwrap(), hidden=[self.path])
+        sandbox = Sandbox(Bubblewrap(find_bwrap(), hidden=[self.path]))
         async with AsyncExitStack() as stack:
             stack.push_async_callback(store.close)
             made = Desk(store, self.workspace, sandbox, seconds)

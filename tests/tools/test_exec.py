@@ -15,9 +15,11 @@ from nanobot.errors import ConfigError, ToolArgumentsError, ToolDenied, ToolErro
 from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext, Effect
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.bubblewrap import REMEDY, Bubblewrap, SandboxLimits, find_bwrap
+from nanobot.tools.sandbox.hosts import NO_NETWORK, NetworkAccess
+from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.capture import kill
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
-from nanobot.tools.shell.sandbox import REMEDY, Sandbox, SandboxLimits, find_bwrap
 
 SECRET = "sk-the-key-of-the-gateway"
 SMALL = SandboxLimits(output_bytes=1_000_000, file_kib=64, memory_kib=512 * 1024)
@@ -41,7 +43,7 @@ def call_by(
 class Shell:
     """The exec tool over a home that holds a secret beside its workspace."""
 
-    def __init__(self, home: Path, sandbox: Sandbox, *, network: bool = False) -> None:
+    def __init__(self, home: Path, sandbox: Sandbox, network: NetworkAccess = NO_NETWORK) -> None:
         self.home = home
         self.workspace = home / "workspace"
         self.workspace.mkdir(exist_ok=True)
@@ -57,8 +59,8 @@ class Shell:
 
 @pytest.fixture
 async def shell(tmp_path: Path) -> Shell:
-    sandbox = Sandbox(find_bwrap(), hidden=[tmp_path], limits=SMALL)
-    why = await sandbox.probe(network=False)
+    sandbox = Sandbox(Bubblewrap(find_bwrap(), hidden=[tmp_path], limits=SMALL))
+    why = await sandbox.probe(NO_NETWORK)
     if why is not None:
         pytest.fail(f"{why}. To run these tests: apt-get install -y bubblewrap, or {REMEDY}")
     return Shell(tmp_path, sandbox)
@@ -84,7 +86,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def test_a_command_runs_in_the_workspace_and_its_exit_code_is_told(shell: Shell) -> None:
-    assert await shell("pwd; echo $HOME") == f"{shell.workspace}\n{shell.workspace}\n[exit code 0]"
+    assert await shell("pwd; echo $HOME") == f"{shell.workspace}\n/tmp/home\n[exit code 0]"
     assert await shell("exit 7") == "[exit code 7; no output]"
     assert await shell("kill -9 $$") == "[exit code 137, SIGKILL; no output]"
     assert "[exit code 127]" in await shell("no-such-program")
@@ -113,7 +115,7 @@ async def test_the_environment_of_the_gateway_is_hidden(
 
 async def test_only_allowed_variables_are_passed_on(shell: Shell) -> None:
     given = {"TZ": "Europe/Vienna", "OPENAI_API_KEY": SECRET, "LD_PRELOAD": "x"}
-    other = Shell(shell.home, Sandbox(find_bwrap(), environment=given))
+    other = Shell(shell.home, Sandbox(Bubblewrap(find_bwrap()), environment=given))
     said = await other("env")
     assert "TZ=Europe/Vienna" in said
     assert SECRET not in said
@@ -135,20 +137,24 @@ async def test_the_configuration_inside_the_workspace_cannot_be_read_either(tmp_
     home.mkdir()
     (home / "config.toml").write_text(SECRET)
     (tmp_path / "keys").write_text(SECRET)
-    sandbox = Sandbox(find_bwrap(), hidden=[home, tmp_path / "keys"])
+    sandbox = Sandbox(Bubblewrap(find_bwrap(), hidden=[home, tmp_path / "keys"]))
     outcome = await sandbox.run(
         "cat .nanobot/config.toml keys; ls -A .nanobot; mv .nanobot moved; cat moved/config.toml",
         tmp_path,
-        network=False,
+        network=NO_NETWORK,
         timeout=60,
     )
     assert SECRET not in outcome.output
     assert (home / "config.toml").read_text() == SECRET
 
 
-def test_a_workspace_that_holds_the_secrets_itself_is_a_wrong_configuration(tmp_path: Path) -> None:
+async def test_a_workspace_that_holds_the_secrets_itself_is_a_wrong_configuration(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ConfigError, match="folder of its own"):
-        Sandbox("bwrap", hidden=[tmp_path]).argv("true", tmp_path, network=False)
+        await Sandbox(Bubblewrap("bwrap", hidden=[tmp_path])).run(
+            "true", tmp_path, network=NO_NETWORK, timeout=1
+        )
 
 
 async def test_home_and_other_peoples_files_are_hidden(shell: Shell) -> None:
@@ -195,7 +201,7 @@ async def test_the_network_is_there_or_not_as_the_tool_was_made(shell: Shell) ->
         command = CONNECT.format(port=server.sockets[0].getsockname()[1])
         assert "Connection refused" in await shell(command)
         assert await shell("cat /proc/net/dev | grep -c :") == "1\n[exit code 0]"
-        online = Shell(shell.home, shell.sandbox, network=True)
+        online = Shell(shell.home, shell.sandbox, NetworkAccess(mode="all"))
         assert await online(command, network=True) == "hello\n[exit code 0]"
         arguments = json.dumps({"command": command, "network": True})
         tainted = await online.registry.execute("exec", arguments, call_by(tainted=True))
@@ -237,10 +243,11 @@ async def test_cancelling_kills_the_command(shell: Shell) -> None:
 async def test_a_command_killed_while_its_sandbox_is_set_up_leaves_nothing(shell: Shell) -> None:
     rng, mark = random.Random(1), "31.6227766"
     for _ in range(80):
-        process = await shell.sandbox.start(f"sleep {mark}", shell.workspace, network=False)
-        await asyncio.sleep(rng.random() * 0.012)
-        kill(process)
-        await process.communicate()
+        running = shell.sandbox.running(f"sleep {mark}", shell.workspace, network=NO_NETWORK)
+        async with running as started:
+            await asyncio.sleep(rng.random() * 0.012)
+            kill(started.process)
+            await started.process.communicate()
     commands = [one.info["cmdline"] for one in psutil.process_iter(["cmdline"])]
     assert not [words for words in commands if mark in " ".join(words or [])]
 
@@ -322,7 +329,7 @@ async def test_members_may_run_commands_once_an_owner_agrees_and_guests_never(
 async def test_a_command_that_cannot_be_run_is_refused(
     tmp_path: Path, arguments: dict[str, object], said: str
 ) -> None:
-    shell = Shell(tmp_path, Sandbox(None))
+    shell = Shell(tmp_path, Sandbox(Bubblewrap(None)))
     with pytest.raises(ToolArgumentsError) as caught:
         await shell.registry.execute("exec", json.dumps(arguments), call_by())
     assert said in str(caught.value)
@@ -349,7 +356,7 @@ def broken(folder: Path) -> str:
 async def test_without_a_working_sandbox_nothing_runs_and_the_remedy_is_told(
     tmp_path: Path, bwrap: Callable[[Path], str | None], why: str
 ) -> None:
-    shell = Shell(tmp_path, Sandbox(bwrap(tmp_path)))
+    shell = Shell(tmp_path, Sandbox(Bubblewrap(bwrap(tmp_path))))
     assert [spec.name for spec in shell.registry.specs(Role.OWNER)] == ["exec"]
     with pytest.raises(ToolDenied) as caught:
         await shell(f"touch {tmp_path}/ran")
@@ -362,7 +369,9 @@ async def test_what_a_person_agreed_to_runs_without_a_sandbox_where_that_is_conf
     tmp_path: Path, isolation: Literal["required", "wanted", "off"]
 ) -> None:
     (tmp_path / "workspace").mkdir()
-    sandbox = Sandbox(find_bwrap() if isolation == "off" else None, environment={"SECRET_KEY": "k"})
+    sandbox = Sandbox(
+        Bubblewrap(find_bwrap() if isolation == "off" else None), environment={"SECRET_KEY": "k"}
+    )
     registry = ToolRegistry()
     registry.register(exec_tool(sandbox, tmp_path / "workspace", ExecOptions(isolation=isolation)))
     arguments = json.dumps(
@@ -380,16 +389,18 @@ async def test_what_a_person_agreed_to_runs_without_a_sandbox_where_that_is_conf
 
 
 async def test_the_probe_is_made_once(tmp_path: Path) -> None:
-    sandbox = Sandbox(broken(tmp_path))
-    first = await sandbox.probe(network=False)
+    sandbox = Sandbox(Bubblewrap(broken(tmp_path)))
+    first = await sandbox.probe(NO_NETWORK)
     (tmp_path / "bwrap").rename(tmp_path / "gone")
     assert first is not None
-    assert await sandbox.probe(network=False) == first
+    assert await sandbox.probe(NO_NETWORK) == first
 
 
 async def test_a_sandbox_that_disappears_is_an_error_for_the_model(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="cannot be started"):
-        await Sandbox("/no/such/bwrap").run("true", tmp_path, network=False, timeout=1)
+        await Sandbox(Bubblewrap("/no/such/bwrap")).run(
+            "true", tmp_path, network=NO_NETWORK, timeout=1
+        )
 
 
 def test_bubblewrap_is_found_in_the_environment_or_the_system(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ from nanobot.testing.platform import OWNER
 from nanobot.tools.policy import DEFAULTS, Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.policy_explain import PolicyQuestion, explain
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap
+from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.exec import exec_tool
-from nanobot.tools.shell.sandbox import Sandbox
 
 OWNERS, MEMBERS, GUESTS = Role.OWNER, Role.MEMBER, Role.GUEST
 
@@ -294,7 +295,7 @@ def test_rules_must_be_a_list_of_tables(tmp_path: Path) -> None:
 
 def registry() -> ToolRegistry:
     tools = ToolRegistry()
-    tools.register(exec_tool(Sandbox(None), Path("/nowhere")))
+    tools.register(exec_tool(Sandbox(Bubblewrap(None)), Path("/nowhere")))
     return tools
 
 
@@ -330,7 +331,7 @@ async def test_what_cannot_be_explained_is_told(asked: PolicyQuestion, said: str
 
 
 async def test_it_is_explained_in_a_chat() -> None:
-    tools = [exec_tool(Sandbox(None), Path("/nowhere"))]
+    tools = [exec_tool(Sandbox(Bubblewrap(None)), Path("/nowhere"))]
     async with gateway(ScriptedProvider(), tools=tools) as bot:
         await bot.channel.push("/policy explain exec git push role=member", sender=OWNER)
         said = (await bot.channel.pop()).text

@@ -12,8 +12,10 @@ from nanobot.tools.cron import cron_tool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
-from nanobot.tools.shell.sandbox import Sandbox, find_bwrap
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.spawn import spawn_tool
 from nanobot.tools.web.tools import web_tools
@@ -46,12 +48,15 @@ def default_tools(
     environ = environment()
     hidden = (home_of(environ),)
     bwrap = None if exec_.sandbox == "off" else find_bwrap()
-    sandbox = Sandbox(bwrap, hidden=hidden, environment=environ)
+    sandbox = Sandbox(
+        Bubblewrap(bwrap, hidden=hidden), home=hidden[0] / "sandbox-home", environment=environ
+    )
+    network = NetworkAccess(mode=exec_.network, hosts=exec_.hosts)
     tools = ToolRegistry()
     for tool in (
         *file_tools(ConfinedFiles(workspace, hidden=hidden, everywhere=everywhere)),
         skill_tool(Skills(workspace, environ)),
-        exec_tool(sandbox, workspace, ExecOptions(network=exec_.network, timeout=exec_.timeout)),
+        exec_tool(sandbox, workspace, ExecOptions(network=network, timeout=exec_.timeout)),
         *web_tools(WebToolSettings(brave_api_key=brave_api_key)),
         message_tool(None),
     ):

@@ -30,7 +30,8 @@ from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import inspect
 from nanobot.system import local_zone
-from nanobot.tools.shell.sandbox import REMEDY, Sandbox, find_bwrap
+from nanobot.tools.sandbox.bubblewrap import REMEDY, Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.triggers.events.sensors import sensors_of
 from nanobot.triggers.webhooks.checks import wrong as hooks_wrong
 from nanobot.workspace import folder as workspace
@@ -109,7 +110,7 @@ async def _everything(environ: Mapping[str, str]) -> AsyncIterator[Finding | Men
         yield finding
     yield _store(config)
     yield await _model(config, environ)
-    yield await _sandbox(config, environ)
+    yield await _sandbox(config)
     async for finding in doors(config):
         yield finding
 
@@ -338,15 +339,20 @@ async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
     return Finding(about=about, level="warning", text=text, remedy=remedy)
 
 
-async def _sandbox(config: Config, environ: Mapping[str, str]) -> Finding:
+async def _sandbox(config: Config) -> Finding:
     settings, about = config.tools.exec, "sandbox"
     if settings.sandbox == "off":
         text = "tools.exec.sandbox is off: the model can run no commands"
         return Finding(about=about, level="warning", text=text, remedy='Set it to "auto"')
-    why = await Sandbox(find_bwrap(), environment=environ).probe(network=settings.network)
+    network = NetworkAccess(mode=settings.network, hosts=settings.hosts)
+    why = await Bubblewrap(find_bwrap()).probe(network)
     if why is None:
-        network = "with the network" if settings.network else "without network"
-        return Finding(about=about, level="ok", text=f"bubblewrap, {network}")
+        reached = {
+            "none": "without network",
+            "hosts": "with listed hosts",
+            "all": "with the network",
+        }
+        return Finding(about=about, level="ok", text=f"bubblewrap, {reached[settings.network]}")
     level: Literal["warning", "broken"] = "broken" if settings.sandbox == "bwrap" else "warning"
     text = f"{why.removesuffix(f': {REMEDY}')}: the model can run no commands"
     return Finding(about=about, level=level, text=text, remedy=f"Run: {REMEDY}")

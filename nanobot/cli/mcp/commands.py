@@ -26,7 +26,7 @@ def add(group: typer.Typer) -> None:
     group.command("serve", epilog=example("nanobot mcp serve"))(serve)
 
 
-def add_server(
+def add_server(  # noqa: PLR0913 - each is an option
     context: typer.Context,
     name: _Name,
     command: Annotated[
@@ -36,6 +36,16 @@ def add_server(
     url: Annotated[str, typer.Option(help="Instead of a program: where it is.")] = "",
     env: Annotated[
         list[str] | None, typer.Option(help="For a program, KEY=VALUE; may come again.")
+    ] = None,
+    read: Annotated[
+        list[str] | None, typer.Option(help="What a program may read; may come again.")
+    ] = None,
+    write: Annotated[
+        list[str] | None, typer.Option(help="What it may also write; may come again.")
+    ] = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option(help="A host that it may reach besides package registries; may come again."),
     ] = None,
     header: Annotated[
         list[str] | None, typer.Option(help="For a URL, NAME=VALUE; may come again.")
@@ -49,6 +59,9 @@ def add_server(
             command=tuple(command or ()),
             url=url,
             env=tuple(env or ()),
+            read=tuple(read or ()),
+            write=tuple(write or ()),
+            hosts=tuple(host or ()),
             headers=tuple(header or ()),
         )
         file = added(context.obj, name, spec)

@@ -11,27 +11,34 @@ from typing import Any
 import msgspec
 import tomlkit
 
+from nanobot.app.parts import walls_of
 from nanobot.cli import config_file as configfile
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import document, say
 from nanobot.config.loader import load
+from nanobot.config.settings.tools import REGISTRIES
 from nanobot.config.values import home_of
 from nanobot.errors import ConfigError, UsageError
 from nanobot.tools.mcp.connection_state import ConnectionState, ServerTrouble
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.server import connect
 from nanobot.tools.mcp.tool_names import allowed, described, names
+from nanobot.tools.policy import STEERING
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as it was typed; `env` and `headers` are KEY=VALUE."""
+    """A server as it was typed; `env` and `headers` are KEY=VALUE. `hosts` are those besides the
+    package registries."""
 
     command: tuple[str, ...] = ()
     url: str = ""
     env: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
 
 
@@ -59,6 +66,8 @@ def added(environ: Mapping[str, str], name: str, spec: ServerSpec) -> Path:
         table["args"] = list(spec.command[1:])
     else:
         table["url"] = spec.url
+    table |= {"read": list(spec.read), "write": list(spec.write)}
+    table["hosts"] = [REGISTRIES, *spec.hosts] if spec.hosts else []
     table |= {"env": _pairs("--env", spec.env), "headers": _pairs("--header", spec.headers)}
     return configfile.change(environ, lambda text: _with(text, name, table))
 
@@ -114,7 +123,7 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
         raise UsageError(f"there is no server {name}; there are: {known}")
     if not settings.enabled:
         raise UsageError(f"mcp.{name}.enabled is false")
-    place = ServerPlace(config.home / "mcp", config.workspace)
+    place = ServerPlace(config.home / "mcp", config.workspace, walls_of(config), STEERING)
     line = ConnectionState()
     try:
         async with (

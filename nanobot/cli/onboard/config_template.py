@@ -32,8 +32,9 @@ model = "auto"
 # api_base = "https://api.example.com/v1"
 
 [tools.exec]
-# Commands of the model run in a sandbox (bubblewrap), or not at all. May they use the network?
-network = true
+# Commands of the model run in a sandbox (bubblewrap). It reaches package registries and code hosts,
+# other hosts after a person agreed. network = "none" lets it reach nothing.
+hosts = ["registries"]
 
 # [tools.web]
 # Machines at home that the model may read pages of, besides the internet.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -9,14 +10,33 @@ from msgspec import Meta
 
 from nanobot.config.settings.base import URL, Duration, Settings, Unfit, is_url
 
+REGISTRIES = "registries"
+"""What stands for the usual package registries in a list of hosts."""
+HOST_ENTRY = re.compile(
+    r"(?P<host>\*|(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(:(?P<port>\d{1,5}))?",
+    re.IGNORECASE | re.ASCII,
+)
+"""An entry of a list of hosts."""
+_HOSTS = 'a list of hosts, like ["registries", "example.org", "*.example.org:8443"]'
+
+
+def _check_hosts(hosts: tuple[str, ...]) -> None:
+    if not all(HOST_ENTRY.fullmatch(host) for host in hosts):
+        raise Unfit("hosts", _HOSTS)
+
 
 class ExecSettings(Settings, frozen=True, kw_only=True):
-    """`[tools.exec]`: how commands of the model run."""
+    """`[tools.exec]`: how commands of the model run. `network`: no host, those of `hosts`, or
+    whatever this machine reaches."""
 
     sandbox: Literal["auto", "bwrap", "off"] = "auto"
-    network: bool = True
+    network: Literal["hosts", "none", "all"] = "hosts"
+    hosts: tuple[str, ...] = (REGISTRIES,)
     timeout: Duration = 60.0
     background_timeout: Annotated[float, Meta(gt=0, le=30 * 86_400)] = 3600.0
+
+    def __post_init__(self) -> None:
+        _check_hosts(self.hosts)
 
 
 class WebToolSettings(Settings, frozen=True, kw_only=True):
@@ -52,12 +72,21 @@ class ToolsSettings(Settings, frozen=True, kw_only=True):
 class McpSettings(Settings, frozen=True, kw_only=True):
     """`[mcp.NAME]`: a server of the Model Context Protocol, started by `command` or reached at
     `url`. `env` is its environment, `headers` go with every request. `allow` are globs of the
-    tools that are offered; `members`: also to members."""
+    tools that are offered; `members`: also to members.
+
+    A program runs in a sandbox (`sandbox`: "auto" without it where that does not work, "bwrap" not
+    at all then, "off" always without): of files it sees the system, itself, and what it may `read`
+    and `write`, of the network what `network` and `hosts` say."""
 
     enabled: bool = True
     command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
+    sandbox: Literal["auto", "bwrap", "off"] = "auto"
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    network: Literal["hosts", "none", "all"] = "hosts"
+    hosts: tuple[str, ...] = (REGISTRIES,)
     url: str = ""
     headers: Mapping[str, str] = {}
     timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
@@ -73,8 +102,13 @@ class McpSettings(Settings, frozen=True, kw_only=True):
             raise Unfit("url", URL)
         if self.command and self.headers:
             raise Unfit("headers", "left out where there is a command: they belong to a url")
-        if self.url and (self.env or self.args):
-            raise Unfit("env" if self.env else "args", "left out where there is a url")
+        _check_hosts(self.hosts)
+        for key in ("env", "args", "read", "write"):
+            if self.url and getattr(self, key):
+                raise Unfit(key, "left out where there is a url")
+        for key in ("read", "write"):
+            if not all(path.startswith(("/", "~/")) for path in getattr(self, key)):
+                raise Unfit(key, 'a list of whole paths, like ["/srv/documents", "~/notes"]')
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         # Any of their values, and any argument, may be a key.

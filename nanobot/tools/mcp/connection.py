@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from typing import Any
 
 import httpx2
 import mcp_types as types
 import msgspec
 from mcp import Client, MCPError
+from mcp.client._transport import TransportStreams
 from mcp.client.session import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import TypeAdapter, ValidationError
@@ -23,7 +28,9 @@ from nanobot.tools.mcp import http, stdio
 from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
 from nanobot.tools.mcp.content import McpReply, prompt_reply, resource_reply, result_reply
 from nanobot.tools.mcp.place import ServerPlace
+from nanobot.tools.mcp.program import hindrance, started
 from nanobot.tools.mcp.screening import screened
+from nanobot.tools.sandbox.bubblewrap import SandboxProcess
 
 MAX_TOOLS = 256
 """Tools of one server that are offered, in the order in which it lists them."""
@@ -123,33 +130,48 @@ async def linked(
 ) -> AsyncIterator[McpConnection]:
     """Connect, and be connected within. A program gets `base` and its own `env` as environment.
     Raises ServerTrouble."""
-    with _explained():
-        async with AsyncExitStack() as stack:
-            if settings.command:
-                words = (settings.command, *settings.args)
-                env = {**base, **settings.env}
-                folder = place.enter(name, words, env.get("PATH", os.defpath))
-                transport = stdio.program(words, env, folder, line)
-            else:
-                web = await stack.enter_async_context(http.client(settings.headers, line))
-                transport = streamable_http_client(
-                    settings.url, http_client=web, max_sse_event_size=MAX_MESSAGE_BYTES
-                )
-            client = Client(
-                screened(transport),
-                read_timeout_seconds=settings.timeout,
-                message_handler=_hearing(line),
-                client_info=_ME,
-                cache=None,
-            )
-            try:
-                async with asyncio.timeout(settings.timeout):
-                    await stack.enter_async_context(client)
-            except (*_EXPECTED, ExceptionGroup) as error:
-                if line.ended:
-                    raise ServerTrouble(line.why) from error
-                raise
-            yield McpConnection(client)
+    program: SandboxProcess | None = None
+    try:
+        with _explained():
+            async with AsyncExitStack() as stack:
+                if settings.command:
+                    program = await stack.enter_async_context(
+                        started(name, settings, base, place, line)
+                    )
+                    transport = stdio.talking(program.process, line)
+                else:
+                    web = await stack.enter_async_context(http.client(settings.headers, line))
+                    transport = streamable_http_client(
+                        settings.url, http_client=web, max_sse_event_size=MAX_MESSAGE_BYTES
+                    )
+                yield await _connected(settings, transport, line, stack)
+    except ServerTrouble as trouble:
+        if program is None or line.exposed:
+            raise
+        raise ServerTrouble(f"{trouble}{hindrance(name, settings, program)}") from trouble
+
+
+async def _connected(
+    settings: McpSettings,
+    transport: AbstractAsyncContextManager[TransportStreams],
+    line: ConnectionState,
+    stack: AsyncExitStack,
+) -> McpConnection:
+    client = Client(
+        screened(transport),
+        read_timeout_seconds=settings.timeout,
+        message_handler=_hearing(line),
+        client_info=_ME,
+        cache=None,
+    )
+    try:
+        async with asyncio.timeout(settings.timeout):
+            await stack.enter_async_context(client)
+    except (*_EXPECTED, ExceptionGroup) as error:
+        if line.ended:
+            raise ServerTrouble(line.why) from error
+        raise
+    return McpConnection(client)
 
 
 def _hearing(line: ConnectionState) -> Any:

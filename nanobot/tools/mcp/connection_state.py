@@ -21,11 +21,13 @@ class ServerTrouble(NanobotError):
 
 
 class ConnectionState:
-    """One connection as its owner follows it: `news` is set when there is something to look at."""
+    """One connection as its owner follows it: `news` is set when there is something to look at.
+    `exposed` is why its program runs without the sandbox, empty if it does not."""
 
     def __init__(self) -> None:
         self.news = asyncio.Event()
         self.why = ""
+        self.exposed = ""
 
     @property
     def ended(self) -> bool:

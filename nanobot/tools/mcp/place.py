@@ -1,4 +1,5 @@
-"""Where the program of a server works: nothing that a model can write is on its way to code."""
+"""Where the program of a server works, and what it sees: nothing that a model can write is on its
+way to code, and of the machine there is what its table grants."""
 
 from __future__ import annotations
 
@@ -8,7 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from nanobot.config.settings.tools import McpSettings
 from nanobot.tools.mcp.connection_state import ServerTrouble
+from nanobot.tools.mcp.own_files import own_files, project_of
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap, SandboxView
+from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.sandbox.sandbox import protected_paths
 
 # Without these hardly a program starts; everything else of ours stays here.
 _INHERITED = ("PATH", "HOME")
@@ -21,17 +27,20 @@ _CODE = frozenset(
 
 
 class ServerPlace(NamedTuple):
-    """`folder` has a folder for each server's program, `workspace` is what models write."""
+    """`folder` has a folder for each server's program, `workspace` is what models write. Programs
+    run within `walls`, if there are any; names of `protected` in the workspace are read-only."""
 
     folder: Path
     workspace: Path
+    walls: Bubblewrap | None = None
+    protected: tuple[str, ...] = ()
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """What programs get of our environment: no search path that leads into the workspace."""
         base = {name: environ[name] for name in _INHERITED if name in environ}
         if "PATH" in base:
             folders = base["PATH"].split(os.pathsep)
-            base["PATH"] = os.pathsep.join(one for one in folders if self._is_outside(one))
+            base["PATH"] = os.pathsep.join(path for path in folders if self._is_outside(path))
         return base | _PYTHON
 
     def enter(self, name: str, command: Sequence[str], search_path: str) -> Path:
@@ -43,8 +52,7 @@ class ServerPlace(NamedTuple):
         except OSError as error:
             raise ServerTrouble(f"its folder {folder} cannot be made ({error.strerror})") from error
         program = shutil.which(command[0], path=search_path) or command[0]
-        scripts = [word for word in command[1:] if Path(word).suffix.lower() in _CODE]
-        for word in (program, *scripts):
+        for word in (program, *_scripts(command)):
             if self._leads_in(folder / word):
                 raise ServerTrouble(
                     f"{word} lies in the workspace, where conversations may write: move it out, "
@@ -52,9 +60,54 @@ class ServerPlace(NamedTuple):
                 )
         return folder
 
+    def view(self, name: str, settings: McpSettings, environment: Mapping[str, str]) -> SandboxView:
+        """What the program of a server sees in the sandbox. Raises ServerTrouble for a grant that
+        is not there, or holds what is nanobot's own."""
+        folder = self.folder / name
+        user = Path(environment.get("HOME", "/")).absolute()
+        guarded = (user, self.folder.parent.resolve(), self.workspace.resolve())
+        read = [self._granted(f"{name}.read", path) for path in settings.read]
+        write = [self._granted(f"{name}.write", path) for path in settings.write]
+        program = shutil.which(settings.command, path=environment.get("PATH", os.defpath))
+        needed = [] if program is None else own_files(Path(program).absolute(), guarded)
+        for word in _scripts(settings.args):
+            script = Path(word)
+            if script.is_absolute() and script.exists():
+                needed.append(project_of(script, guarded))
+        shared = any(self._shows_workspace(path.resolve()) for path in write)
+        kept = protected_paths(self.workspace, self.protected) if shared else ()
+        return SandboxView(
+            folder=folder,
+            home=folder,
+            read=(*needed, *read),
+            write=tuple(write),
+            read_only=tuple(kept),
+            environment={**environment, "HOME": str(folder)},
+            network=NetworkAccess(mode=settings.network, hosts=settings.hosts),
+        )
+
+    def _granted(self, key: str, text: str) -> Path:
+        path = Path(text).expanduser()
+        if not path.exists():
+            raise ServerTrouble(f"mcp.{key}: {path} is not there")
+        home, workspace = self.folder.parent.resolve(), self.workspace.resolve()
+        if path.resolve().is_relative_to(home) and not path.resolve().is_relative_to(workspace):
+            raise ServerTrouble(f"mcp.{key}: {path} holds nanobot's own keys and conversations")
+        return path
+
+    def _shows_workspace(self, path: Path) -> bool:
+        """Whether whoever sees `path` sees the workspace, or a part of it."""
+        home, workspace = self.folder.parent.resolve(), self.workspace.resolve()
+        covered = workspace.is_relative_to(home) and home.is_relative_to(path)
+        return path.is_relative_to(workspace) or (workspace.is_relative_to(path) and not covered)
+
     def _is_outside(self, path: str) -> bool:
         return Path(path).is_absolute() and not self._leads_in(Path(path))
 
     def _leads_in(self, path: Path) -> bool:
         workspace = self.workspace.resolve()
         return path.absolute().is_relative_to(workspace) or path.resolve().is_relative_to(workspace)
+
+
+def _scripts(words: Sequence[str]) -> list[str]:
+    return [word for word in words if Path(word).suffix.lower() in _CODE]

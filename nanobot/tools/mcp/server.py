@@ -151,11 +151,12 @@ class McpServer:
         """How it is."""
         settings, line = self.settings, self._line
         gone = self._state == "connected" and line.ended
+        without = f" (without a sandbox: {line.exposed})" if line.exposed else ""
         return ServerView(
             name=self.name,
             state="failed" if gone else self._state,
             tools=len(self._offered),
-            where=settings.command or masked("url", settings.url),
+            where=(settings.command + without) if settings.command else masked("url", settings.url),
             error=self._registry.redact(line.why if gone else self._error),
         )
 

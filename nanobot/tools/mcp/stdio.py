@@ -1,7 +1,6 @@
 """A server that is a program started here: messages over its standard input and output.
 
-It gets the environment it was configured with and nothing of ours, what it says is bounded, and it
-ends with everything it has started.
+What it says is bounded, and it ends with everything it has started.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ import asyncio
 import json
 import os
 import signal
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Mapping, Sequence
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 
 import anyio
 import mcp_types as types
@@ -27,7 +25,6 @@ from nanobot.tools.mcp.connection_state import (
     SECONDS,
     ConnectionState,
     Pace,
-    ServerTrouble,
 )
 
 # The protocol wants its input closed, then time, then SIGTERM, then SIGKILL.
@@ -39,28 +36,9 @@ _Inbox = MemoryObjectSendStream[SessionMessage | Exception]
 
 
 @asynccontextmanager
-async def program(
-    command: Sequence[str], env: Mapping[str, str], folder: Path, line: ConnectionState
-) -> AsyncIterator[TransportStreams]:
-    """Start a program and talk to it within; at the end it is killed with its process group.
-
-    `line` is told when it ends by itself, floods, or says too much at once. Raises ServerTrouble
-    when it cannot be started.
-    """
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env=dict(env),
-            cwd=folder,
-            start_new_session=True,
-            limit=MAX_MESSAGE_BYTES,
-        )
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ServerTrouble(f"{command[0]} cannot be started ({reason})") from error
+async def talking(process: Process, line: ConnectionState) -> AsyncIterator[TransportStreams]:
+    """Talk to a program within; at the end it is killed with its process group. `line` is told when
+    it ends by itself, floods, or says too much at once."""
     said, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outbox, asked = anyio.create_memory_object_stream[SessionMessage](0)
     complaints = _Complaints()

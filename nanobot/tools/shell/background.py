@@ -8,9 +8,8 @@ the next start says once that they are lost.
 from __future__ import annotations
 
 import asyncio
-from asyncio.subprocess import Process
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Protocol
 
 import msgspec
@@ -21,12 +20,22 @@ from nanobot.bus.core import Bus
 from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.ports import Clock
+from nanobot.session.entries import (
+    Entry,
+    PostEntry,
+    RecallEntry,
+    SummaryEntry,
+    ToolResultEntry,
+    UserEntry,
+)
 from nanobot.session.inbox import Admission
 from nanobot.system import STORE_RETRY_SECONDS
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
+from nanobot.tools.sandbox.bubblewrap import SandboxProcess
+from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.capture import Capture, kill
-from nanobot.tools.shell.sandbox import Sandbox
 from nanobot.workspace.taint import CommandWatch, TaintedFiles
 
 MAX_RUNNING = 16
@@ -38,6 +47,10 @@ _COMMAND_CHARS = 200
 _REMEMBERED = 64
 _LOST_AFTER_SECONDS = 120.0
 _BEAT_SECONDS = 30.0
+_NAME = "background command"
+
+
+_TAINTED = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
 
 
 class StartedCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,14 +89,22 @@ class _Command:
     """One of them, from its start until it is forgotten."""
 
     def __init__(
-        self, started: StartedCommand, process: Process, *, online: bool, tainted: bool
+        self,
+        started: StartedCommand,
+        program: SandboxProcess,
+        end: AsyncExitStack,
+        *,
+        online: bool,
+        tainted: bool,
     ) -> None:
         self.online = online
         self.tainted = tainted
         self.watch: CommandWatch | None = None
         self.started = started
-        self.process = process
-        self.capture = Capture(process, _KEEP_BYTES, _FLOOD_BYTES)
+        self.program = program
+        self.process = program.process
+        self.end = end
+        self.capture = Capture(self.process, _KEEP_BYTES, _FLOOD_BYTES)
         self.seen = 0
         self.stopped_by = ""
         self.done = asyncio.Event()
@@ -134,9 +155,15 @@ class BackgroundCommands:
                     command.stopped_by = "the end of the gateway"
                     kill(command.process)
 
-    async def start(self, command: str, context: CallContext, *, network: bool, bare: bool) -> int:
+    async def start(
+        self, command: str, context: CallContext, *, network: NetworkAccess, bare: bool
+    ) -> int:
         """Start a command; returns its id. Raises ToolError when too many run already, or it cannot
-        be started."""
+        be started.
+
+        It outlives the circumstances that it was started in, so it writes nothing that steers the
+        assistant, whoever started it, and what was begun without content from outside reaches
+        nobody once the conversation has seen some."""
         if self._tasks is None:
             raise ToolError("nothing can run in the background here: the gateway is not serving")
         running = self._running()
@@ -156,21 +183,31 @@ class BackgroundCommands:
         )
         identity = await self._records.started(started)
         started = msgspec.structs.replace(started, id=identity)
-        sandbox = self._sandbox.fitting(private=context.alone, trusted=context.trusted)
+        sandbox = self._sandbox.fitting(private=context.alone, trusted=False)
         sandbox = sandbox.bare() if bare else sandbox
+        if not context.tainted:
+            network = msgspec.structs.replace(network, open=self._untainted(context.session_key))
+        end = AsyncExitStack()
         try:
-            process = await sandbox.start(command, self._files.workspace, network=network)
+            program = await end.enter_async_context(
+                sandbox.running(command, self._files.workspace, network=network)
+            )
         except BaseException:
             await self._records.ended(identity)
             raise
-        started_command = self._commands[identity] = _Command(
-            started, process, online=network or bare, tainted=context.tainted
+        row = self._commands[identity] = _Command(
+            started, program, end, online=network.mode != "none" or bare, tainted=context.tainted
         )
-        self._tasks.create_task(
-            self._follow(started_command), name=f"background command {identity}"
-        )
+        self._tasks.create_task(self._follow(row), name=f"background command {identity}")
         self._forget_old()
         return identity
+
+    def _untainted(self, session_key: str) -> Callable[[], Awaitable[bool]]:
+        async def untainted() -> bool:
+            entries = await self._bus.journal.history(session_key)
+            return not any(map(_is_from_outside, entries))
+
+        return untainted
 
     def is_online(self, identity: int, session_key: str) -> bool:
         """Whether a command of the session can reach the network."""
@@ -260,6 +297,7 @@ class BackgroundCommands:
                     command.stopped_by = f"the limit of {self._max_seconds:g} s"
                 finally:
                     kill(process)
+                    await command.end.aclose()
                 await process.wait()
         command.done.set()
         if self._tasks is None:
@@ -268,6 +306,9 @@ class BackgroundCommands:
             clean(command.capture.text()), _TAIL_CHARS, "Read the rest with `process`."
         )
         text = f"{command.state}.\nIts output:\n{output or '(none)'}"
+        if command.program.refused:
+            hosts = ", ".join(command.program.refused)
+            text += f"\nNot reached, because they are not on the list of hosts: {hosts}"
         await self._tell(command.started, text, tainted=True)
 
     async def _tell(self, command: StartedCommand, text: str, *, tainted: bool) -> None:
@@ -277,7 +318,7 @@ class BackgroundCommands:
             address=command.address,
             message_id=f"command:{command.id}",
             dedupe_key=f"command:{command.id}",
-            sender=Sender(command.sender_id, "background command"),
+            sender=Sender(command.sender_id, _NAME),
             text=f"Background command #{command.id} (`{command.command}`) {text}",
             sent_at=self._clock.now(),
             origin=Origin.EVENT,
@@ -304,3 +345,15 @@ class BackgroundCommands:
                 if self._running():
                     await self._records.beat()
             await self._clock.sleep(_BEAT_SECONDS)
+
+
+def _is_from_outside(entry: Entry) -> bool:
+    """Whether it may be what feeds a command that was started before. What commands in the
+    background print themselves is not: to look how one is going, or the end of one, must not stop
+    another."""
+    body = entry.body
+    if isinstance(body, ToolResultEntry) and body.name == "process":
+        return False
+    if isinstance(body, UserEntry) and body.sender_name == _NAME and body.origin is Origin.EVENT:
+        return False
+    return isinstance(body, _TAINTED) and body.tainted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from signal import Signals
 from typing import Annotated, Literal
@@ -11,10 +12,12 @@ import msgspec
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+from nanobot.tools.sandbox.hosts import NO_NETWORK, HostList, NetworkAccess, is_entry
+from nanobot.tools.sandbox.sandbox import CommandResult, Sandbox
+from nanobot.tools.shell.allowed_hosts import AllowedHosts
 from nanobot.tools.shell.dangerous_commands import command_risks
-from nanobot.tools.shell.network import brings_files, needs_network
+from nanobot.tools.shell.network import brings_files, named_hosts, needs_network
 from nanobot.tools.shell.process import RunningCommands
-from nanobot.tools.shell.sandbox import CommandResult, Sandbox
 from nanobot.workspace.taint import MemoryMarks, TaintedFiles
 
 DEFAULT_SECONDS = 60.0
@@ -24,7 +27,7 @@ MAX_COMMAND_BYTES = 100_000
 # Beyond the command's own time: starting, killing, reading what is left.
 _GRACE_SECONDS = 30.0
 _NOTES = 200
-_NAMED = (
+_MARKED = (
     "it has the network and names {file}, which holds content from outside. Without the network it "
     "runs; with it a person is asked if you call again"
 )
@@ -45,6 +48,14 @@ class ExecArgs(msgspec.Struct, frozen=True):
         ]
         | None
     ) = None
+    hosts: Annotated[
+        tuple[Annotated[str, msgspec.Meta(max_length=300)], ...],
+        msgspec.Meta(
+            max_length=20,
+            description="Hosts it was refused and needs, as example.org or example.org:8443: a "
+            "person is asked",
+        ),
+    ] = ()
     timeout: (
         Annotated[float, msgspec.Meta(gt=0, le=MAX_SECONDS, description="Seconds, at most 600")]
         | None
@@ -60,10 +71,11 @@ class ExecArgs(msgspec.Struct, frozen=True):
 class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How commands run. `isolation`: "required" refuses them where the sandbox does not work,
     "wanted" runs them there if a person agreed to it, "off" always runs them bare, which a person
-    has to agree to. `result_chars` is how much of their output is shown."""
+    has to agree to. `network` is what they reach, `result_chars` how much of their output is
+    shown."""
 
     isolation: Literal["required", "wanted", "off"] = "wanted"
-    network: bool = True
+    network: NetworkAccess = NO_NETWORK
     timeout: float = DEFAULT_SECONDS
     result_chars: int = MAX_RESULT_CHARS
 
@@ -73,16 +85,18 @@ class _Shell:
         self,
         sandbox: Sandbox,
         workspace: Path,
-        terms: ExecOptions,
+        options: ExecOptions,
         background: RunningCommands | None,
         taint: TaintedFiles,
+        allowed: AllowedHosts | None,
     ) -> None:
         self._taint = taint
+        self._allowed = allowed
         self._sandbox = sandbox
         self._workspace = workspace
-        self._terms = terms
+        self._options = options
         self._background = background
-        self._room = max(terms.result_chars - _NOTES, 1)
+        self._room = max(options.result_chars - _NOTES, 1)
         self._ran_bare = False
 
     async def run(self, args: ExecArgs, context: CallContext) -> str | ToolOutput:
@@ -92,32 +106,36 @@ class _Shell:
                 f"command: at most {MAX_COMMAND_BYTES:,} bytes and no NUL; "
                 "write a long script to a file and run that"
             )
-        network = self._network(args, context)
-        bare = await self._bare(context, network=network)
-        if network and not context.approved and (file := await self._taint.named_in(args.command)):
+        for host in args.hosts:
+            if not is_entry(host):
+                raise ToolArgumentsError(f"hosts: {quoted(host)} is no host, like example.org")
+        network = await self._network(args, context)
+        bare = await self._bare(context, network)
+        online = network.mode != "none"
+        if online and not context.approved and (file := await self._taint.named_in(args.command)):
             # What it gives is tainted by that, so that the same call again asks a person.
-            return ToolOutput(f"not executed: {_NAMED.format(file=quoted(file))}", tainted=True)
+            return ToolOutput(f"not executed: {_MARKED.format(file=quoted(file))}", tainted=True)
         if not args.background:
             sandbox = self._sandbox.fitting(private=context.alone, trusted=context.trusted)
             sandbox = sandbox.bare() if bare else sandbox
-            return await self._watched(args, context, sandbox, network=network)
+            return await self._watched(args, context, sandbox, network)
         if self._background is None:
             raise ToolDenied("nothing can run in the background here")
         number = await self._background.start(args.command, context, network=network, bare=bare)
         return f"Started in the background as #{number}. You are told when it ends."
 
     async def _watched(
-        self, args: ExecArgs, context: CallContext, sandbox: Sandbox, *, network: bool
+        self, args: ExecArgs, context: CallContext, sandbox: Sandbox, network: NetworkAccess
     ) -> ToolOutput:
         """Run it; what it reads and changes of files with content from outside is noted."""
-        brings = sandbox.is_bare or (network and brings_files(args.command))
+        online = network.mode != "none"
+        brings = sandbox.is_bare or (online and brings_files(args.command))
         async with self._taint.command(
             context.key, tainted=context.tainted, brings=brings
         ) as watch:
             try:
-                return ToolOutput(
-                    await self._wait(args, sandbox, network=network), tainted=watch.read_marked()
-                )
+                text = await self._wait(args, sandbox, network)
+                return ToolOutput(text, tainted=watch.read_marked())
             except ToolTimeout as timeout:
                 if not watch.read_marked():
                     raise
@@ -126,15 +144,45 @@ class _Shell:
     def wants_network(self, args: ExecArgs, _: CallContext) -> bool:
         """Whether the command is to reach the network, and may by the configuration."""
         wanted = needs_network(args.command) if args.network is None else args.network
-        return self._terms.network and wanted
+        return self._options.network.mode != "none" and (wanted or bool(args.hosts))
 
     def taints(self, args: ExecArgs, context: CallContext) -> bool:
         """Whether its output may be from outside: whatever can reach the network may be."""
-        return not args.background and (self._ran_bare or self._network(args, context))
+        return not args.background and (self._ran_bare or self._online(args, context))
 
-    def _network(self, args: ExecArgs, context: CallContext) -> bool:
+    async def needs_approval(self, args: ExecArgs, context: CallContext) -> str:
+        """Why a person has to agree to the hosts that it names; empty if nobody has."""
+        if self._options.network.mode != "hosts" or not self._online(args, context):
+            return ""
+        reached = HostList(await self._hosts(args, context))
+        beyond = [one for one in _named(args) if not reached.allows(*_split(one))]
+        if not beyond:
+            return ""
+        return (
+            f"it connects to {', '.join(beyond)}, which is not among the hosts that commands may "
+            "reach (tools.exec.hosts)"
+        )
+
+    def _online(self, args: ExecArgs, context: CallContext) -> bool:
         # What came from outside may be what wrote this command: it must not send anything home.
         return self.wants_network(args, context) and (context.approved or not context.tainted)
+
+    async def _network(self, args: ExecArgs, context: CallContext) -> NetworkAccess:
+        if not self._online(args, context):
+            return NO_NETWORK
+        if self._options.network.mode == "all":
+            return self._options.network
+        return NetworkAccess(mode="hosts", hosts=tuple(await self._hosts(args, context)))
+
+    async def _hosts(self, args: ExecArgs, context: CallContext) -> list[str]:
+        """The hosts that a call may reach: those of the configuration, those allowed for good in
+        the conversation, and those that a person agreed to with this call."""
+        hosts = [*self._options.network.hosts]
+        if context.approved:
+            hosts += _named(args)
+        if self._allowed is not None and not context.tainted:
+            hosts += await self._allowed.allowed_hosts(context.session_key)
+        return hosts
 
     @staticmethod
     def danger(args: ExecArgs) -> str:
@@ -144,27 +192,27 @@ class _Shell:
     async def uncontained(self) -> str | None:
         """Why a command needs a person's word because of where it runs; None if it does not, or
         if that would not help."""
-        if self._terms.isolation == "required":
+        if self._options.isolation == "required":
             return None
-        return await self._walls_missing(network=self._terms.network)
+        return await self._walls_missing(self._options.network)
 
-    async def _walls_missing(self, *, network: bool) -> str | None:
-        if self._terms.isolation == "off":
+    async def _walls_missing(self, network: NetworkAccess) -> str | None:
+        if self._options.isolation == "off":
             return "it is switched off"
-        return await self._sandbox.probe(network=network)
+        return await self._sandbox.probe(network)
 
-    async def _bare(self, context: CallContext, *, network: bool) -> bool:
+    async def _bare(self, context: CallContext, network: NetworkAccess) -> bool:
         """Whether to run without a sandbox, which takes a person's word. Raises ToolDenied."""
-        why = await self._walls_missing(network=network)
+        why = await self._walls_missing(network)
         if why is None:
             return False
-        if self._terms.isolation == "required" or not context.approved:
+        if self._options.isolation == "required" or not context.approved:
             raise ToolDenied(f"commands run only in a sandbox, and {why}")
         self._ran_bare = True
         return True
 
-    async def _wait(self, args: ExecArgs, sandbox: Sandbox, *, network: bool) -> str:
-        timeout = args.timeout or self._terms.timeout
+    async def _wait(self, args: ExecArgs, sandbox: Sandbox, network: NetworkAccess) -> str:
+        timeout = args.timeout or self._options.timeout
         outcome = await sandbox.run(
             args.command,
             self._workspace,
@@ -174,12 +222,36 @@ class _Shell:
             keep=self._room * 4,
         )
         output = shorten(clean(outcome.output), self._room, _REST, outcome.dropped).rstrip("\n")
+        if outcome.refused:
+            output += _refused(outcome.refused)
         if outcome.timed_out:
             raise ToolTimeout(
                 f"stopped after {timeout:g} s, with everything it had started. "
                 f"Its output until then:\n{output or '(none)'}"
             )
         return f"{output}\n[{_ending(outcome)}]" if output else f"[{_ending(outcome)}; no output]"
+
+
+def _named(args: ExecArgs) -> list[str]:
+    """The hosts that a call names, as entries of a HostList."""
+    return list(dict.fromkeys((*args.hosts, *filter(is_entry, named_hosts(args.command)))))
+
+
+def _split(entry: str) -> tuple[str, int]:
+    """A host that the entry allows."""
+    host, colon, port = entry.rpartition(":")
+    if not colon or not port.isdecimal() or host.endswith(":"):
+        host, port = entry, "443"
+    return host.strip("[]").lower().rstrip("."), int(port)
+
+
+def _refused(hosts: tuple[str, ...]) -> str:
+    """What a command was not let through to, and what can be done."""
+    return (
+        f"\n[not reached, because they are not on the list of hosts for commands: "
+        f"{', '.join(hosts)}. If it is needed, call exec again with hosts={json.dumps(hosts)}: "
+        "a person is asked then. An owner can add hosts to tools.exec.hosts]"
+    )
 
 
 def _ending(outcome: CommandResult) -> str:
@@ -197,9 +269,10 @@ def _ending(outcome: CommandResult) -> str:
 def exec_tool(
     sandbox: Sandbox,
     workspace: Path,
-    terms: ExecOptions = ExecOptions(),  # noqa: B008 - frozen
+    options: ExecOptions = ExecOptions(),  # noqa: B008 - frozen
     background: RunningCommands | None = None,
     taint: TaintedFiles | None = None,
+    allowed: AllowedHosts | None = None,
 ) -> Tool[ExecArgs]:
     """The tool exec. Where the sandbox does not work every call is denied, with the remedy, unless
     a person agreed to it.
@@ -207,11 +280,11 @@ def exec_tool(
     The result is the output (stdout and stderr as they came) and how the command ended; a failing
     command is a result, one that takes too long is a ToolTimeout. The network is there for
     commands that need it; in a run that has seen content from outside only if a person agreed to
-    the very call.
+    the very call. Hosts that are not on the list are asked about where the call names them.
     """
     taint = taint or TaintedFiles(workspace, MemoryMarks())
-    shell = _Shell(sandbox, workspace, terms, background, taint)
-    net = "no network unless it is asked for" if terms.network else "no network"
+    shell = _Shell(sandbox, workspace, options, background, taint, allowed)
+    net = "no network unless it is asked for" if options.network.mode != "none" else "no network"
     return Tool(
         name="exec",
         description=(
@@ -227,4 +300,5 @@ def exec_tool(
         rest=_REST,
         uncontained=shell.uncontained,
         danger=shell.danger,
+        needs_approval=shell.needs_approval,
     )

@@ -1,7 +1,8 @@
-"""Which command lines are known to need the network, for calls that do not say it."""
+"""Which command lines are known to need the network, and which hosts they name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from nanobot.tools.shell.commandline import ProgramCall, parse
@@ -25,6 +26,22 @@ _SUBCOMMANDS: Mapping[str, frozenset[str]] = {
     "yarn": frozenset({"add", "install", "upgrade"}),
 }
 _INSTALLERS = frozenset(_SUBCOMMANDS) - {"git"} | {"apt", "apt-get"}
+_PORTS: Mapping[str, int] = {"ftp": 21, "git": 9418, "http": 80, "https": 443, "ssh": 22}
+_URL = re.compile(
+    r"\b(ftp|git|https?|ssh)://(?:[^\s/@]*@)?(\[[0-9a-f:.]+\]|[^\s/:?#\[\]]+)(?::(\d{1,5}))?"
+)
+
+
+def named_hosts(command: str) -> tuple[str, ...]:
+    """The hosts of the URLs on the line, each once: `example.org`, with `:PORT` where it is not one
+    of the web. Hosts that only running tells are missing."""
+    hosts = dict[str, None]()
+    for call in parse(command).calls:
+        for word in call.words:
+            for scheme, host, port in _URL.findall(word.text):
+                number = int(port) if port else _PORTS[scheme]
+                hosts[host if number in (80, 443) else f"{host}:{number}"] = None
+    return tuple(hosts)
 
 
 def needs_network(command: str) -> bool:

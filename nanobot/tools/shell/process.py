@@ -9,6 +9,7 @@ import msgspec
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Role
 from nanobot.tools.base import CallContext, Effect, Tool
+from nanobot.tools.sandbox.hosts import NetworkAccess
 
 MAX_WAIT_SECONDS = 60.0
 
@@ -17,7 +18,9 @@ class RunningCommands(Protocol):
     """The background commands, as far as a tool may reach them. Each call raises ToolError for an
     id that is not one of the session's."""
 
-    async def start(self, command: str, context: CallContext, *, network: bool, bare: bool) -> int:
+    async def start(
+        self, command: str, context: CallContext, *, network: NetworkAccess, bare: bool
+    ) -> int:
         """Start a command; its id."""
         ...
 

@@ -74,6 +74,7 @@ models = {{ scripted = {{ images = {json.dumps(images)} }} }}
 command = "{sys.executable}"
 args = {arguments}
 env = {{ PYTHONPATH = "{ROOT}" }}
+sandbox = "off"
 """)
         environ = {"NANOBOT_HOME": str(home), "PATH": os.defpath}
         gateway = Gateway(load(environ), environ, channels=False)

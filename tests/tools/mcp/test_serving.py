@@ -216,15 +216,20 @@ async def test_http_without_place_or_token_is_refused(home: Home, options: tuple
     assert ended.err.startswith("nanobot: --http ")
 
 
-async def test_a_server_is_added_tried_listed_and_removed(home: Home, tmp_path: Path) -> None:
+async def test_a_server_is_added_tried_listed_and_removed(
+    home: Home, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("double")
     file = home.folder / "config.toml"
     before = "# mine\n" + file.read_text()
     file.write_text(before)
-    double = ("--", sys.executable, "-m", "tests.doubles.mcp_server", str(tmp_path))
+    double = ("--", sys.executable, "-m", "tests.doubles.mcp_server", str(folder))
     env = environ(home)
-    added = await run(env, "mcp", "add", "it", "--env", f"PYTHONPATH={ROOT}", *double)
+    options = ("--env", f"PYTHONPATH={ROOT}", "--read", ROOT, "--write", str(folder))
+    added = await run(env, "mcp", "add", "it", *options, "--host", "example.org", *double)
     assert added.code == 0, added.err
     assert file.read_text().startswith(before)
+    assert 'hosts = ["registries", "example.org"]' in file.read_text()
     assert (await run(env, "mcp", "add", "it", "--url", "http://x/")).code == 2
     tried = await run(env, "mcp", "test", "it")
     assert "mcp__it__add (only reads, it says): [it] Adds two numbers." in tried.out, tried.err

