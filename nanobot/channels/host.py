@@ -20,6 +20,7 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.lease import ChannelLease
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.previews import Previews
+from nanobot.channels.questions import Questions
 from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import PartSender
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
@@ -103,6 +104,10 @@ class ChannelHost:
         self._drafts: Drafts | None = None
         if hosting.preview and isinstance(channel, Drafting):
             self._drafts = Drafts(sender, clock, self._activity, hosting.text_of)
+        self._questions: Questions | None = None
+        if isinstance(channel, Editing):
+            self._questions = Questions(name, sender, bus.journal)
+            bus.on_decided(self._questions.decided)
         self._reactions: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
             self._reactions = Reactions(name, channel, self.moved)
@@ -151,8 +156,13 @@ class ChannelHost:
 
     async def _serve(self, intake: ChannelIntake) -> None:
         channel, name = self._channel, self.name
-        reactions, previews, drafts = self._reactions, self._previews, self._drafts
         typing = channel.capabilities.typing
+        shown = {
+            "drafts": self._drafts,
+            "previews": self._previews,
+            "reactions": self._reactions,
+            "questions": self._questions,
+        }
         await self.moved.load()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._delivery.run(), name=f"{name}: delivery")
@@ -161,16 +171,13 @@ class ChannelHost:
             if self._fetcher is not None:
                 tasks.create_task(self._fetcher.run(), name=f"{name}: files")
             self._receiving = tasks.create_task(self._receive(intake), name=f"{name}: intake")
-            if typing or reactions or previews or drafts:
+            if typing or any(shown.values()):
                 tasks.create_task(self._activity.watch(self._ended), name=f"{name}: activity")
             if typing:
                 tasks.create_task(self._show_typing(), name=f"{name}: typing")
-            if drafts is not None:
-                tasks.create_task(drafts.run(), name=f"{name}: drafts")
-            if previews is not None:
-                tasks.create_task(previews.run(), name=f"{name}: previews")
-            if reactions is not None:
-                tasks.create_task(reactions.run(), name=f"{name}: reactions")
+            for what, service in shown.items():
+                if service is not None:
+                    tasks.create_task(service.run(), name=f"{name}: {what}")
             if channel.capabilities.heartbeat is not None:
                 watch = self._watch_heart(channel.capabilities.heartbeat)
                 tasks.create_task(watch, name=f"{name}: heartbeat")

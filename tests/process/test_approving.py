@@ -37,6 +37,16 @@ async def test_an_owner_approves_in_their_own_chat_after_a_kill_and_a_restart(
     await world.telegram.until(lambda: "it is done" in world.texts(MEMBER))
     await world.telegram.until(lambda: "Approved: exec (#1)" in world.texts(OWNER))
     assert (world.workspace / "effects").read_text() == "done\n"
+
+    def closed(chat: int) -> bool:
+        """Its question says who approved, and has no buttons any more."""
+        return any(
+            message.text.endswith("\n\nApproved by Person 1")
+            and "reply_markup" not in message.params
+            for message in world.telegram.messages(chat)
+        )
+
+    await world.telegram.until(lambda: closed(OWNER) and closed(MEMBER))
     assert await gateway.stop() == 0
     world.verify()
 
