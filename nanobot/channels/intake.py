@@ -140,7 +140,10 @@ class ChannelIntake:
         if command is None:
             interrupts = self._bus.busy.mode == "interrupt"
             partial = self.operations.engine.partial(key) if interrupts else None
-            return Admission(message=message, session_key=key, role=role, said=partial)
+            drafted = self._drafted(message.address) if interrupts else ""
+            return Admission(
+                message=message, session_key=key, role=role, said=partial, drafted=drafted
+            )
         operation, argument = command
         invocation = msgspec.structs.replace(invocation, argument=argument)
         return self._with_draft(await self.operations.admission(operation, invocation))
@@ -148,17 +151,22 @@ class ChannelIntake:
     def _with_draft(self, admission: Admission) -> Admission:
         """An order to stop: the draft of the answer goes away, so that the word about the stop says
         what stood there."""
-        text = "" if self._host is None else self._host.drafted(admission.message.address)
+        text = self._drafted(admission.message.address)
         if admission.stop is None or not text:
             return admission
         notices = tuple(
-            msgspec.structs.replace(message, text=f"{text}\n\n{STOPPED_LINE}")
+            msgspec.structs.replace(message, text=text)
             if message.address == admission.message.address
             else message
             for message in admission.stop.outbound
         )
         stop = msgspec.structs.replace(admission.stop, outbound=notices)
         return msgspec.structs.replace(admission, stop=stop)
+
+    def _drafted(self, address: Address) -> str:
+        """What stands in a chat as a draft, as what was stopped; "" if nothing does."""
+        text = "" if self._host is None else self._host.drafted(address)
+        return f"{text}\n\n{STOPPED_LINE}" if text else ""
 
     def _problem(self, text: str, message: InboundMessage) -> str:
         """Why nothing can become of a message, for its sender; empty if something can."""

@@ -28,8 +28,9 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     `answer` (control operations, strangers), or as an order to `stop` what runs there.
 
     `everyone`: the order is an owner's and reaches runs and messages of others too; `children`: it
-    ends the background runs that began there too. `said` is what
-    the session's run has said so far, kept in the log if this message interrupts it.
+    ends the background runs that began there too. `said` is what the session's run has said so far,
+    kept in the log if this message interrupts it; `drafted`, what the chat has seen of it in a
+    draft, which goes away, is owed to the chat then.
     `awaiting_files`: nobody takes it before its files are here, see Arrivals."""
 
     message: InboundMessage
@@ -40,6 +41,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     everyone: bool = False
     children: bool = False
     said: ReplyEntry | None = None
+    drafted: str = ""
     awaiting_files: bool = False
 
 

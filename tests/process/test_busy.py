@@ -47,7 +47,11 @@ async def test_an_interrupting_message_ends_the_run_and_keeps_what_was_said(worl
     world.model.fail_with(Fault(hang_after=2, answer=Answer(chunks=("as far", " as it went"))))
     gateway = await world.start()
     world.telegram.say(1, "tell me something long")
-    await world.telegram.until(lambda: any("as far" in text for text in world.texts(1)), PATIENCE)
+
+    def shown() -> str:
+        return str([draft.versions for draft in world.telegram.native.drafts.get(1, [])])
+
+    await world.telegram.until(lambda: "as far" in shown(), PATIENCE)
     seen: list[Body] = []
 
     def script(body: Body) -> None:

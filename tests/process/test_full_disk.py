@@ -130,7 +130,7 @@ async def test_an_answer_that_cannot_be_kept_waits_for_space_and_comes_once(
     world.model.script = script
     world.telegram.say(1, f"say:{'long ' * 1_000}")
     await world.asked(2)
-    await world.eventually(lambda: len(world.telegram.calls_of("sendChatAction")) >= 1)
+    await world.eventually(lambda: bool(world.telegram.native.drafts.get(1)))
     assert gateway.running
     assert world.texts(1) == ["before"]
 

@@ -278,7 +278,9 @@ def interrupt(connection: sa.Connection, writer: StoreContext, message: Admissio
     if run.state is RunState.AWAITING_HUMAN:
         return None  # it is not at work: what is said may be what it waits for
     said = () if message.said is None else (message.said,)
-    ending = Ending(state=RunState.ABORTED, bodies=said, error="interrupted")
+    shown = OutboundMessage(address=run.address, text=message.drafted, key=run.reply_key)
+    owed = (shown,) if message.drafted else ()
+    ending = Ending(state=RunState.ABORTED, bodies=said, outbound=owed, error="interrupted")
     _abort(connection, writer, session.token, run, ending, run.sender_id)
     return run
 
