@@ -16,6 +16,7 @@ from nanobot.messages import (
     OutboundMessage,
 )
 from nanobot.ports import OutboundPart
+from nanobot.session import keys
 from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.keys import APPROVALS
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
@@ -71,12 +72,20 @@ _DEAD = Prepared(
     _UNSENT.values(state="dead", error=sa.bindparam("e"), settled_at=sa.bindparam("now"))
 )
 # What arrived was read, and all that was said before it.
-_READ = Prepared(
+_READ_UNTIL = (
     sa.update(_s)
-    .where(_s.c.key == sa.bindparam("k"))
     .where(sa.or_(_s.c.last_read_at.is_(None), _s.c.last_read_at < sa.bindparam("at")))
     .values(last_read_at=sa.bindparam("at"))
 )
+_READ = Prepared(_READ_UNTIL.where(_s.c.key == sa.bindparam("k")))
+# So was what the job did in a session of its own that answered here.
+_OF_JOB = (
+    sa.select(schema.occurrences.c.session_key)
+    .where(schema.occurrences.c.job_id == sa.bindparam("j"))
+    .order_by(schema.occurrences.c.scheduled_at.desc())
+    .limit(sa.literal_column("1"))
+)
+_READ_OF_JOB = Prepared(_READ_UNTIL.where(_s.c.key == _OF_JOB.scalar_subquery()))
 _PARTS = Prepared(sa.select(_p).where(_p.c.outbound_id == sa.bindparam("o")).order_by(_p.c.idx))
 _PART_INSERT = Prepared(sa.insert(_p))
 _PART = sa.update(_p).where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
@@ -253,6 +262,9 @@ def receipt(
         _PART_BEGUN.execute(connection, o=row.id, n=begin, now=writer.clock.now())
         return None
     _READ.execute(connection, k=row.session_key, at=row.created_at)
+    job = keys.JOBS.number_of(row.message.key)
+    if job is not None:
+        _READ_OF_JOB.execute(connection, j=job, at=row.created_at)
     _DONE.execute(connection, o=row.id, now=writer.clock.now())
     address = row.message.address
     return next_outbound(connection, address)

@@ -36,6 +36,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import admission, log, outbox, runs
+from nanobot.store.repositories.run_roots import beginning
 from nanobot.store.unit import StoreContext
 
 _r = schema.runs
@@ -43,6 +44,7 @@ _t = schema.tasks
 _s = schema.sessions
 
 _OWNER = "local"
+_PEOPLE = frozenset({Origin.USER, Origin.API, Origin.APPROVAL})
 _VERBS = {
     RunState.COMPLETED: "completed",
     RunState.FAILED: "failed",
@@ -106,8 +108,17 @@ class SqlTaskEnds:
             key=f"{run.id}:report",
             kind=OutboundKind.POST,
             tainted=tainted,
+            asked=_promised(connection, run),
         )
         outbox.post(connection, writer, key, post)
+
+
+def _promised(connection: sa.Connection, run: Run) -> bool:
+    """Whether a person, or a program of theirs, was told that this report comes."""
+    if run.parent_session is None:
+        return False
+    root = beginning(connection, run)
+    return root.run_id == run.id or root.origin in _PEOPLE
 
 
 class SqlTasks:

@@ -9,6 +9,8 @@ import pytest
 
 from nanobot.agent.tasks.deadlines import DeadlineMonitor
 from nanobot.agent.tasks.types import TaskContext
+from nanobot.app.triggers import plan_of
+from nanobot.config.settings.triggers import QuietSettings
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.messages import Origin, Role
 from nanobot.session.entries import PostEntry, UserEntry
@@ -17,6 +19,7 @@ from nanobot.session.tasks import MAX_OF_SESSION, TaskRequest, TaskResult
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
+from nanobot.triggers.quiet import QuietHours
 from tests.agent.tasks.working import (
     SPAWNING,
     Words,
@@ -91,6 +94,44 @@ async def test_the_end_of_a_run_is_posted_where_it_was_started() -> None:
             "Task completed: Say hi\n\nsaid hi"
         ]
         assert (await the_run(bot, run_id)).state is RunState.COMPLETED
+
+
+@pytest.mark.parametrize(("origin", "told"), [(Origin.USER, 3), (Origin.CRON, 1)])
+async def test_a_report_that_a_person_was_promised_is_never_held_back(
+    origin: Origin, told: int
+) -> None:
+    held = Held()
+    limits = QuietHours(QuietSettings(max_per_hour=1))
+    options = msgspec.structs.replace(with_types(say()), quiet=limits)
+    async with gateway(ScriptedProvider(held), options=options) as bot:
+        await bot.channel.push("go", origin=origin)
+        await held.reached.wait()
+        (run,) = bot.loop.running
+        by = msgspec.structs.replace(parent(), run_id=run.id)
+        for text in "abc":
+            await bot.starter.start(msgspec.structs.replace(wanted(text, by=by), key=text))
+            await bot.settle()
+        assert len(bot.channel.sent) == told
+        assert len(await bot.records.outbox(state="held", limit=9)) == 3 - told
+        held.answer("done")
+
+
+async def test_the_session_of_a_job_is_read_once_its_answer_was_delivered() -> None:
+    async with gateway() as bot:
+        publisher = bot.cron.publisher(plan_of("backup", "fake:1", Origin.CRON, "UTC"))
+        await publisher.publish("back up")
+        await bot.settle()
+        unread = await bot.records.sessions(limit=9, unread=True)
+        assert [one.key for one in unread] == ["backup"]
+        await bot.cron.fire()
+        assert (await bot.channel.pop()).text.startswith("echo: ")
+        await bot.settle()
+        assert await bot.records.sessions(limit=9, unread=True) == []
+        bot.home.clock.advance(60.0)  # type: ignore[attr-defined]
+        await publisher.publish("again")
+        await bot.settle()
+        unread = await bot.records.sessions(limit=9, unread=True)
+        assert [one.key for one in unread] == ["backup"]
 
 
 async def test_the_same_asked_for_again_is_started_once() -> None:
