@@ -256,3 +256,12 @@ async def test_the_embedded_model_really_answers(world: World) -> None:
     assert ended.code == 0
     assert ended.output.strip()
     assert world.model.requests == []
+
+
+async def test_a_termination_ends_the_run_too(world: World) -> None:
+    world.model.fail_with(Fault(hang=True))
+    asking = await world.launch("agent", "-m", "say:late")
+    await world.asked()
+    assert await asking.stop() == 128 + signal.SIGTERM
+    runs = json.loads((await world.run("runs", "list", "--json")).output)
+    assert [run["state"] for run in runs] == ["aborted"]

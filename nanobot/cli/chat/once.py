@@ -10,7 +10,6 @@ import time
 import msgspec
 
 from nanobot.cli.chat.plain import call_line, record_message, trouble, with_choices
-from nanobot.cli.exit_codes import INTERRUPTED
 from nanobot.cli.output import piece, record, transient, warn
 from nanobot.errors import ConfigError, ModelError, NanobotError
 from nanobot.messages import EventKind, RunEvent, RunPayload
@@ -40,15 +39,17 @@ class OneAnswer:
         self._began = time.monotonic()
         self._doing = "thinking"
         self._watched = sys.stderr.isatty() and not json
-        self._earlier = 0
+        self._earlier = self._stopped_by = 0
         self._ended_with: int | None = None
         self._exit_code: int | None = None
 
     async def to(self, message: OneMessage) -> int:
-        """Say it, show what comes, return the exit code. SIGINT ends the run."""
+        """Say it, show what comes, return the exit code. A signal ends the run, a second one does
+        not wait for that."""
         self._client.say(message.text, self._key, images=message.images, attended=False)
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._client.abort_asked, self._key)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._stop, number)
         async with asyncio.TaskGroup() as tasks:
             progress = tasks.create_task(self._progress(), name="agent: progress")
             async for answer in self._client.answers():
@@ -60,6 +61,12 @@ class OneAnswer:
             messages = "message" if self._earlier == 1 else "messages"
             warn(f"({self._earlier} earlier {messages} of this conversation not shown here.)")
         return self._exit_code or 0
+
+    def _stop(self, number: signal.Signals) -> None:
+        if self._stopped_by:
+            raise KeyboardInterrupt
+        self._stopped_by = number
+        self._client.abort_asked(self._key)
 
     async def _progress(self) -> None:
         while self._watched:
@@ -78,7 +85,7 @@ class OneAnswer:
                 self._exit_code = code
             case Aborted():
                 self._tell("Stopped.")
-                self._exit_code = INTERRUPTED
+                self._exit_code = 128 + self._stopped_by
             case _:
                 pass
 

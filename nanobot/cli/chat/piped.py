@@ -11,13 +11,15 @@ from nanobot.cli.output import warn
 
 MOST_BYTES = 200_000
 """What of it a message takes along."""
-_PATIENCE_SECONDS = 3.0
+_QUIET_SECONDS, _PATIENCE_SECONDS = 3.0, 10.0
 
 
 def piped(message: str | None) -> str | None:
     """The message with what was piped in behind it; None where there is neither. What is too much
     is left out, which the message says, and so does a line on standard error."""
-    if sys.stdin is None or sys.stdin.isatty() or (message is not None and not _something_comes()):
+    if sys.stdin is None:  # closed
+        return message or ""
+    if sys.stdin.isatty() or (message is not None and not _something_comes()):
         return message
     data = sys.stdin.buffer.read(MOST_BYTES + 1)
     text = data[:MOST_BYTES].decode("utf-8", "replace")
@@ -36,7 +38,10 @@ def _something_comes() -> bool:
     mode = fstat(descriptor).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         return True
-    readable, _, _ = select.select([descriptor], [], [], _PATIENCE_SECONDS)
-    if not readable:
-        warn(f"nanobot: nothing came by standard input for {_PATIENCE_SECONDS:g} s; going on")
-    return bool(readable)
+    if select.select([descriptor], [], [], _QUIET_SECONDS)[0]:
+        return True
+    warn("nanobot: waiting for standard input; with `< /dev/null` there is nothing to wait for")
+    if select.select([descriptor], [], [], _PATIENCE_SECONDS - _QUIET_SECONDS)[0]:
+        return True
+    warn(f"nanobot: nothing came by it for {_PATIENCE_SECONDS:g} s; going on without")
+    return False

@@ -182,11 +182,15 @@ class Repl:
                 stack.push_async_callback(client.close)
                 return client
             await asyncio.sleep(_RECONNECT_SECONDS)
+        problem = ""
         while True:
-            with suppress(NanobotError):  # another terminal was faster, and is not ready yet
+            try:
                 return await stack.enter_async_context(
                     connected(self._config, self._environ, greets=True)
                 )
+            except NanobotError as error:  # another terminal may have been faster
+                if problem != (problem := str(error)):
+                    self._page.note(problem)
             await asyncio.sleep(_RECONNECT_SECONDS)
 
     def _see(self, answer: Answer) -> None:
