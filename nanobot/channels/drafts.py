@@ -36,6 +36,7 @@ class _Draft:
         self.run = run
         self.busy = asyncio.Lock()
         self.over = False
+        self.text = ""
         self.shown: OutboundPart | None = None
         self.at = 0.0
 
@@ -66,7 +67,7 @@ class Drafts:
         """What the draft says that stands in a chat, "" if there is none."""
         for draft in self._drafts.values():
             if draft.run.address == address and draft.shown is not None:
-                return self._text_of(draft.run.run_id) or ""
+                return self._text_of(draft.run.run_id) or draft.text
         return ""
 
     async def run(self) -> None:
@@ -104,10 +105,11 @@ class Drafts:
     async def _refresh(self, draft: _Draft) -> None:
         """Show what is new, or what would go away."""
         run = draft.run
-        text = self._text_of(run.run_id)
-        if draft.over or text is None or not self.shown_in(run.address):
+        # A run whose end waits for the store is not driven any more, and not over either.
+        draft.text = self._text_of(run.run_id) or draft.text
+        if draft.over or not self.shown_in(run.address):
             return
-        part = await self._part(run, text)
+        part = await self._part(run, draft.text)
         fresh = self._clock.monotonic() - draft.at < DRAFT_KEPT
         if (part == draft.shown and fresh) or not self._sender.rates.free(run.address.chat_id):
             return
