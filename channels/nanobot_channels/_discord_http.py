@@ -163,6 +163,17 @@ class DiscordHttp(HTTPClient):
         )
         await self.request(route, json=answer)
 
+    async def edit_first_answer(self, application: str, token: str, payload: dict[str, Any]) -> Any:
+        """Replace what an interaction was answered with; returns the message. Raises as
+        `request`."""
+        route = Route(
+            "PATCH",
+            "/webhooks/{webhook_id}/{webhook_token}/messages/@original",
+            webhook_id=int(application),
+            webhook_token=token,
+        )
+        return await self.request(route, json=payload)
+
     async def ws_connect(self, url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
         """A connection to the gateway. Raises aiohttp.ClientError, TimeoutError or OSError."""
         return await self._session().ws_connect(

@@ -57,6 +57,7 @@ class Interaction(msgspec.Struct, kw_only=True):
     id: str
     token: str
     type: int
+    application_id: str = ""
     channel_id: str = ""
     guild_id: str | None = None
     channel: _Channel | None = None
@@ -71,6 +72,11 @@ class Interaction(msgspec.Struct, kw_only=True):
         channel = self.channel or _Channel()
         parent = channel.parent_id if channel.type in {10, 11, 12} else None
         return ChannelPlace(self.guild_id or "", parent or "", several=channel.type == 3)
+
+
+def is_command(interaction: Interaction) -> bool:
+    """Whether it is a slash command."""
+    return interaction.type == _COMMAND
 
 
 def parse_interaction(data: object) -> Interaction:

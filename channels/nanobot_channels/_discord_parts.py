@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.messages import Choice, OutboundMessage
+from nanobot.messages import Choice, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels._discord_markdown import TEXT_LIMIT, escaped, pieces, plain_text
 from nanobot_channels._markdown import from_markdown
@@ -32,9 +32,11 @@ class Button(msgspec.Struct):
 
 
 class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """What a part's payload holds. `content` is Discord's Markdown."""
+    """What a part's payload holds. `content` is Discord's Markdown. `answers`: the command that
+    this is the whole answer to, which concerns whoever used it alone."""
 
     content: str = ""
+    answers: str | None = None
     reply_to: str | None = None
     buttons: list[Button] = []
 
@@ -49,9 +51,11 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
     text = "\n\n".join([message.text, *(f"{other.label}: {other.say}" for other in others)])
     contents = pieces(from_markdown(text)) or pieces(from_markdown(_EMPTY))
     parts = []
+    whole = message.kind is OutboundKind.NOTICE and len(contents) == 1
     for number, (content, rich) in enumerate(contents):
         payload = Payload(
             content=content,
+            answers=message.reply_to if whole else None,
             reply_to=message.reply_to if number == 0 else None,
             buttons=buttons if number == len(contents) - 1 else [],
         )

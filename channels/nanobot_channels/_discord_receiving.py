@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from loguru import logger
@@ -71,6 +71,18 @@ class Cursor(msgspec.Struct, frozen=True):
         return cls(int(latest), int(first or "0"))
 
 
+class Commands(Protocol):
+    """Who hears of interactions."""
+
+    def used(self, interaction: Interaction) -> None:
+        """One has come; nobody has answered it."""
+        ...
+
+    def acknowledged(self, interaction: Interaction, *, well: bool) -> None:
+        """Its first answer was taken, or could not be given."""
+        ...
+
+
 class Receiver:
     """One run of one bot: events on their way to one intake.
 
@@ -80,7 +92,13 @@ class Receiver:
     """
 
     def __init__(
-        self, name: str, http: DiscordHttp, gateway: Gateway, clock: Clock, limits: Limits
+        self,
+        name: str,
+        http: DiscordHttp,
+        gateway: Gateway,
+        clock: Clock,
+        limits: Limits,
+        commands: Commands,
     ) -> None:
         self.skipped = 0
         self.sent = SentMessages()
@@ -89,6 +107,7 @@ class Receiver:
         self._gateway = gateway
         self._clock = clock
         self._limits = limits
+        self._commands = commands
         self._history = History(name, http, clock, limits.messages)
         self._places = ChannelDirectory(http)
         self._warned = False
@@ -291,6 +310,7 @@ class Receiver:
         message = interaction_message(interaction, place, self._name)
         if message is None:
             return
+        self._commands.used(interaction)
         await self._admit([message])
         self._tasks.create_task(self._acknowledge(interaction))
 
@@ -303,6 +323,9 @@ class Receiver:
             )
         except (Refusal, DeliveryError) as error:
             logger.info("{}: interaction {}: {}", self._name, interaction.id, error)
+            self._commands.acknowledged(interaction, well=False)
+        else:
+            self._commands.acknowledged(interaction, well=True)
 
     async def _admit(self, messages: list[InboundMessage], number: int = 0) -> None:
         new = [message for message in messages if self._key(message) not in self._recent]

@@ -15,7 +15,6 @@ from nanobot.errors import (
     BadCredentials,
     ChannelDown,
     ChatGone,
-    ConfigError,
     DeliveryError,
     NotSent,
     OutcomeUnknown,
@@ -44,13 +43,16 @@ from nanobot_channels._discord_messages import (
     url_of,
 )
 from nanobot_channels._discord_parts import body, content_of, nonce_of, reference
+from nanobot_channels._discord_private import PrivateReplies
 from nanobot_channels._discord_receiving import Limits, Receiver
 from nanobot_channels._discord_sent import CLOCK_MARGIN
+from nanobot_channels._discord_settings import DEFAULT_API_ROOT as DEFAULT_API_ROOT
+from nanobot_channels._discord_settings import Server as Server
+from nanobot_channels._discord_settings import Settings
 from nanobot_channels._discord_setup import SETUP as SETUP
 
 _T = TypeVar("_T")
 
-DEFAULT_API_ROOT = "https://discord.com/api/v10"
 FILE_LIMIT = 10 * 1024 * 1024
 """Bytes in a file (Discord, Uploading Files: 10 MiB unless the server is boosted)."""
 
@@ -60,13 +62,6 @@ _FIND_PAGES = 5
 _FIND_PAGE = 100
 # Flags of an application whose bot may see what is said (Message Content Intent).
 _CONTENT_FLAGS = (1 << 18) | (1 << 19)
-
-
-class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """The addresses of Discord. With an empty `gateway_url` the API is asked for it."""
-
-    api_root: str = DEFAULT_API_ROOT
-    gateway_url: str = ""
 
 
 class _User(msgspec.Struct):
@@ -117,7 +112,10 @@ class DiscordChannel:
             guilds=True, guild_messages=True, dm_messages=True, message_content=limits.content
         )
         self.gateway = Gateway(name, self._http, self._clock, server.gateway_url, intents)
-        self._receiver = Receiver(name, self._http, self.gateway, self._clock, limits)
+        self._private = PrivateReplies(self._http, self._clock)
+        self._receiver = Receiver(
+            name, self._http, self.gateway, self._clock, limits, self._private
+        )
         self._self: _Self | None = None
         self._marked: dict[str, str] = {}
 
@@ -155,6 +153,9 @@ class DiscordChannel:
         Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
         usable answer came.
         """
+        private = await self._private.replace(part, plain=plain)
+        if private is not None:
+            return private
         payload = body(part, plain=plain) | self._once(address, part)
         params = MultipartParameters(payload=payload, multipart=None, files=None)
         return _id_of(
@@ -355,46 +356,5 @@ def open_channel(name: str, settings: Mapping[str, object]) -> DiscordChannel:
     `backfill_messages` and `backfill_hours`. Raises ConfigError for settings that cannot work;
     nothing is connected yet.
     """
-    token = settings.get("token")
-    if not isinstance(token, str) or not re.fullmatch(r"(Bot )?[!-~]+", token.strip()):
-        raise ConfigError(
-            f"channels.{name}.token is {'not a bot token' if token else 'missing'}: on "
-            "discord.com/developers/applications choose your application, Bot, Reset Token, and "
-            "put what it shows there."
-        )
-    server = Server(
-        api_root=_url(name, settings, "api_root", "https?", DEFAULT_API_ROOT),
-        gateway_url=_url(name, settings, "gateway_url", "wss?", ""),
-    )
-    content = settings.get("message_content", True)
-    if not isinstance(content, bool):
-        raise ConfigError(
-            f"channels.{name}.message_content is neither true nor false: false hears only direct "
-            "messages and mentions, and needs no Message Content Intent."
-        )
-    limits = Limits(
-        messages=int(_number(name, settings, "backfill_messages", Limits().messages)),
-        hours=_number(name, settings, "backfill_hours", Limits().hours),
-        content=content,
-    )
-    return DiscordChannel(name, token.strip().removeprefix("Bot "), server, limits)
-
-
-def _url(name: str, settings: Mapping[str, object], key: str, scheme: str, usual: str) -> str:
-    value = settings.get(key, usual)
-    if value == usual:
-        return usual
-    if not isinstance(value, str) or not re.fullmatch(rf"{scheme}://[^\s/{{}}]+[^\s{{}}]*", value):
-        kind = "an http(s) URL like " + DEFAULT_API_ROOT if usual else "a ws(s) URL"
-        raise ConfigError(f"channels.{name}.{key} is not {kind}: remove it to use Discord's own.")
-    return value.rstrip("/")
-
-
-def _number(name: str, settings: Mapping[str, object], key: str, usual: float) -> float:
-    value = settings.get(key, usual)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10_000:
-        raise ConfigError(
-            f"channels.{name}.{key} is not a number from 0 to 10000: remove it for {usual:g}, or "
-            "set 0 to look nothing up after a restart."
-        )
-    return value
+    read = Settings(name, settings)
+    return DiscordChannel(name, read.token(), read.server(), read.limits())

@@ -71,6 +71,7 @@ class DiscordServer(GatewayServer):
             ("DELETE", message + "/reactions/{emoji}/@me", self._delete_reaction),
             ("PUT", "/applications/{application}/commands", self._put_commands),
             ("POST", "/interactions/{number}/{token}/callback", self._answer_interaction),
+            ("PATCH", "/webhooks/{application}/{token}/messages/@original", self._patch_answer),
         ):
             app.router.add_route(
                 method, "/api/v10" + path, self._routed(f"{method} {path}", handler)
@@ -135,6 +136,7 @@ class DiscordServer(GatewayServer):
         who = {"id": PERSON, "username": "person7", "global_name": "Person 7"}
         about = self.channels[channel]
         interaction = {"id": number, "token": f"t{number}", "type": kind, "version": 1}
+        interaction |= {"application_id": APPLICATION}
         interaction |= {"channel_id": channel, "channel": about, "data": data} | fields
         interaction |= (
             {"guild_id": about["guild_id"], "member": {"user": who, "nick": None}}
@@ -353,6 +355,18 @@ class DiscordServer(GatewayServer):
         if call.parts["number"] in self.answers:
             raise Refusal(400, 40060, "Interaction has already been acknowledged.")
         self.answers[call.parts["number"]] = call.json
+
+    def _patch_answer(self, call: Call) -> Any:
+        """The first answer to an interaction, by its token (here t and its number)."""
+        answer = self.answers.get(call.parts["token"].removeprefix("t"))
+        if call.parts["application"] != APPLICATION or answer is None:
+            raise Refusal(404, 10015, "Unknown Webhook")
+        if "data" not in answer:
+            raise Refusal(404, 10008, "Unknown Message")
+        check_message(call.json, 0)
+        flags = answer["data"]["flags"] | call.json.get("flags", 0)
+        answer["data"] |= call.json | {"flags": flags}
+        return {"id": self._number(), **answer["data"]}
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         content = self._contents.get(request.match_info["file"])

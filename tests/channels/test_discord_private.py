@@ -1,0 +1,113 @@
+"""What a slash command in a server is answered is seen by who used it alone, where that can be."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from nanobot.errors import OutcomeUnknown
+from nanobot.messages import InboundMessage, OutboundKind, OutboundMessage
+from nanobot.ports import OutboundPart
+from nanobot.testing.machine import ManualClock
+from nanobot_channels.discord import DiscordChannel
+from tests.channels.discording import DM, GENERAL, opened, receiving
+from tests.doubles import discord_server
+from tests.doubles.discord_server import DiscordServer
+from tests.doubles.fake_intake import FakeIntake
+
+EDIT = "PATCH /webhooks/{application}/{token}/messages/@original"
+ALONE = 1 << 6
+
+
+@pytest.fixture
+async def discord() -> AsyncIterator[DiscordServer]:
+    async with DiscordServer() as server:
+        yield server
+
+
+def answer(
+    channel: DiscordChannel,
+    command: InboundMessage,
+    text: str = "All is well.",
+    kind: OutboundKind = OutboundKind.NOTICE,
+) -> list[OutboundPart]:
+    return channel.render(
+        OutboundMessage(
+            address=command.address, text=text, key=text[:5], kind=kind, reply_to=command.message_id
+        )
+    )
+
+
+async def used(discord: DiscordServer, intake: FakeIntake, chat: str) -> tuple[str, InboundMessage]:
+    number = await discord.use(chat, "status")
+    message = (await intake.received(len(intake.messages) + 1))[-1]
+    await discord.until(lambda: number in discord.answers)
+    return number, message
+
+
+async def test_the_answer_takes_the_place_of_the_line_that_only_its_user_sees(
+    discord: DiscordServer,
+) -> None:
+    intake = FakeIntake()
+    async with opened(discord) as channel, receiving(channel, intake):
+        number, command = await used(discord, intake, discord_server.CHANNEL)
+        (part,) = answer(channel, command)
+        for _ in range(2):  # as after an unknown outcome
+            assert await channel.send(GENERAL, part)
+        assert discord.answers[number]["data"]["content"] == "All is well."
+        assert discord.answers[number]["data"]["flags"] & ALONE
+        assert discord.mine(discord_server.CHANNEL) == []
+
+
+async def test_what_is_no_word_about_the_command_is_for_everybody(discord: DiscordServer) -> None:
+    intake = FakeIntake()
+    async with opened(discord) as channel, receiving(channel, intake):
+        _, command = await used(discord, intake, discord_server.CHANNEL)
+        (reply,) = answer(channel, command, kind=OutboundKind.REPLY)
+        await channel.send(GENERAL, reply)
+        for part in answer(channel, command, "word " * 900):
+            await channel.send(GENERAL, part)
+        assert len(discord.mine(discord_server.CHANNEL)) == 4
+        _, alone = await used(discord, intake, discord_server.DM)
+        await channel.send(DM, answer(channel, alone)[0])
+        assert len(discord.mine(discord_server.DM)) == 1
+        assert discord.calls_of(EDIT) == []
+
+
+@pytest.mark.parametrize("gone", ["refused", "expired", "not acknowledged", "another process"])
+async def test_where_it_cannot_be_private_it_is_a_message(
+    discord: DiscordServer, gone: str
+) -> None:
+    clock, intake = ManualClock(), FakeIntake()
+    async with opened(discord, clock) as channel, receiving(channel, intake):
+        if gone == "not acknowledged":
+            discord.fail("POST /interactions/{number}/{token}/callback", status=404, code=10062)
+            await discord.use(discord_server.CHANNEL, "status")
+            command = (await intake.received(1))[0]
+        else:
+            _, command = await used(discord, intake, discord_server.CHANNEL)
+        (part,) = answer(channel, command)
+        if gone == "expired":
+            clock.advance(15 * 60)
+        if gone == "refused":
+            discord.fail(EDIT, status=404, code=10015)
+        if gone == "another process":
+            async with opened(discord, clock) as other:
+                await other.send(GENERAL, part)
+        else:
+            await channel.send(GENERAL, part)
+        (message,) = discord.mine(discord_server.CHANNEL)
+        assert message["content"] == "All is well."
+
+
+async def test_an_unknown_outcome_is_told_as_such(discord: DiscordServer) -> None:
+    intake = FakeIntake()
+    async with opened(discord) as channel, receiving(channel, intake):
+        _, command = await used(discord, intake, discord_server.CHANNEL)
+        (part,) = answer(channel, command)
+        discord.fail(EDIT, drop="after")
+        with pytest.raises(OutcomeUnknown):
+            await channel.send(GENERAL, part)
+        assert await channel.send(GENERAL, part)
+        assert discord.mine(discord_server.CHANNEL) == []
