@@ -37,7 +37,7 @@ def hostile(body: Body) -> Answer:
 async def test_no_text_of_a_model_is_obeyed_by_the_terminal_that_shows_it(home: Home) -> None:
     home.model.script = hostile
     environ = home.environ()
-    said = await run(environ, "agent", "-m", "hello")
+    said = await run(environ, "agent", "-m", "hello", "--session", "cli:direct")
     (shown,) = (await run(environ, "runs", "list", "--json")).json
     for command in (
         ("tools", "history"),

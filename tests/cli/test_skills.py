@@ -67,7 +67,7 @@ async def test_a_first_meeting_ends_with_the_form_filled_in(world: World) -> Non
 
 
 async def test_the_context_of_a_session_is_printed_whole(world: World) -> None:
-    await run_in(world, "agent", "-m", "say:hello")
+    await run_in(world, "agent", "-m", "say:hello", "--session", "cli:direct")
     told = await run_in(world, "context", "show", "cli:direct")
     assert "cli:direct: about " in told.out
     assert "- system: principles: " in told.out

@@ -135,9 +135,10 @@ async def test_stop_drops_what_the_sender_has_waiting_with_one_notice(
     await shared.asked()
     shared.telegram.say(chat, "say:two")
     shared.telegram.say(chat, "/stop")
-    await shared.said(chat, "Stopped.")
+    stopped = 'Stopped. Dropped: "say:two".'
+    await shared.said(chat, stopped)
     shared.telegram.say(chat, "say:three")
-    await shared.said(chat, "Stopped.", "three")
+    await shared.said(chat, stopped, "three")
 
 
 async def test_stop_with_nothing_running_says_so(shared: World, chat: int) -> None:
