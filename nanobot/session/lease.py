@@ -21,6 +21,6 @@ def _lasting(seconds: float) -> LeaseTerms:
     return LeaseTerms(seconds, renew=seconds * 4 / 15, give_up=seconds * 2 / 3)
 
 
-LANE = _lasting(30.0)
-CHANNEL = _lasting(15.0)
-"""Shorter than a lane's: while it runs out after a crash, nobody is heard."""
+LANE = _lasting(12.0)
+CHANNEL = _lasting(12.0)
+"""While either runs out after a crash nobody is heard, or nobody answers."""

@@ -40,6 +40,10 @@ class BudgetLedger(Protocol):
         """Settle what these entries end."""
         ...
 
+    def fold(self, connection: sa.Connection) -> None:
+        """Sum up what was counted, where several processes count; from time to time."""
+        ...
+
     def close(self, connection: sa.Connection, run: Run, ending: Ending) -> Ending:
         """Settle all that the run has open; its answer may come back with a warning below it."""
         ...

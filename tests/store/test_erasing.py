@@ -55,6 +55,7 @@ NOTHING_SAID = {
     "tainted_files",
     "trigger_state",
     "unreachable_chats",
+    "usage_changes",
     "usage_totals",
 }
 """Tables that hold nothing of a conversation, or what outlives it: jobs and memories."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
+import sqlalchemy as sa
 
 from nanobot.agent.budgets import Account, Budgets
 from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
@@ -20,7 +22,8 @@ from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
 from nanobot.session.usage import UsageSum
-from tests.store.home import Home
+from nanobot.store.journal import runs
+from tests.store.home import Home, on_postgres
 from tests.store.making import (
     ANN,
     KEY,
@@ -89,6 +92,7 @@ async def test_a_call_is_reserved_before_it_is_made_and_settled_with_its_reply(h
     for _ in range(3):
         await journal.start_retry(claimed.lane, claimed.run, Usage())
     await journal.finish(claimed.lane, claimed.run, replied(claimed, answer(2)))
+    await journal.renew()  # over PostgreSQL it is only then in the totals
     counted = await home.rows("SELECT level, name, requests, tokens_in, cost FROM usage_totals")
     names = {"all": "", "person": f"telegram:{ANN}", "chat": "telegram:7", "model": "p/m"}
     assert sorted(counted) == sorted((level, name, 5, 14, 32.0) for level, name in names.items())
@@ -533,6 +537,7 @@ async def test_a_run_stopped_in_a_call_beside_used_its_prompt(home: Home) -> Non
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
     await home.do(reserved.settled(Usage(7, 5, 2)).write)
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
+    await journal.renew()  # over PostgreSQL it is only then in the totals
     assert await home.column("SELECT sum(cost) FROM usage_totals WHERE level = 'all'") == [10.0]
 
 
@@ -582,3 +587,48 @@ async def test_a_call_of_a_number_that_was_there_is_a_call_of_its_own(home: Home
         await start(journal, claimed, priced())
         await journal.record_reply(claimed.lane, claimed.run, asking_for_a_tool())
     assert await home.rows(ROW) == [("settled", 1, 7, 5, 16.0)] * 2
+
+
+@on_postgres
+async def test_two_chats_that_are_answered_at_once_do_not_wait_for_each_other(home: Home) -> None:
+    journal = home.journal()
+    one, other = await begun(journal, "r1"), await begun(journal, "r2", "telegram:8")
+    for claimed in (one, other):
+        await start(journal, claimed, priced())
+    written, go_on = threading.Event(), threading.Event()
+
+    def first(connection: sa.Connection) -> None:
+        runs.finish(connection, journal.writer, one.lane, one.run, replied(one, answer()))
+        written.set()
+        assert go_on.wait(10)
+
+    finishing = asyncio.create_task(home.do(first))
+    try:
+        assert await asyncio.to_thread(written.wait, 10)
+        async with asyncio.timeout(3):
+            await journal.finish(other.lane, other.run, replied(other, answer()))
+    finally:
+        go_on.set()
+        await finishing
+    (row,) = await home.spending().rows("day", "2000-01-01", {})
+    assert row.requests == 2
+
+
+async def test_what_was_used_is_the_same_before_and_after_it_is_summed_up(home: Home) -> None:
+    journal, spending = home.journal(), home.spending()
+    who = Account(person=f"telegram:{ANN}", chat="telegram:7", job="", model="p/m")
+    for number in range(3):
+        claimed = await begun(journal, f"r{number}")
+        await start(journal, claimed, priced())
+        await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
+        before = await spending.rows("person", "2000-01-01", {})
+        (day,) = await home.column("SELECT max(day) FROM model_call_costs")
+        standing = await spending.standing(day, who)
+        await journal.renew()
+        assert before[0].requests == number + 1
+        assert await spending.rows("person", "2000-01-01", {}) == before
+        assert await spending.standing(day, who) == standing
+        assert {level: used.requests for level, used in standing.items()} == dict.fromkeys(
+            ("all", "person", "chat", "model"), number + 1
+        )
+    assert await home.rows("SELECT * FROM usage_changes") == []

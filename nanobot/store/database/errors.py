@@ -18,6 +18,7 @@ _UNWRITABLE = frozenset(
         "42501",
     }
 )
+_BUSY = frozenset({"55P03", "57014", "25P03"})
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, "XX001", "XX002"})
 
 
@@ -34,6 +35,11 @@ def as_store_error(cause: BaseException | None) -> StoreError:
         return StoreCorrupt(
             f"the database is damaged ({text}): move it away and put a backup (*.bak beside it) "
             "in its place"
+        )
+    if code in _BUSY:
+        return StoreError(
+            f"the database is held up ({text.strip()}): another process keeps what is needed, or "
+            "the server is slow; it is tried again"
         )
     return StoreError(f"the database failed: {text}")
 

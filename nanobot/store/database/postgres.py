@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -18,6 +24,31 @@ T = TypeVar("T")
 # A deadlock or a serialization failure: the transaction was undone and may be run again.
 _AGAIN = frozenset({"40P01", "40001"})
 
+LIMITS: Mapping[str, str] = {
+    "lock_timeout": "8s",
+    "statement_timeout": "15s",
+    # Of a process that was stopped, or cut off, within a transaction: others wait for its locks.
+    "idle_in_transaction_session_timeout": "5s",
+}
+HANG_SECONDS = 20.0
+"""A unit of work without an answer for so long never gets one: its connection is cut."""
+_NETWORK: Mapping[str, str] = {
+    "connect_timeout": "10",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+
+
+def _address(url: str, limits: Mapping[str, str]) -> sa.URL:
+    """With our limits, where the URL does not say otherwise."""
+    address = sa.make_url(url).set(drivername="postgresql+psycopg")
+    ours = " ".join(f"-c {name}={value}" for name, value in limits.items())
+    theirs = address.query.get("options", "")
+    options = f"{ours} {theirs if isinstance(theirs, str) else ' '.join(theirs)}".strip()
+    return address.set(query={**_NETWORK, **address.query, "options": options})
+
 
 def _leave_out_zero_bytes(connection: Any, _record: object) -> None:
     """PostgreSQL's text cannot hold them; the log, which is bytes, keeps what was said."""
@@ -30,45 +61,108 @@ def _leave_out_zero_bytes(connection: Any, _record: object) -> None:
     connection.adapters.register_dumper(str, Text)
 
 
+def _answers(connection: sa.Connection) -> bool:
+    driver: Any = connection.connection.driver_connection
+    driver.pgconn.exec_(b"")  # begins no transaction: what comes first in one may say what kind
+    return not driver.closed
+
+
+class _Unit:
+    """A unit of work and the connection that it is done on, which is cut when it hangs."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._loop = asyncio.get_running_loop()
+        self._began: tuple[int, float] | None = None
+        self._timer = self._loop.call_later(patience, self._look)
+
+    def begin(self, connection: sa.Connection) -> None:
+        """On the thread that does it."""
+        driver: Any = connection.connection.driver_connection
+        self._began = (driver.fileno(), time.monotonic())
+
+    def over(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        descriptor, at = self._began or (None, time.monotonic())
+        left = at + self._patience - time.monotonic()
+        if descriptor is None or left > 0:
+            self._timer = self._loop.call_later(max(left, 0.01), self._look)
+            return
+        # A copy of the descriptor: closing it leaves the driver's own, which it closes itself.
+        with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as connection:
+            connection.shutdown(socket.SHUT_RDWR)
+
+
 class PostgresDatabase:
     """PostgreSQL over psycopg: a pool of connections, one thread for each. A unit of work that it
-    gives up in favour of another is done again, until it was tried `tries` times."""
+    gives up in favour of another is done again, until it was tried `tries` times.
+
+    Nothing is waited for without end: not for a lock, not for a statement, not for a server that
+    is silent (`patience` seconds); what was to be done fails as StoreError then.
+    """
 
     dialect = "postgresql"
 
     def __init__(
-        self, url: str, crasher: Failpoints | None = None, *, workers: int = 8, tries: int = 5
+        self,
+        url: str,
+        crasher: Failpoints | None = None,
+        *,
+        workers: int = 8,
+        tries: int = 5,
+        patience: float = HANG_SECONDS,
+        limits: Mapping[str, str] = LIMITS,
     ) -> None:
-        address = sa.make_url(url).set(drivername="postgresql+psycopg")
-        self._engine = sa.create_engine(address, pool_size=workers, pool_pre_ping=True)
+        self._engine = sa.create_engine(_address(url, limits), pool_size=workers)
         sa.event.listen(self._engine, "connect", _leave_out_zero_bytes)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="store")
         self._crasher = crasher or Failpoints()
+        self._workers = workers
         self._tries = tries
+        self._patience = patience
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
-        """Run `work` on a pooled connection; see Database."""
+        unit = _Unit(self._patience)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._perform, work, verb)
+        try:
+            perform = partial(self._perform, work, verb, unit.begin)
+            return await loop.run_in_executor(self._threads, perform)
+        finally:
+            unit.over()
 
     def run_now(self, work: Work[T]) -> T:
-        """Run `work` in a transaction on the calling thread."""
-        return self._perform(work, "")
+        """Run `work` in a transaction on the calling thread, however long it takes: to change
+        tables, or to wait for another process that does."""
 
-    def _perform(self, work: Work[T], verb: str) -> T:
+        def unhurried(connection: sa.Connection) -> None:
+            for name in ("lock_timeout", "statement_timeout"):
+                connection.exec_driver_sql(f"SET LOCAL {name} = 0")
+
+        return self._perform(work, "", unhurried)
+
+    def _perform(self, work: Work[T], verb: str, begin: Callable[[sa.Connection], None]) -> T:
         self._crasher.before(verb)
-        result = self._committed(work, self._tries)
+        result = self._committed(work, begin, self._tries)
         self._crasher.after(verb)
         return result
 
-    def _committed(self, work: Work[T], tries: int) -> T:
+    def _committed(self, work: Work[T], begin: Callable[[sa.Connection], None], tries: int) -> T:
         try:
-            with self._engine.begin() as connection:
-                return work(connection)
+            with self._engine.connect() as connection:
+                for _ in range(self._workers):
+                    begin(connection)
+                    if _answers(connection):
+                        break
+                    connection.invalidate()  # it ended while nobody used it
+                result = work(connection)
+                connection.commit()
+                return result
         except DBAPIError as error:
             if tries == 1 or code_of(error.orig) not in _AGAIN:
                 raise as_store_error(error.orig) from error
-        return self._committed(work, tries - 1)
+        return self._committed(work, begin, tries - 1)
 
     async def scrub(self) -> None:
         """Free what was removed; recycling its log and its pages is PostgreSQL's own business."""
@@ -78,7 +172,11 @@ class PostgresDatabase:
         try:
             with self._engine.connect() as connection:
                 connection.execution_options(isolation_level="AUTOCOMMIT")
-                connection.exec_driver_sql("VACUUM")
+                connection.exec_driver_sql("SET statement_timeout = 0")
+                try:
+                    connection.exec_driver_sql("VACUUM")
+                finally:
+                    connection.exec_driver_sql("RESET statement_timeout")
         except DBAPIError as error:
             raise as_store_error(error.orig) from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database import file_tables, job_tables, memory_tables, tables
+from nanobot.store.database import file_tables, job_tables, memory_tables, tables, usage_tables
 from nanobot.store.database.tables import Id, partial
 
 MIN_READER = 1
@@ -14,6 +14,10 @@ metadata = tables.metadata
 jobs, occurrences = job_tables.jobs, job_tables.occurrences
 notifications, trigger_state = job_tables.notifications, job_tables.trigger_state
 
+CALL_OPEN = usage_tables.CALL_OPEN
+model_call_costs, budget_warnings = usage_tables.model_call_costs, usage_tables.budget_warnings
+usage_totals, usage_changes = usage_tables.usage_totals, usage_tables.usage_changes
+
 JOB_ACTIVE, JOB_NOTICE = job_tables.JOB_ACTIVE, job_tables.JOB_NOTICE
 OCCURRENCE_OPEN = job_tables.OCCURRENCE_OPEN
 OCCURRENCE_WAITING = job_tables.OCCURRENCE_WAITING
@@ -21,7 +25,6 @@ OCCURRENCE_WAITING = job_tables.OCCURRENCE_WAITING
 # Partial indexes: SQLite uses one only for a query with the very same literal condition.
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
 APPROVAL_OPEN = sa.text("approvals.state IN ('waiting', 'detached')")
-CALL_OPEN = sa.text("model_call_costs.state = 'open'")
 RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
 # Apart from the live ones: SQLite would look for those among all of a session.
 RUN_ENDED = sa.text("runs.state IN ('completed', 'failed', 'aborted')")
@@ -341,55 +344,3 @@ approval_rules = sa.Table(
 memories = memory_tables.memories
 memory_vectors = memory_tables.memory_vectors
 tainted_files = file_tables.tainted_files
-
-# Every model call: reserved before it is made (`open`), settled with the entry that ends it.
-# `root` is the run that nobody asked of another; prices are dollars a token, as they were then.
-model_call_costs = sa.Table(
-    "model_call_costs",
-    metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
-    sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("call", sa.Integer, nullable=False),
-    sa.Column("root", sa.Text, nullable=False, index=True),
-    sa.Column("session_key", sa.Text, nullable=False),
-    sa.Column("day", sa.Text, nullable=False),
-    sa.Column("at", sa.Double, nullable=False),
-    sa.Column("person", sa.Text, nullable=False),
-    sa.Column("chat", sa.Text, nullable=False),
-    sa.Column("job", sa.Text, nullable=False),
-    sa.Column("model", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("requests", sa.Integer, nullable=False),
-    sa.Column("tokens_in", Id, nullable=False),
-    sa.Column("tokens_out", Id, nullable=False),
-    sa.Column("cost", sa.Double, nullable=False),
-    sa.Column("price_in", sa.Double),
-    sa.Column("price_out", sa.Double),
-    sa.Column("price_cached", sa.Double),
-)
-partial("calls_open", CALL_OPEN, model_call_costs.c.session_key)
-
-# What was settled, by day and level; an empty name is everybody's.
-usage_totals = sa.Table(
-    "usage_totals",
-    metadata,
-    sa.Column("day", sa.Text, primary_key=True),
-    sa.Column("level", sa.Text, primary_key=True),
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("requests", Id, nullable=False),
-    sa.Column("tokens_in", Id, nullable=False),
-    sa.Column("tokens_out", Id, nullable=False),
-    sa.Column("cost", sa.Double, nullable=False),
-    sa.Column("unpriced", Id, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# Which soft limits a chat was warned of.
-budget_warnings = sa.Table(
-    "budget_warnings",
-    metadata,
-    sa.Column("day", sa.Text, primary_key=True),
-    sa.Column("chat", sa.Text, primary_key=True),
-    sa.Column("of", sa.Text, primary_key=True),
-    sqlite_with_rowid=False,
-)

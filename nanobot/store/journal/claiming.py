@@ -22,6 +22,8 @@ from nanobot.store.unit import Hold, StoreContext, store_now
 _r = schema.runs
 _i = schema.inbound
 
+_BUSY_SECONDS = 0.2
+"""When a lane is looked at again that another transaction had at hand."""
 MOST_READ = 5_000
 """Entries before a run that it sees at most; windows of models are far smaller."""
 
@@ -35,7 +37,7 @@ def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
     live = sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts, _r.c.state).where(schema.RUN_LIVE)
     for key, kind, attempts, state in connection.execute(live.order_by(_r.c.created_at)).all():
         waits = state in (RunState.AWAITING_HUMAN, RunState.QUEUED)
-        held_yet = held(connection, writer, key) if waits else 0.0
+        held_yet = _waits(connection, writer, key) if waits else 0.0
         found[key] = Ready(key, RunKind(kind), attempts, held_yet)
     waiting = sa.select(
         _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.awaiting_files, _i.c.at
@@ -61,9 +63,9 @@ def _held(connection: sa.Connection, writer: StoreContext, key: str, now: float)
 def claim(
     connection: sa.Connection, writer: StoreContext, hold: Hold, key: str, run_id: str, zone: str
 ) -> Claim | None:
-    session = lanes.lock(connection, key)
+    session = lanes.lock_at_hand(connection, key)
     if session is None:
-        return None
+        return None  # a thread that waited for it here could not serve another lane
     now = store_now(connection, writer)
     if lanes.in_use(writer, key, session, now):
         return None
@@ -214,6 +216,13 @@ def take_pending(
 
 
 def held(connection: sa.Connection, writer: StoreContext, session_key: str) -> float:
+    known = lanes.look(connection, session_key) is not None
+    if known and lanes.lock_at_hand(connection, session_key) is None:
+        return _BUSY_SECONDS
+    return _waits(connection, writer, session_key)
+
+
+def _waits(connection: sa.Connection, writer: StoreContext, session_key: str) -> float:
     live = runs.live(connection, session_key)
     if live is not None and live.state is RunState.AWAITING_HUMAN:
         return max(approvals.waits(connection, writer, live), 0.001)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,6 +13,7 @@ from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import Hold, StoreContext, store_now
 
 _s = schema.sessions
+_TRIES, _TRY_SECONDS = 5, 0.05
 
 _lease = sa.select(
     _s.c.token,
@@ -26,6 +28,7 @@ _lease = sa.select(
 ).where(_s.c.key == sa.bindparam("k"))
 _SESSION = Prepared(_lease)
 _SESSION_LOCKED = Prepared(_lease.with_for_update())
+_SESSION_AT_HAND = Prepared(_lease.with_for_update(skip_locked=True))
 _OWN = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("was"))
@@ -56,6 +59,16 @@ def look(connection: sa.Connection, key: str) -> Any:
 def lock(connection: sa.Connection, key: str) -> Any:
     """The same, locked for this transaction."""
     return _SESSION_LOCKED.execute(connection, k=key).first()
+
+
+def lock_at_hand(connection: sa.Connection, key: str) -> Any:
+    """The same; None too when another transaction keeps it longer than an ordinary one does."""
+    for _ in range(_TRIES):
+        row = _SESSION_AT_HAND.execute(connection, k=key).first()
+        if row is not None or look(connection, key) is None:
+            return row
+        time.sleep(_TRY_SECONDS)
+    return None
 
 
 def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
@@ -94,3 +107,5 @@ def renew(connection: sa.Connection, writer: StoreContext) -> None:
             for lane in lanes
         ]
         _RENEW.many(connection, each)
+    if writer.lease is not None and writer.ledger is not None:
+        writer.ledger.fold(connection)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,14 +26,14 @@ from nanobot.session.usage import (
     outcome,
 )
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import alone, insert, insert_ignore
+from nanobot.store.database.dialect import alone, insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
+from nanobot.store.repositories import usage_totals
 from nanobot.store.repositories.run_roots import beginning, job_name
 from nanobot.store.repositories.usage import standing
 
 _c = schema.model_call_costs
-_t = schema.usage_totals
 
 _RESERVE = Prepared(sa.insert(_c))
 _RESERVE_ASIDE = Prepared(sa.insert(_c).returning(_c.c.id))
@@ -57,18 +56,6 @@ _SETTLE = Prepared(
 _OF_ROOT = Prepared(
     sa.select(sa.func.coalesce(sa.func.sum(_c.c.cost), 0.0)).where(_c.c.root == sa.bindparam("i"))
 )
-
-
-@cache
-def _add(dialect: str) -> Prepared:
-    once = insert(dialect, _t)
-    amounts = ("requests", "tokens_in", "tokens_out", "cost", "unpriced")
-    return Prepared(
-        once.on_conflict_do_update(
-            index_elements=["day", "level", "name"],
-            set_={name: _t.c[name] + once.excluded[name] for name in amounts},
-        )
-    )
 
 
 class SqlBudgetLedger:
@@ -191,6 +178,9 @@ class SqlBudgetLedger:
             "price_cached": None if price is None else price.cached,
         }
 
+    def fold(self, connection: sa.Connection) -> None:
+        usage_totals.fold(connection)
+
     def close(self, connection: sa.Connection, run: Run, ending: Ending) -> Ending:
         """Settle all that the run has open, and warn below its answer of limits that are near."""
         done = _settle_all(connection, run, ending.bodies, ending.error or "")
@@ -297,7 +287,7 @@ def _count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) 
         }
         for level, name in _whose(row).names().items()
     ]
-    _add(connection.dialect.name).many(connection, counted)
+    usage_totals.add(connection, counted)
 
 
 _NOTHING_YET = SimpleNamespace(requests=0, tokens_in=0, tokens_out=0, cost=0.0)

@@ -15,31 +15,36 @@ from nanobot.store.database.sqlite import Database
 
 _c = schema.model_call_costs
 _t = schema.usage_totals
+_changes = schema.usage_changes
+_NOTHING: sa.ColumnElement[str] = sa.literal_column("''")
+_COUNTED = ("day", "level", "name", "requests", "tokens_in", "tokens_out", "cost", "unpriced")
+
+
+def _of(table: sa.Table, level: Level) -> sa.Select[*tuple[Any, ...]]:
+    said: sa.ColumnElement[str] = sa.literal_column(f"'{level}'")
+    return (
+        sa.select(
+            said.label("level"),
+            *(_NOTHING.label(each) for each in LEVELS[1:]),
+            sa.func.sum(table.c.requests).label("requests"),
+            sa.func.sum(table.c.tokens_in + table.c.tokens_out).label("tokens"),
+            sa.func.sum(table.c.cost).label("cost"),
+        )
+        .where(
+            table.c.day == sa.bindparam("day"),
+            table.c.level == said,
+            table.c.name == sa.bindparam(level),
+        )
+        .group_by(table.c.level)
+    )
 
 
 def _standing() -> sa.CompoundSelect[*tuple[Any, ...]]:
-    """What is settled of each account, and every open call: in one statement, so that no call is
-    settled between the two."""
-    nothing: sa.ColumnElement[str] = sa.literal_column("''")
-    settled = [
-        sa.select(
-            sa.literal_column(f"'{level}'").label("level"),
-            nothing.label("person"),
-            nothing.label("chat"),
-            nothing.label("job"),
-            nothing.label("model"),
-            _t.c.requests,
-            (_t.c.tokens_in + _t.c.tokens_out).label("tokens"),
-            _t.c.cost,
-        ).where(
-            _t.c.day == sa.bindparam("day"),
-            _t.c.level == sa.literal_column(f"'{level}'"),
-            _t.c.name == sa.bindparam(level),
-        )
-        for level in LEVELS
-    ]
+    """What is settled of each account, folded and not, and every open call: in one statement, so
+    that no call is settled, nor folded, between two of them."""
+    settled = [_of(table, level) for table in (_t, _changes) for level in LEVELS]
     waiting = sa.select(
-        nothing.label("level"),
+        _NOTHING.label("level"),
         *(_c.c[level] for level in LEVELS[1:]),
         _c.c.requests,
         (_c.c.tokens_in + _c.c.tokens_out).label("tokens"),
@@ -58,7 +63,7 @@ def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, U
     parameters: dict[str, str] = {level: names.get(level, "") for level in LEVELS}
     parameters["day"] = day
     for row in _STANDING.execute(connection, parameters).all():
-        amount = UsageSum(requests=row.requests, tokens=row.tokens, cost=row.cost)
+        amount = UsageSum(requests=int(row.requests), tokens=int(row.tokens), cost=float(row.cost))
         if row.level:
             if row.level in used:
                 used[row.level] = used[row.level].plus(amount)
@@ -86,16 +91,19 @@ def _rows(
     connection: sa.Connection, by: str, since: str, who: Mapping[Level, str]
 ) -> list[UsageRow]:
     level, name = next(iter(who.items()), ("all" if by == "day" else by, None))
-    called = _t.c.day if by == "day" else _t.c.name
-    total = (_t.c.requests, _t.c.tokens_in, _t.c.tokens_out, _t.c.cost, _t.c.unpriced)
+    both = [sa.select(*(table.c[column] for column in _COUNTED)) for table in (_t, _changes)]
+    theirs = [query.where(query.selected_columns.day >= since) for query in both]
+    counted = sa.union_all(*theirs).subquery().c
+    called = counted.day if by == "day" else counted.name
+    total = [sa.func.sum(counted[column]) for column in _COUNTED[3:]]
     query = (
-        sa.select(called, *(sa.func.sum(column) for column in total))
-        .where(_t.c.day >= since, _t.c.level == level)
+        sa.select(called, *total)
+        .where(counted.level == level)
         .group_by(called)
-        .order_by(called if by == "day" else sa.func.sum(_t.c.cost).desc(), called)
+        .order_by(called if by == "day" else sa.func.sum(counted.cost).desc(), called)
     )
     if name is not None:
-        query = query.where(_t.c.name == name)
+        query = query.where(counted.name == name)
     return [
         UsageRow(
             name=row[0],

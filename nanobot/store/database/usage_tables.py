@@ -1,0 +1,77 @@
+"""The tables of what model calls use."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.store.database.tables import Id, metadata, partial
+
+CALL_OPEN = sa.text("model_call_costs.state = 'open'")
+
+# Every model call: reserved before it is made (`open`), settled with the entry that ends it.
+# `root` is the run that nobody asked of another; prices are dollars a token, as they were then.
+model_call_costs = sa.Table(
+    "model_call_costs",
+    metadata,
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("call", sa.Integer, nullable=False),
+    sa.Column("root", sa.Text, nullable=False, index=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("day", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("person", sa.Text, nullable=False),
+    sa.Column("chat", sa.Text, nullable=False),
+    sa.Column("job", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("requests", sa.Integer, nullable=False),
+    sa.Column("tokens_in", Id, nullable=False),
+    sa.Column("tokens_out", Id, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("price_in", sa.Double),
+    sa.Column("price_out", sa.Double),
+    sa.Column("price_cached", sa.Double),
+)
+partial("calls_open", CALL_OPEN, model_call_costs.c.session_key)
+
+# What was settled, by day and level; an empty name is everybody's.
+usage_totals = sa.Table(
+    "usage_totals",
+    metadata,
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("level", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("requests", Id, nullable=False),
+    sa.Column("tokens_in", Id, nullable=False),
+    sa.Column("tokens_out", Id, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("unpriced", Id, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Over PostgreSQL: changes of the totals that are not folded into them yet.
+usage_changes = sa.Table(
+    "usage_changes",
+    metadata,
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    sa.Column("day", sa.Text, nullable=False),
+    sa.Column("level", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("requests", Id, nullable=False),
+    sa.Column("tokens_in", Id, nullable=False),
+    sa.Column("tokens_out", Id, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("unpriced", Id, nullable=False),
+    sa.Index("usage_changes_of", "day", "level", "name"),
+)
+
+# Which soft limits a chat was warned of.
+budget_warnings = sa.Table(
+    "budget_warnings",
+    metadata,
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("chat", sa.Text, primary_key=True),
+    sa.Column("of", sa.Text, primary_key=True),
+    sqlite_with_rowid=False,
+)

@@ -1,0 +1,55 @@
+"""The sums of what model calls used, by day, level and name.
+
+One SQLite thread adds to them as calls end. Over PostgreSQL a row that every turn of every process
+changes would make all of them wait for each other: there each change is a row of its own, summed
+together with the totals by whoever asks, and folded into them from time to time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+
+from nanobot.store.database import schema
+from nanobot.store.database.prepared import Prepared, Values
+
+_t = schema.usage_totals
+_AMOUNTS = ("requests", "tokens_in", "tokens_out", "cost", "unpriced")
+_FOLDED_AT_ONCE = 5_000
+
+_new = sqlite.insert(_t)
+_ADD = Prepared(
+    _new.on_conflict_do_update(
+        index_elements=["day", "level", "name"],
+        set_={name: _t.c[name] + _new.excluded[name] for name in _AMOUNTS},
+    )
+)
+_APPEND = Prepared(sa.insert(schema.usage_changes))
+_ALONE = sa.text("SELECT pg_try_advisory_xact_lock(hashtext('usage totals'))")
+_FOLD = sa.text(
+    "WITH folded AS (DELETE FROM usage_changes WHERE id IN "
+    "(SELECT id FROM usage_changes ORDER BY id LIMIT :n) RETURNING *) "
+    "INSERT INTO usage_totals AS t "
+    "(day, level, name, requests, tokens_in, tokens_out, cost, unpriced) "
+    "SELECT day, level, name, "
+    "sum(requests), sum(tokens_in), sum(tokens_out), sum(cost), sum(unpriced) "
+    "FROM folded GROUP BY day, level, name "
+    "ON CONFLICT (day, level, name) DO UPDATE SET requests = t.requests + excluded.requests, "
+    "tokens_in = t.tokens_in + excluded.tokens_in, "
+    "tokens_out = t.tokens_out + excluded.tokens_out, "
+    "cost = t.cost + excluded.cost, unpriced = t.unpriced + excluded.unpriced"
+)
+
+
+def add(connection: sa.Connection, changes: Sequence[Values]) -> None:
+    """Count these, each with its day, level, name and amounts."""
+    statement = _ADD if connection.dialect.name == "sqlite" else _APPEND
+    statement.many(connection, changes)
+
+
+def fold(connection: sa.Connection) -> None:
+    """Fold what was counted into the totals, unless somebody else does."""
+    if connection.dialect.name != "sqlite" and connection.scalar(_ALONE):
+        connection.execute(_FOLD, {"n": _FOLDED_AT_ONCE})

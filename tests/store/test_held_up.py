@@ -1,0 +1,160 @@
+"""Over PostgreSQL nobody waits without end: not for a process that was stopped, not for a lock, not
+for a server that says nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from urllib.parse import parse_qs, urlsplit
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from nanobot.errors import StoreError
+from nanobot.store.database.postgres import LIMITS, PostgresDatabase
+from tests.store.home import Home, on_postgres
+from tests.store.making import KEY, admit, answered, begun, claim, said
+
+QUICK = {**LIMITS, "lock_timeout": "300ms", "idle_in_transaction_session_timeout": "300ms"}
+LOCK = sa.text("SELECT * FROM sessions FOR UPDATE")
+
+
+class Proxy:
+    """Between a client and the server; `silent`: it takes what comes and passes nothing on."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.silent = False
+        self.connections = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        begun_silent = self.silent
+        there, back = await asyncio.open_unix_connection(self._path)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._pass(reader, back, begun_silent))
+            tasks.create_task(self._pass(there, writer, begun_silent))
+
+    async def _pass(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, silent: bool
+    ) -> None:
+        with suppress(ConnectionError):
+            while data := await source.read(65_536):
+                if not self.silent and not silent:
+                    target.write(data)
+                    await target.drain()
+        target.close()
+
+
+@asynccontextmanager
+async def proxied(url: str) -> AsyncIterator[tuple[Proxy, str]]:
+    parts = urlsplit(url)
+    proxy = Proxy(f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.{parts.port or 5432}")
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        yield proxy, f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
+    finally:
+        server.close()
+
+
+@contextmanager
+def stopped_within_a_transaction(url: str) -> Iterator[None]:
+    """A process that was stopped (or cut off) while it had all sessions locked."""
+    go_on, locked = threading.Event(), threading.Event()
+    database = PostgresDatabase(url, workers=1, limits=QUICK)
+
+    def work(connection: sa.Connection) -> None:
+        connection.execute(LOCK).all()
+        locked.set()
+        go_on.wait(60)
+
+    def stopped() -> None:
+        with suppress(StoreError):
+            database.run_now(work)
+
+    thread = threading.Thread(target=stopped)
+    thread.start()
+    assert locked.wait(10)
+    try:
+        yield
+    finally:
+        go_on.set()
+        thread.join()
+        database.shut()
+
+
+@on_postgres
+async def test_a_process_that_is_stopped_within_a_transaction_holds_others_up_for_seconds_only(
+    home: Home, postgres_url: str
+) -> None:
+    await answered(home.journal(), await begun(home.journal(), "r1"))
+    with stopped_within_a_transaction(postgres_url):
+        async with asyncio.timeout(6):
+            await admit(home.journal(), said("again"))
+            while await home.journal().claim(KEY, "r2", "UTC") is None:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(await home.journal().held(KEY))
+
+
+@on_postgres
+async def test_who_waits_for_a_lock_hears_of_it_instead_of_waiting_on(
+    home: Home, postgres_url: str
+) -> None:
+    claimed = await begun(home.journal(), "r1")
+    hasty = PostgresDatabase(postgres_url, limits=QUICK)
+    journal = home.journal(database=hasty)
+    with psycopg.connect(postgres_url) as foreign:
+        foreign.execute("SELECT * FROM sessions FOR UPDATE")
+        async with asyncio.timeout(6):
+            with pytest.raises(StoreError, match=r"held up .*lock timeout"):
+                await answered(journal, claimed, "hi")
+    await answered(journal, claimed, "hi")
+    await hasty.close()
+
+
+@on_postgres
+async def test_a_lane_that_another_transaction_has_at_hand_is_not_waited_for(
+    home: Home, postgres_url: str
+) -> None:
+    journal = home.journal()
+    await admit(journal, said("hello"))
+    with psycopg.connect(postgres_url) as foreign:
+        foreign.execute("SELECT * FROM sessions FOR UPDATE")
+        async with asyncio.timeout(2):
+            assert await journal.claim(KEY, "r1", "UTC") is None
+            assert 0 < await journal.held(KEY) <= 1  # it is looked at again soon
+    assert await journal.held(KEY) == 0
+    assert (await claim(journal, "r1")).run.id == "r1"
+
+
+@on_postgres
+async def test_a_connection_that_says_nothing_is_cut_and_a_new_one_taken(
+    home: Home, postgres_url: str
+) -> None:
+    await admit(home.journal(), said("hello"))
+    async with proxied(postgres_url) as (proxy, url):
+        database = PostgresDatabase(url, workers=1, patience=0.5)
+        journal = home.journal(database=database)
+        assert [lane.session_key for lane in await journal.ready()] == [KEY]
+        proxy.silent = True
+        async with asyncio.timeout(10):
+            asked = asyncio.create_task(journal.ready())
+            await asyncio.sleep(0.3)
+            proxy.silent = False  # for new connections; what was sent meanwhile is lost
+            assert [lane.session_key for lane in await asked] == [KEY]
+        assert proxy.connections == 2
+        await database.close()
+
+
+@on_postgres
+async def test_a_connection_that_ended_while_nobody_used_it_is_replaced_unnoticed(
+    home: Home,
+) -> None:
+    await admit(home.journal(), said("hello"))
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid()"
+    await home.rows(f"{ended} AND datname = current_database()")
+    for _ in range(8):
+        assert [lane.session_key for lane in await home.journal().ready()] == [KEY]
