@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 import msgspec
 
@@ -152,8 +152,33 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     history: tuple[tuple[str, str], ...] | None = None
 
 
-class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message as a channel received it.
+class _OfChat(msgspec.StructMeta):
+    def __call__(
+        self, channel: str = "", chat_id: str = "", content: str = "", **fields: object
+    ) -> object:
+        if "address" not in fields:
+            if not (channel and chat_id):
+                raise TypeError("a message has an address, or a channel and a chat_id")
+            fields |= {"address": Address(channel, chat_id), "text": content}
+        return super().__call__(**fields)
+
+
+class _Short(msgspec.Struct, frozen=True, metaclass=_OfChat):
+    """What is enough for a message of a program; `address` and `text` hold it."""
+
+    if TYPE_CHECKING:
+        channel: str = ""
+        chat_id: str = ""
+        content: str = ""
+    else:
+        channel = property(lambda self: self.address.channel)
+        chat_id = property(lambda self: self.address.chat_id)
+        content = property(lambda self: self.text)
+
+
+class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
+    """One message as a channel received it; of a program, InboundMessage(channel, chat_id, content)
+    is enough.
 
     `dedupe_key` is unique within the chat and the same whenever the platform delivers the same
     thing again; it differs from `message_id` for edits and button presses. `sent_at` is unix
@@ -166,12 +191,12 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     speaks in it. `command` is set by the gateway, for what no model is to answer.
     """
 
-    address: Address
-    message_id: str
-    dedupe_key: str
-    sender: Sender
-    text: str
-    sent_at: float
+    address: Address = Address("", "")
+    message_id: str = ""
+    dedupe_key: str = ""
+    sender: Sender = Sender("user")
+    text: str = ""
+    sent_at: float = 0.0
     attachments: tuple[Attachment, ...] = ()
     group_id: str | None = None
     reply_to: str | None = None

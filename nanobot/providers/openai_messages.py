@@ -34,6 +34,21 @@ class ContentPart(TypedDict, total=False):
     image_url: ImageURL
 
 
+class FunctionSpec(TypedDict):
+    """What a model is told of a function; `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, object]
+
+
+class ToolDefinition(TypedDict):
+    """One entry of the list of tools: `type` is function."""
+
+    type: str
+    function: FunctionSpec
+
+
 class OpenAIMessage(TypedDict, total=False):
     """One message: `role` is system, user, assistant or tool."""
 

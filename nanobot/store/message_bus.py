@@ -105,13 +105,19 @@ class MessageBus(Bus):
 
     async def publish_inbound(self, message: InboundMessage) -> None:
         """When it returns, the message is kept: as an owner's, in the session of its chat, once by
-        its dedupe_key. Raises UsageError for a message without text, or with too much of it. Past
-        the lane's limit it is not taken, and the chat is told so, as by the gateway."""
+        its dedupe_key, or its message_id if there is none. Raises UsageError for a message without
+        text, or with too much of it. Past the lane's limit it is not taken, and the chat is told
+        so, as by the gateway."""
         text = without_controls(message.text)
         if not text.strip() or len(text) > MAX_TEXT:
             raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
         key = session_key(message.address, message.sender.id, "chat")
-        kept = msgspec.structs.replace(message, text=text)
+        kept = msgspec.structs.replace(
+            message,
+            text=text,
+            dedupe_key=message.dedupe_key or message.message_id or RandomIds().run_id(),
+            sent_at=message.sent_at or SystemClock().now(),
+        )
         admission = Admission(message=kept, session_key=key, role=Role.OWNER)
         await self.admit(message.address.channel, [admission])
 

@@ -6,32 +6,47 @@ import asyncio
 import inspect
 import typing
 from collections.abc import Callable
-from typing import Annotated, Any, overload
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 import msgspec
 
 from nanobot.errors import ToolError, UsageError
+from nanobot.messages import Role
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+
+FunctionTool: TypeAlias = Tool[msgspec.Struct]
+"""A tool of a function: its arguments are a struct made of the signature."""
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
+class ToolOptions(TypedDict, total=False):
+    """What else `@tool` takes, see Tool."""
+
+    timeout: float
+    allowed: frozenset[Role]
+    rest: str
+    taints: bool
+    risk: Literal["low", "high"]
+    lazy: bool
+
+
 @overload
-def tool(function: Callable[..., Any], /) -> Tool[Any]: ...
+def tool(function: Callable[..., object], /) -> FunctionTool: ...
 @overload
 def tool(
-    *, name: str = "", effect: Effect = Effect.WORLD, **options: Any
-) -> Callable[[Callable[..., Any]], Tool[Any]]: ...
+    *, name: str = "", effect: Effect = Effect.WORLD, **options: Unpack[ToolOptions]
+) -> Callable[[Callable[..., object]], FunctionTool]: ...
 
 
 def tool(
-    function: Callable[..., Any] | None = None,
+    function: Callable[..., object] | None = None,
     /,
     *,
     name: str = "",
     effect: Effect = Effect.WORLD,
-    **options: Any,
-) -> Tool[Any] | Callable[[Callable[..., Any]], Tool[Any]]:
+    **options: Unpack[ToolOptions],
+) -> FunctionTool | Callable[[Callable[..., object]], FunctionTool]:
     """`@tool`, or `@tool(effect=Effect.NONE, ...)`: a Tool of the function below.
 
         @tool
@@ -53,8 +68,8 @@ def tool(
 
 
 def _tool(
-    function: Callable[..., Any], name: str, effect: Effect, options: dict[str, Any]
-) -> Tool[Any]:
+    function: Callable[..., object], name: str, effect: Effect, options: ToolOptions
+) -> FunctionTool:
     name = name or function.__name__
     description = inspect.getdoc(function) or ""
     if not description:

@@ -23,6 +23,7 @@ from nanobot.errors import (
 )
 from nanobot.messages import Role
 from nanobot.providers.base import ToolCall, ToolSpec
+from nanobot.providers.openai_messages import ToolDefinition
 from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
@@ -118,7 +119,7 @@ class ToolRegistry:
             return call
         return unwrapped(call)
 
-    def get_definitions(self, role: Role | None = None) -> list[dict[str, Any]]:
+    def get_definitions(self, role: Role | None = None) -> list[ToolDefinition]:
         """The same in OpenAI's function format. The caller may change what it gets."""
         return [
             {

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from loguru import logger
 
@@ -14,6 +15,7 @@ from nanobot.agent.library.persona import MemoryStore, PersonaConfig, SkillsLoad
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.loop import AgentLoop
 from nanobot.errors import ModelRefused, RunFailed, ToolError, UsageError
+from nanobot.messages import Address, InboundMessage
 from nanobot.providers.base import Completion, ModelRequest, ToolCall
 from nanobot.store.message_bus import MessageBus
 from nanobot.testing.gateway import MemoryHome, Process
@@ -107,6 +109,24 @@ async def test_calls_that_a_program_makes_itself_take_effect(tmp_path: Path) -> 
     assert (message.text, str(message.address)) == ("hi", "app:7")
     started = await agent.execute_tool("spawn", {"task": "count"})
     assert await bus.journal.session(f"task:{started.split()[1].removeprefix('#')}")
+    await bus.close()
+
+
+async def test_a_message_needs_a_channel_a_chat_and_its_content(tmp_path: Path) -> None:
+    message = InboundMessage("app", "7", "hi")
+    assert message == InboundMessage(channel="app", chat_id="7", content="hi")
+    assert (message.channel, message.chat_id, message.content) == ("app", "7", "hi")
+    assert (message.address, message.text) == (Address("app", "7"), "hi")
+    assert msgspec.json.decode(msgspec.json.encode(message), type=InboundMessage) == message
+    with pytest.raises(TypeError, match="an address, or a channel and a chat_id"):
+        InboundMessage(content="hi")
+    bus = MessageBus()
+    await bus.publish_inbound(message)
+    await bus.publish_inbound(message)  # nothing says that it is the same
+    first, second = await bus.consume_inbound(), await bus.consume_inbound()
+    assert first.content == second.content == "hi"
+    assert first.dedupe_key != second.dedupe_key
+    assert first.sent_at > 1.7e9
     await bus.close()
 
 
