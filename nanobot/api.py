@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -30,6 +30,8 @@ from nanobot.system import RandomIds, environment
 from nanobot.tools.base import Tool
 
 __all__ = ["Agent", "RunEvent", "RunInput", "RunLimits", "RunResult", "ToolPolicy"]
+
+AgentTool = TypeVar("AgentTool", bound=Tool[Any] | Callable[..., object])
 
 _DECISIONS = {True: "approve", False: "deny"}
 
@@ -61,7 +63,7 @@ class Agent:
         *,
         provider: LLMProvider | None = None,
         model: str | None = None,
-        tools: Sequence[Tool[Any] | Callable[..., object]] = (),
+        tools: Sequence[AgentTool] = (),
         database_url: str | None = None,
         ids: Ids | None = None,
         observer: Callable[[RunEvent], object] | None = None,

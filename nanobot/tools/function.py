@@ -6,13 +6,25 @@ import asyncio
 import inspect
 import typing
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeAlias, TypedDict, Unpack, overload
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    overload,
+)
 
 import msgspec
 
 from nanobot.errors import ToolError, UsageError
 from nanobot.messages import Role
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+
+P = ParamSpec("P")
 
 FunctionTool: TypeAlias = Tool[msgspec.Struct]
 """A tool of a function: its arguments are a struct made of the signature."""
@@ -31,12 +43,18 @@ class ToolOptions(TypedDict, total=False):
     lazy: bool
 
 
+class ToolMaker(Protocol):
+    """Makes a tool of the function below."""
+
+    def __call__(self, function: Callable[P, object], /) -> FunctionTool: ...
+
+
 @overload
-def tool(function: Callable[..., object], /) -> FunctionTool: ...
+def tool(function: Callable[P, object], /) -> FunctionTool: ...
 @overload
 def tool(
     *, name: str = "", effect: Effect = Effect.WORLD, **options: Unpack[ToolOptions]
-) -> Callable[[Callable[..., object]], FunctionTool]: ...
+) -> ToolMaker: ...
 
 
 def tool(
@@ -46,7 +64,7 @@ def tool(
     name: str = "",
     effect: Effect = Effect.WORLD,
     **options: Unpack[ToolOptions],
-) -> FunctionTool | Callable[[Callable[..., object]], FunctionTool]:
+) -> FunctionTool | ToolMaker:
     """`@tool`, or `@tool(effect=Effect.NONE, ...)`: a Tool of the function below.
 
         @tool
@@ -63,7 +81,11 @@ def tool(
     Raises UsageError, naming the parameter, for a signature that no schema can express.
     """
     if function is None:
-        return lambda given: _tool(given, name, effect, options)
+
+        def decorated(function: Callable[P, object], /) -> FunctionTool:
+            return _tool(function, name, effect, options)
+
+        return decorated
     return _tool(function, name, effect, options)
 
 
@@ -78,8 +100,8 @@ def _tool(
         )
     args, context_name = _arguments(function, name)
 
-    async def run(given: Any, context: CallContext) -> str | ToolOutput:
-        values = {field: getattr(given, field) for field in given.__struct_fields__}
+    async def run(arguments: Any, context: CallContext) -> str | ToolOutput:
+        values = {field: getattr(arguments, field) for field in arguments.__struct_fields__}
         if context_name:
             values[context_name] = context
         try:
@@ -117,8 +139,8 @@ def _arguments(function: Callable[..., Any], name: str) -> tuple[type[msgspec.St
         else:
             fields.append((parameter.name, _described(hint), parameter.default))
     title = "".join(word.capitalize() for word in name.split("_"))
-    made = msgspec.defstruct(title, fields, kw_only=True, frozen=True, module=function.__module__)
-    return made, context_name
+    struct = msgspec.defstruct(title, fields, kw_only=True, frozen=True, module=function.__module__)
+    return struct, context_name
 
 
 def _described(hint: Any) -> Any:
@@ -126,5 +148,5 @@ def _described(hint: Any) -> Any:
     if typing.get_origin(hint) is not Annotated:
         return hint
     inner, *notes = typing.get_args(hint)
-    known = [msgspec.Meta(description=note) if isinstance(note, str) else note for note in notes]
-    return Annotated[(inner, *known)]
+    metas = [msgspec.Meta(description=note) if isinstance(note, str) else note for note in notes]
+    return Annotated[(inner, *metas)]
