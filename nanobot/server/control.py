@@ -243,8 +243,10 @@ class ControlServer:
             )
             attached.write(EventLine(delta))
         for approval in await engine.records.approvals(session=session, state="waiting", limit=10):
-            asked = message(approval, Address(TERMINAL, attached.chat))
-            attached.write(ShowMessage(asked.key, asked.kind, asked.text, asked.choices))
+            question = message(approval, Address(TERMINAL, attached.chat))
+            attached.write(
+                ShowMessage(question.key, question.kind, question.text, question.choices)
+            )
 
     @staticmethod
     async def _tell(watching: Subscription, attached: _Attached) -> None:

@@ -354,7 +354,7 @@ async def gateway(
     An exception from within comes out in an ExceptionGroup, as from any TaskGroup.
     """
     kept = home or MemoryHome()
-    made = FakeGateway(
+    fake = FakeGateway(
         Process(kept, store_hooks(options.budgets, options.quiet)),
         kept,
         provider or ScriptedProvider(),
@@ -364,11 +364,11 @@ async def gateway(
     )
     try:
         async with asyncio.TaskGroup() as tasks:
-            await made.loop.recover()
-            made.start(tasks)
-            await made.settle()
-            yield made
-            made.stop()
+            await fake.loop.recover()
+            fake.start(tasks)
+            await fake.settle()
+            yield fake
+            fake.stop()
     finally:
         if home is None:
             await kept.close()

@@ -25,17 +25,16 @@ _PIECE = 7
 
 
 class Held:
-    """A model call that streams `said`, and what is said by `say`, and then hangs until `answer`
-    is called."""
+    """A model call that streams `text`, and what `say` adds, and hangs until `answer` is called."""
 
-    def __init__(self, said: str = "") -> None:
-        self.said = said
+    def __init__(self, text: str = "") -> None:
+        self.text = text
         self.reached = asyncio.Event()
         self._more = asyncio.Event()
         self._answer: asyncio.Future[Completion | str | Exception] | None = None
 
     def say(self, text: str) -> None:
-        self.said += text
+        self.text += text
         self._more.set()
 
     def answer(self, answer: Completion | str | Exception) -> None:
@@ -45,14 +44,14 @@ class Held:
         self._answer.set_result(answer)
 
     async def pieces(self) -> AsyncIterator[str]:
-        """What is said, until there is an answer."""
+        """The text as it comes, until there is an answer."""
         self._answer = asyncio.get_running_loop().create_future()
         self._answer.add_done_callback(lambda _answer: self._more.set())
-        told = 0
+        streamed = 0
         while True:
-            if told < len(self.said):
-                yield self.said[told:]
-                told = len(self.said)
+            if streamed < len(self.text):
+                yield self.text[streamed:]
+                streamed = len(self.text)
             self.reached.set()
             if self._answer.done():
                 return

@@ -68,15 +68,15 @@ async def describes_its_models(model: ModelUnderTest) -> None:
 
 
 async def streams_and_ends_with_one_completion(model: ModelUnderTest) -> None:
-    """Deltas come first and are the answer's text; exactly one Completion is last."""
+    """Deltas come first and are the answer's text; exactly delta Completion is last."""
     async with _opened(model) as provider:
-        deltas: list[Delta] = [one async for one in provider.chat_stream(model.ask())]
-    ends = [one for one in deltas if isinstance(one, Completion)]
-    that(len(ends) == 1 and deltas[-1] is ends[0], "a stream ends with its one Completion")
-    starts = [at for at, one in enumerate(deltas) if isinstance(one, Retrying)]
+        deltas: list[Delta] = [delta async for delta in provider.chat_stream(model.ask())]
+    ends = [delta for delta in deltas if isinstance(delta, Completion)]
+    that(len(ends) == 1 and deltas[-1] is ends[0], "a stream ends with its delta Completion")
+    starts = [at for at, delta in enumerate(deltas) if isinstance(delta, Retrying)]
     last = deltas[starts[-1] + 1 if starts else 0 :]
-    said = "".join(one.text for one in last if isinstance(one, TextDelta))
-    that(said == ends[0].text, "the pieces are the whole text")
+    text = "".join(delta.text for delta in last if isinstance(delta, TextDelta))
+    that(text == ends[0].text, "the pieces are the whole text")
     that(ends[0].text.strip(), "it answers")
 
 

@@ -65,8 +65,8 @@ async def _performed(case: RunTypeCase) -> TaskResult:
     tools = ToolRegistry()
     for tool in case.tools:
         tools.register(tool)
-    given = msgspec.json.encode(case.kind.parsed(dict(case.good))).decode()
-    job = _Job(RunOptions(type=case.kind.name, input=given))
+    text = msgspec.json.encode(case.kind.parsed(dict(case.good))).decode()
+    job = _Job(RunOptions(type=case.kind.name, input=text))
     return await RunTypeRegistry([case.kind], tools, ManualClock()).perform(job)
 
 
@@ -78,12 +78,12 @@ async def is_written_down_whole(case: RunTypeCase) -> None:
 
 async def takes_its_input(case: RunTypeCase) -> None:
     """Good input is taken, and its log begins with a text that says what is to be done."""
-    given = case.kind.parsed(dict(case.good))
-    that(case.kind.text(given).strip(), "its text says what is to be done")
-    that(isinstance(case.kind.terms(given), RunOptions), "terms gives RunOptions")
-    that(case.kind.delay(given) >= 0, "delay gives seconds")
-    again = msgspec.json.decode(msgspec.json.encode(given))
-    that(case.kind.parsed(again) == given, "its input is the same after a restart")
+    values = case.kind.parsed(dict(case.good))
+    that(case.kind.text(values).strip(), "its text says what is to be done")
+    that(isinstance(case.kind.terms(values), RunOptions), "terms gives RunOptions")
+    that(case.kind.delay(values) >= 0, "delay gives seconds")
+    again = msgspec.json.decode(msgspec.json.encode(values))
+    that(case.kind.parsed(again) == values, "its input is the same after a restart")
 
 
 async def refuses_wrong_input(case: RunTypeCase) -> None:
@@ -100,9 +100,9 @@ async def refuses_wrong_input(case: RunTypeCase) -> None:
 async def performs_and_says_so(case: RunTypeCase) -> None:
     """It comes to something, and says it."""
     if case.kind.perform is not None:
-        made = await _performed(case)
-        that(isinstance(made, TaskResult), "perform returns Made")
-        that(made.text.strip(), "what it came to is said in words")
+        result = await _performed(case)
+        that(isinstance(result, TaskResult), "perform returns Made")
+        that(result.text.strip(), "what it came to is said in words")
 
 
 async def may_be_done_again(case: RunTypeCase) -> None:

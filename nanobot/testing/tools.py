@@ -160,17 +160,17 @@ async def obeys_cancellation(case: ToolCase) -> None:
 async def is_for_nobody_else(case: ToolCase) -> None:
     """Whoever is not among `allowed` is refused."""
     for role in set(Role) - case.tool.allowed:
-        given = msgspec.json.encode(case.good or {}).decode()
+        text = msgspec.json.encode(case.good or {}).decode()
         try:
-            await _registry(case).execute(case.tool.name, given, context(role))
+            await _registry(case).execute(case.tool.name, text, context(role))
         except ToolError:
             continue
         raise AssertionError(f"a {role} is refused")
 
 
 async def _call(case: ToolCase, arguments: Mapping[str, Any]) -> ToolOutput:
-    given = msgspec.json.encode(arguments).decode()
-    return await _registry(case).perform(case.tool.name, given, case.context)
+    text = msgspec.json.encode(arguments).decode()
+    return await _registry(case).perform(case.tool.name, text, case.context)
 
 
 CHECKS: tuple[Check, ...] = (

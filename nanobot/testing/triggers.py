@@ -101,7 +101,7 @@ async def may_be_run_again(source: TriggerSource) -> None:
         taker = RecordingPublisher()
         async with _running(source.trigger(), taker):
             await source.happen(word)
-            await soon(lambda found=taker, one=word: found.has(one), "each run publishes")  # type: ignore[misc]
+            await soon(lambda publisher=taker, text=word: publisher.has(text), "each run publishes")  # type: ignore[misc]
 
 
 async def goes_on_when_it_is_not_taken(source: TriggerSource) -> None:

@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "name"),
+    ("text", "rest", "name"),
     [
         ("/image cat.png what is it?", "what is it?", "cat.png"),
         ("/image ./cat.png", "", "cat.png"),
@@ -32,8 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("/image missing.png", "", "missing.png"),
     ],
 )
-def test_the_command_names_a_picture(folder: Path, text: str, said: str, name: str) -> None:
-    assert typed(text) == Typed(said, (str(folder / name),))
+def test_the_command_names_a_picture(folder: Path, text: str, rest: str, name: str) -> None:
+    assert typed(text) == Typed(rest, (str(folder / name),))
 
 
 def test_the_command_alone_names_none_that_could_be_there() -> None:

@@ -37,13 +37,13 @@ WORK = [
 def script(body: Body) -> Answer:
     """What the model of the guide says."""
     messages = body["messages"]
-    asked = [str(m["content"]) for m in messages if m["role"] == "user"][-1]
-    if "What can you do?" in asked:
+    text = [str(m["content"]) for m in messages if m["role"] == "user"][-1]
+    if "What can you do?" in text:
         return Answer(CAN)
     for question, answer in ANSWERS.items():
-        if question in asked.splitlines():
+        if question in text.splitlines():
             return Answer(answer)
-    if "Plan my Sunday" in asked:
+    if "Plan my Sunday" in text:
         done = messages[-1]["role"] == "tool"
         return Answer(SUNDAY) if done else Answer(tool_calls=[("ask_user", WHERE)])
     if messages[-1]["role"] == "tool":
@@ -56,9 +56,9 @@ def recorded(walk: int) -> tuple[str, list[str]]:
     texts = re.findall(
         r"^```console\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
-    greeting, found, rest = str(texts[walk]).partition("/help shows")
-    return greeting[greeting.index("nanobot 0") :] if found else greeting, (
-        f"{found}{rest}".splitlines()
+    greeting, mark, rest = str(texts[walk]).partition("/help shows")
+    return greeting[greeting.index("nanobot 0") :] if mark else greeting, (
+        f"{mark}{rest}".splitlines()
     )
 
 
@@ -118,10 +118,10 @@ async def walked(home: Home, expected: list[str]) -> list[str]:
     shown = [same(line) for line in screen.lines]
     typed = ("[Ctrl-D]", "$", "> exit")
     there = shown.index(same(expected[0]))
-    wanted = [same(line) for line in expected if line not in typed]
-    while not wanted[-1]:
-        wanted.pop()
-    assert shown[there:] == wanted
+    lines = [same(line) for line in expected if line not in typed]
+    while not lines[-1]:
+        lines.pop()
+    assert shown[there:] == lines
     return shown[:there]
 
 

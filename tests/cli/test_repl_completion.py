@@ -13,7 +13,7 @@ def command(name: str, usage: str) -> MenuCommand:
 
 
 def suggested(commands: Commands, text: str) -> list[str]:
-    return [found.text for found in commands.suggest(text)]
+    return [suggestion.text for suggestion in commands.suggest(text)]
 
 
 def test_every_operation_is_suggested() -> None:
@@ -31,8 +31,8 @@ def test_a_new_operation_appears_by_itself_with_its_arguments() -> None:
 
 def test_names_of_two_words_are_completed_as_one() -> None:
     commands = Commands({}, [command("runs list", "/runs list [limit=LIMIT]")])
-    (found,) = commands.suggest("/runs l")
-    assert (found.text, found.replaces) == ("/runs list", 7)
+    (suggestion,) = commands.suggest("/runs l")
+    assert (suggestion.text, suggestion.replaces) == ("/runs list", 7)
     assert suggested(commands, "/runs list ") == ["limit="]
 
 

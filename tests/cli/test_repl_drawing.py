@@ -104,7 +104,7 @@ class Page:
 
     def __init__(self, columns: int, rows: int = 24) -> None:
         self.put = ""
-        self.paper = TerminalPage(PLAIN, self._put, lambda: (columns, rows))
+        self.terminal = TerminalPage(PLAIN, self._put, lambda: (columns, rows))
 
     def _put(self, drawn: str) -> None:
         self.put += drawn
@@ -113,27 +113,27 @@ class Page:
 @pytest.mark.parametrize("columns", [40, 80])
 def test_a_tool_call_takes_one_line_that_shows_its_time(columns: int) -> None:
     page = Page(columns)
-    page.paper.called("exec " + "x" * 200, ok=True, ms=1234, text="")
+    page.terminal.called("exec " + "x" * 200, ok=True, ms=1234, text="")
     assert page.put.endswith("…  1.2 s\n")
     assert cell_len(page.put.rstrip("\n")) < columns
 
 
 def test_a_failed_call_says_why_and_one_cut_off_that_it_was() -> None:
     page = Page(80)
-    page.paper.called("a", ok=False, ms=10, text="error: no\nmore")
-    page.paper.called("b", ok=False, ms=None, text="cut off")
+    page.terminal.called("a", ok=False, ms=10, text="error: no\nmore")
+    page.terminal.called("b", ok=False, ms=None, text="cut off")
     assert page.put == "✗ a   0.0 s  error: no\n– b   cut off\n"
 
 
 def test_unlike_things_stand_apart() -> None:
     page = Page(80)
-    page.paper.said("hello")
-    page.paper.called("a", ok=True, ms=0, text="")
-    page.paper.called("b", ok=True, ms=0, text="")
-    page.paper.answer("One.\n\n")
-    page.paper.answer("Two.")
-    page.paper.choices((Choice("yes", "/approve 1"), Choice("no", "/deny 1")))
-    page.paper.said("1")
+    page.terminal.said("hello")
+    page.terminal.called("a", ok=True, ms=0, text="")
+    page.terminal.called("b", ok=True, ms=0, text="")
+    page.terminal.answer("One.\n\n")
+    page.terminal.answer("Two.")
+    page.terminal.choices((Choice("yes", "/approve 1"), Choice("no", "/deny 1")))
+    page.terminal.said("1")
     assert page.put == (
         "> hello\n✓ a   0.0 s\n✓ b   0.0 s\n\nOne.\n\nTwo.\n 1. yes\n 2. no\n"
         "Type a number, or answer in your own words.\n\n> 1\n"
@@ -142,5 +142,5 @@ def test_unlike_things_stand_apart() -> None:
 
 def test_a_long_paste_is_repeated_only_at_its_beginning() -> None:
     page = Page(80)
-    page.paper.said("\n".join(str(n) for n in range(100)))
+    page.terminal.said("\n".join(str(n) for n in range(100)))
     assert page.put.splitlines()[-1] == "  ... (88 more lines)"

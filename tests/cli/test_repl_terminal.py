@@ -19,8 +19,8 @@ async def test_an_answer_ends_as_drawn_markdown(home: Home) -> None:
         await answered(terminal, "It is bold and code.")
         terminal.type(CTRL_D)
         assert await terminal.ended() == 0
-        said = "> say:It is **bold** and `code`."
-        assert terminal.screen.lines[-3:] == ["", said, "It is bold and code."]
+        typed = "> say:It is **bold** and `code`."
+        assert terminal.screen.lines[-3:] == ["", typed, "It is bold and code."]
 
 
 async def test_an_answer_taller_than_the_screen_is_whole_in_the_scrollback(home: Home) -> None:

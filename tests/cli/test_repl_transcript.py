@@ -12,7 +12,7 @@ from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPaylo
 from nanobot.server.protocol import EventLine, PeerMessage, Refusal, ShowMessage, Taken
 
 
-class FakePaper:
+class FakePage:
     """Keeps what it is given, a line each; `room` is how long unsettled text may be."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class FakePaper:
         self.kept.append(text)
 
     def choices(self, choices: tuple[Choice, ...]) -> None:
-        self.kept.append(f"? {' | '.join(one.label for one in choices)}")
+        self.kept.append(f"? {' | '.join(choice.label for choice in choices)}")
 
     def called(self, call: str, *, ok: bool, ms: int | None, text: str) -> None:
         self.kept.append(f"{'+' if ok else '-'} {call} {ms}")
@@ -47,14 +47,14 @@ class Talk:
     """A transcript, and what comes from the gateway."""
 
     def __init__(self) -> None:
-        self.paper = FakePaper()
+        self.page = FakePage()
         self.now = 0.0
-        self.transcript = Transcript(self.paper, lambda: self.now)
+        self.transcript = Transcript(self.page, lambda: self.now)
         self._seq = 0
 
     @property
     def kept(self) -> list[str]:
-        return self.paper.kept
+        return self.page.kept
 
     def say(self, key: str, text: str, inbound: int | None = None) -> None:
         self.transcript.say(key, text)
@@ -135,7 +135,7 @@ def test_a_restarted_call_drops_what_was_streamed(talk: Talk) -> None:
 
 
 def test_blocks_are_kept_when_they_no_longer_fit_and_none_is_lost_or_doubled(talk: Talk) -> None:
-    talk.paper.room = 12
+    talk.page.room = 12
     talk.begins()
     whole = "One.\n\n- a\n- b\n\n```\nx\n\ny\n```\n\nEnd."
     talk.streams(*whole)
@@ -146,7 +146,7 @@ def test_blocks_are_kept_when_they_no_longer_fit_and_none_is_lost_or_doubled(tal
 
 
 def test_a_restart_after_kept_blocks_says_that_they_are_void(talk: Talk) -> None:
-    talk.paper.room = 3
+    talk.page.room = 3
     talk.begins()
     talk.streams("One.\n\n", "Two.\n\n", "Thr")
     talk.event(EventKind.STATUS, state="retrying", why="no", delay=1.0)
@@ -353,4 +353,4 @@ def test_leaving_does_not_call_cut_off_what_goes_on(talk: Talk) -> None:
     talk.event(EventKind.TOOL_CALL, key="c", name="exec", arguments='{"command": "make"}')
     talk.transcript.leave()
     assert talk.kept == ["- exec make None"]
-    assert talk.paper.texts == ["goes on"]
+    assert talk.page.texts == ["goes on"]

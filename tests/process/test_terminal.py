@@ -218,11 +218,11 @@ async def test_a_port_where_nothing_listens_is_told_at_once_and_given_up_soon(
 async def test_two_terminals_at_once_each_get_their_own_answer(world: World) -> None:
     await world.start()
     async with asyncio.TaskGroup() as tasks:
-        asked = [
+        answers = [
             tasks.create_task(world.run("agent", "-m", f"say:{name}", "--session", f"cli:{name}"))
             for name in ("left", "right")
         ]
-    assert [task.result().output for task in asked] == ["left\n", "right\n"]
+    assert [task.result().output for task in answers] == ["left\n", "right\n"]
 
 
 async def test_a_gateway_that_dies_meanwhile_is_said_and_the_message_is_kept(world: World) -> None:

@@ -440,12 +440,12 @@ async def test_a_picture_that_cannot_be_shown_is_refused_and_nothing_is_taken(pa
     }
     async with serving(path) as world:
         client = await world.connect("cli:direct")
-        for name, said in wrong.items():
+        for name, problem in wrong.items():
             await client.ask("say", text="look", key="k", images=[name])
             refused = await client.read()
             assert (refused["op"], refused["key"], refused["code"]) == ("refused", "k", 2)
-            assert said in refused["text"]
-            assert name in refused["text"] or "PATH" in said
+            assert problem in refused["text"]
+            assert name in refused["text"] or "PATH" in problem
         assert world.bot.home.entries("cli:direct") == []
         await client.ask("say", text="without one", key="k")
         assert (await client.read("taken"))["key"] == "k"

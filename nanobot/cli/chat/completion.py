@@ -58,10 +58,10 @@ class Commands:
             for command in self._commands
             if command.name.startswith(typed) and command.name != typed
         ]
-        begun = [known for known in self._commands if typed.startswith(f"{known.name} ")]
-        if not begun:
+        commands = [each for each in self._commands if typed.startswith(f"{each.name} ")]
+        if not commands:
             return names
-        command = max(begun, key=lambda known: len(known.name))
+        command = max(commands, key=lambda each: len(each.name))
         prefix = text[1 + len(command.name) :].lstrip().rpartition(" ")[2]
         values = dict.fromkeys([*self._arguments.get(command.name, tuple)(), *_words(command)])
         return names + [
