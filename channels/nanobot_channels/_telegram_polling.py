@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
+from nanobot import system
 from nanobot.errors import BadCredentials
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Intake
@@ -35,6 +36,9 @@ _GRACE = 1.3
 _FIRST_ANSWER_SECONDS = 10.0
 _ANSWER_SECONDS = 5.0
 _ALBUMS_REMEMBERED = 100
+
+
+_CONFLICTS = system.Backoff(first=0.85, longest=30.0, factor=1.5)
 
 
 class Backoff:
@@ -108,6 +112,8 @@ class Polling:
         self._answered = False
         self._albums = Albums()
         self._skipped = 0
+        self._trouble = ""
+        self._conflicts = 0
 
     async def run(self) -> None:
         """Poll until cancelled; failures of the server or the line are waited out.
@@ -126,13 +132,13 @@ class Polling:
                 await self._wait_out(error)
                 continue
             if not updates:
-                self._backoff.reset()
+                self._recovered()
                 continue
             following = await self._admit(updates)
             if following is None:
                 await self._wait_out(ValueError("no update in the answer has an update_id"))
             else:
-                self._backoff.reset()
+                self._recovered()
                 offset = following
 
     def _offset(self, cursor: str | None) -> int | None:
@@ -214,8 +220,17 @@ class Polling:
             if error.status == HTTPStatus.CONFLICT:
                 reason += "; a bot's updates go to one process: if this stays, stop the other one"
             delay = await self._after_refusal(error, delay)
-        logger.warning("{}: no updates: {}; next try in {:.1f} s", self._name, reason, delay)
+        # Said once: the same words every few seconds bury the rest of the log.
+        level = "DEBUG" if reason == self._trouble else "WARNING"
+        logger.log(level, "{}: no updates: {}; next try in {:.1f} s", self._name, reason, delay)
+        self._trouble = reason
         await self._clock.sleep(delay)
+
+    def _recovered(self) -> None:
+        if self._trouble:
+            logger.info("{}: updates come again", self._name)
+        self._trouble, self._conflicts = "", 0
+        self._backoff.reset()
 
     async def _after_refusal(self, error: ApiRefusal, delay: float) -> float:
         if error.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
@@ -224,8 +239,10 @@ class Polling:
             if "webhook" in error.message.lower():
                 await self._delete_webhook()
             else:
-                # Usually our own predecessor, whose poll the server still holds open.
-                delay = max(delay, 1.0)
+                # Usually our own predecessor, whose poll the server still holds open; if it is
+                # another process, each poll of ours only ends one of its own.
+                self._conflicts += 1
+                delay = max(delay, _CONFLICTS.delay(self._conflicts))
         return max(delay, error.retry_after or 0.0)
 
     async def _delete_webhook(self) -> None:

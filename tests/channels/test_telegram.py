@@ -289,6 +289,23 @@ async def test_a_second_process_with_the_same_token_is_named_in_the_log(
     assert any("stop the other one" in line for line in lines)
 
 
+async def test_a_conflict_that_lasts_is_said_once_and_asked_about_ever_more_seldom(
+    telegram: TelegramServer, running: Running, clock: ManualClock
+) -> None:
+    lines: list[str] = []
+    sink = logger.add(lines.append, level="INFO", format="{level} {message}")
+    conflict = "Conflict: terminated by other getUpdates request"
+    telegram.fail("getUpdates", times=7, status=409, description=conflict)
+    telegram.say(1, "hi")
+    intake = FakeIntake()
+    async with running(intake):
+        await intake.received(1)
+    logger.remove(sink)
+    assert len([line for line in lines if "stop the other one" in line]) == 1
+    assert [line for line in lines if "updates come again" in line]
+    assert [round(seconds) for seconds in clock.sleeps[:7]] == [1, 1, 2, 3, 4, 6, 10]
+
+
 async def test_updates_without_a_number_neither_move_the_cursor_nor_spin(
     telegram: TelegramServer, running: Running, clock: ManualClock
 ) -> None:
