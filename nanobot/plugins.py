@@ -13,6 +13,7 @@ from loguru import logger
 
 from nanobot.boundary import Caught, boundary
 from nanobot.errors import NanobotError, PluginBroken
+from nanobot.system import DISTRIBUTION
 
 TOOLS = "nanobot.tools"
 CHANNELS = "nanobot.channels"
@@ -25,7 +26,8 @@ _GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS)
 IMPORT_SECONDS = 10.0
 """So long may the import of a package take; a start waits for nothing longer."""
 
-_OWN = "nanobot"
+_OWN = frozenset({DISTRIBUTION, "nanobot"})
+"""The second is what environments call it that were made before the first release."""
 # For the whole process: its locks of modules are the process's, too.
 _stuck: dict[str, threading.Thread] = {}
 T = TypeVar("T")
@@ -74,7 +76,7 @@ class Plugins:
     ) -> list[LoadedPlugin[T]]:
         """Load every one of a group and have it used, in an order that stays: by name, nanobot's
         own (not if `own` is False) first. `use` raises NanobotError for what does not fit."""
-        points = [point for point in self._of(group) if own or _package(point) != _OWN]
+        points = [point for point in self._of(group) if own or _package(point) not in _OWN]
         loaded = [self._used(point, use) for point in points]
         return [plugin for plugin in loaded if isinstance(plugin, LoadedPlugin)]
 
@@ -106,7 +108,7 @@ class Plugins:
             self._points = [point for one in _GROUPS for point in installed.select(group=one)]
         return sorted(
             {point for point in self._points if point.group == group},
-            key=lambda one: (_package(one) != _OWN, one.name, _package(one), one.value),
+            key=lambda one: (_package(one) not in _OWN, one.name, _package(one), one.value),
         )
 
     def _used(
@@ -116,7 +118,7 @@ class Plugins:
         with boundary(f"{point.name} of {point.group}") as caught:
             try:
                 package = _package(point)
-                what = point.load() if package == _OWN else self._imported(point, caught)
+                what = point.load() if package in _OWN else self._imported(point, caught)
                 if caught.error is None:
                     loaded = LoadedPlugin(name=point.name, package=package, what=what)
                     return LoadedPlugin(name=loaded.name, package=package, what=use(loaded))

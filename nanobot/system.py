@@ -1,22 +1,27 @@
 """The machine as it is: the real clock, the real source of randomness, the environment's word on
-connections, and when to try again."""
+connections, how nanobot is installed, and when to try again."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
 import random
+import shlex
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from nanobot.errors import Fenced, StoreError
 
 if TYPE_CHECKING:
     import ssl
+
+DISTRIBUTION = "nanobot-gateway"
+"""What package indexes call it: the name nanobot is somebody else's there."""
 
 STORE_RETRY_SECONDS = 2.0
 
@@ -153,3 +158,62 @@ def trusted_authorities(url: str) -> ssl.SSLContext | bool:
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
+
+
+class Installation:
+    """How nanobot was installed, and the commands that change that. `prefix` is that of its Python,
+    `package` the folder of its code."""
+
+    def __init__(self, prefix: str = sys.prefix, package: Path | None = None) -> None:
+        self._prefix = Path(prefix)
+        package = package or Path(__file__).resolve().parent
+        self.checkout = package.parent if (package.parent / "Makefile").is_file() else None
+        self.kind: Literal["pipx", "uv", "checkout", "pip"] = "pip"
+        if (self._prefix / "pipx_metadata.json").is_file():
+            self.kind = "pipx"
+        elif (self._prefix / "uv-receipt.toml").is_file():
+            self.kind = "uv"
+        elif self.checkout is not None:
+            self.kind = "checkout"
+
+    @property
+    def _python(self) -> str:
+        return shlex.quote(str(self._prefix / "bin" / "python"))
+
+    def adding(self, extra: str) -> str:
+        """The command that adds an optional part."""
+        wanted = f'"{DISTRIBUTION}[{extra}]"'
+        match self.kind:
+            case "pipx":
+                return f"pipx inject {DISTRIBUTION} {wanted}"
+            case "uv":
+                return f"uv tool install --force {wanted}"
+            case "checkout":
+                return f'{self._python} -m pip install -e "{self.checkout}[{extra}]"'
+            case "pip":
+                return f"{self._python} -m pip install {wanted}"
+
+    def with_pip(self, arguments: str) -> str:
+        """The command that installs something beside it, as pip is told."""
+        match self.kind:
+            case "pipx":
+                return f"pipx runpip {DISTRIBUTION} install {arguments}"
+            case "uv":
+                return f"uv pip install --python {self._python} {arguments}"
+            case _:
+                return f"{self._python} -m pip install {arguments}"
+
+    def upgrading(self) -> list[list[str]]:
+        """The commands that bring the newest version, one after the other."""
+        match self.kind:
+            case "pipx":
+                return [["pipx", "upgrade", DISTRIBUTION]]
+            case "uv":
+                return [["uv", "tool", "upgrade", DISTRIBUTION]]
+            case "checkout":
+                folder = str(self.checkout)
+                make = ["make", "-C", folder, "install", f"VENV={self._prefix}"]
+                return [["git", "-C", folder, "pull", "--ff-only"], make]
+            case "pip":
+                python = str(self._prefix / "bin" / "python")
+                return [[python, "-m", "pip", "install", "--upgrade", DISTRIBUTION]]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from nanobot.errors import ConfigError
 from nanobot.ports import Channel, Setup, SetupField
+from nanobot.system import Installation
 from nanobot_channels._email_settings import settings_of
 
 SETUP = Setup(
@@ -54,6 +55,6 @@ def open_channel(name: str, settings: Mapping[str, object]) -> Channel:
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"channels.{name}: {error.name} is not installed, which e-mail needs: "
-            "pip install 'nanobot[email]'"
+            f"{Installation().adding('email')}"
         ) from error
     return EmailChannel(name, own)

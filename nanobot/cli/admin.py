@@ -19,6 +19,7 @@ def add(app: typer.Typer) -> None:
     """Give the command line these commands."""
     app.add_typer(config, name="config", help="The configuration: read, change and check it.")
     app.command(epilog=example("nanobot doctor --fix"))(doctor)
+    app.command(epilog=example("nanobot upgrade"))(upgrade)
     epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-5-mini")
     app.command(epilog=epilog)(onboard)
 
@@ -140,3 +141,13 @@ def onboard(  # noqa: PLR0913 - each is an option
     )
     with errors():
         raise typer.Exit(run(context.obj, wishes))
+
+
+def upgrade(
+    show: Annotated[bool, typer.Option("--print", help="Print the commands; run none.")] = False,
+) -> None:
+    """Install the newest version, in the way that this one was installed."""
+    from nanobot.cli.upgrade import run  # noqa: PLC0415 - loads more than --help needs
+
+    with errors():
+        raise typer.Exit(run(show=show))

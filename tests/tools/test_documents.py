@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import re
 import struct
 import sys
 import zipfile
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
+from nanobot.system import Installation
 from nanobot.tools.documents import parse_worker as parsing
 from nanobot.tools.documents.parse_worker import ParseJob
 from nanobot.tools.documents.reading import image_line, kind_of, read_document
@@ -194,7 +196,7 @@ def test_without_the_extra_the_remedy_is_named(
     kind: str, missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ToolError, match=r"pip install 'nanobot\[documents\]'"):
+    with pytest.raises(ToolError, match=re.escape(Installation().adding("documents"))):
         parsing.read(ParseJob(kind=kind), io.BytesIO())
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolDenied, ToolError, ToolTimeout
 from nanobot.messages import Address, Role
+from nanobot.system import Installation
 from nanobot.tools.base import CallContext, Effect
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox.bubblewrap import REMEDY, Bubblewrap, SandboxLimits, find_bwrap
@@ -347,8 +348,8 @@ def broken(folder: Path) -> str:
 @pytest.mark.parametrize(
     ("bwrap", "why"),
     [
-        (lambda _: None, 'pip install "nanobot[sandbox]"'),
-        (lambda _: "/no/such/bwrap", 'pip install "nanobot[sandbox]"'),
+        (lambda _: None, Installation().adding("sandbox")),
+        (lambda _: "/no/such/bwrap", Installation().adding("sandbox")),
         (broken, "No permissions to create a namespace"),
     ],
     ids=["not installed", "vanished", "refused by the kernel"],

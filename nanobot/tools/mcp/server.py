@@ -17,6 +17,7 @@ from nanobot.config.values import masked
 from nanobot.errors import StoreUnwritable, ToolError, ToolTimeout, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.ports import Clock
+from nanobot.system import Installation
 from nanobot.text import MAX_RESULT_CHARS, shorten
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool, ToolOutput
 from nanobot.tools.mcp import tool_names as offer
@@ -36,7 +37,7 @@ _SETTLE_SECONDS = 1.0
 _STEADY_SECONDS = 60.0
 _GRACE_SECONDS = 10.0
 _REST = "Ask for less of it."
-MISSING = 'the mcp package is not installed: pip install "nanobot[mcp]"'
+MISSING = f"the mcp package is not installed: {Installation().adding('mcp')}"
 
 
 class ServerReply(Protocol):

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.system import Installation
 from nanobot.tools.sandbox import launcher
 from nanobot.tools.sandbox.hosts import NO_NETWORK, NetworkAccess
 from nanobot.tools.sandbox.proxy import PORT, EgressProxy, proxy_environment
@@ -25,7 +26,7 @@ from nanobot.tools.shell.capture import kill
 from nanobot.tools.web.addresses import Addresses
 
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-REMEDY = 'pip install "nanobot[sandbox]", or install the distribution\'s bubblewrap package'
+REMEDY = f"{Installation().adding('sandbox')}, or install the distribution's bubblewrap package"
 
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _SYSTEM = (Path("/usr"), *(Path("/", name) for name in _MERGED))

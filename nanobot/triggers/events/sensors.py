@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from nanobot.config.settings.events import EventsSettings
+from nanobot.system import Installation
 from nanobot.triggers.events.files import FilesSensor
 from nanobot.triggers.events.logs import LogSensor
 from nanobot.triggers.events.machine import level_sensors
@@ -14,7 +15,7 @@ from nanobot.triggers.events.processes import ProcessSensor
 from nanobot.triggers.events.sensor import Sensor
 from nanobot.triggers.events.units import UnitsSensor
 
-INSTALL = 'pip install "nanobot[events]"'
+INSTALL = Installation().adding("events")
 
 
 def installed(package: str) -> bool:

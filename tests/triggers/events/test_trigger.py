@@ -19,7 +19,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.triggers.cron.jobs import Taken
 from nanobot.triggers.events.event_queue import EventOptions, EventQueue
 from nanobot.triggers.events.sensor import SensorEvent, SensorOff, SensorUnreadable
-from nanobot.triggers.events.sensors import prompts_of, sensors_of
+from nanobot.triggers.events.sensors import INSTALL, prompts_of, sensors_of
 from nanobot.triggers.events.trigger import Events
 
 
@@ -232,8 +232,7 @@ def test_what_lacks_a_package_is_left_out_and_named_with_the_remedy() -> None:
     assert [one.name for one in usable] == ["logs.a", "units"]
     assert lacking == [
         "events.disk, events.memory, events.swap, events.load, events.processes.nginx: off, "
-        'because psutil is not installed: pip install "nanobot[events]"',
-        "events.files.inbox: off, because watchfiles is not installed: "
-        'pip install "nanobot[events]"',
+        f"because psutil is not installed: {INSTALL}",
+        f"events.files.inbox: off, because watchfiles is not installed: {INSTALL}",
     ]
     assert prompts_of(settings) == {"logs.a": "Look."}
