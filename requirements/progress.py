@@ -27,6 +27,7 @@ def main(arguments: list[str]) -> int:
         errors="replace",
     )
     said: list[str] = []
+    all_of_them = f"{count} package{'' if count == 1 else 's'}"
     began, fetched = time.monotonic(), 0
     for line in pip.stdout or ():
         said.append(line)
@@ -35,10 +36,10 @@ def main(arguments: list[str]) -> int:
             tenth = fetched % -(-count // 10) == 0
             show(f"{min(fetched, count)} of {count}: {match[1]}", often=tenth)
         elif line.startswith("Installing collected packages"):
-            show(f"unpacking {count} packages, which takes a while ...", often=True)
+            show(f"unpacking {all_of_them}, which takes a while ...", often=True)
     code = pip.wait()
     if code == 0:
-        show(f"{count} packages in {time.monotonic() - began:.0f} s", often=True)
+        show(f"{all_of_them} in {time.monotonic() - began:.0f} s", often=True)
     if sys.stderr.isatty():
         sys.stderr.write("\n")
     if code != 0:

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot import system
 from nanobot.errors import BadCredentials
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Intake
+from nanobot.system import Backoff as GrowingDelay
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
@@ -38,7 +38,7 @@ _ANSWER_SECONDS = 5.0
 _ALBUMS_REMEMBERED = 100
 
 
-_CONFLICTS = system.Backoff(first=0.85, longest=30.0, factor=1.5)
+_CONFLICTS = GrowingDelay(first=0.85, longest=30.0, factor=1.5)
 
 
 class Backoff:
