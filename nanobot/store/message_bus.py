@@ -65,7 +65,7 @@ class MessageBus(Bus):
         super().__init__(journal, lane_limit)
         self._own: Store | None = None
         if journal is None:
-            context = contexts(SystemClock(), RandomIds(), store_hooks())(None)
+            context = contexts(SystemClock(), RandomIds(), store_hooks())(None, "")
             self._own = Store(_AtFirstUse(), context, None)
             self._journal = self._own.journal
         self._came, self._owing = asyncio.Event(), asyncio.Event()

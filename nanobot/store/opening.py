@@ -16,19 +16,22 @@ from nanobot.session.lease import LANE
 from nanobot.store.database import migrate
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
+from nanobot.store.database.identity import identity_of
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import Database, SqliteDatabase
+from nanobot.store.journal import channel_leases, lanes
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import StoreContext, StoreHooks
 
 HooksOf: TypeAlias = Callable[[StoreContext], StoreHooks]
-ContextOf: TypeAlias = Callable[[float | None], StoreContext]
+ContextOf: TypeAlias = Callable[[float | None, str], StoreContext]
 
 
 def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
-    """What makes the context of a store, with a new owner, given the seconds of its leases."""
-    return lambda lease: StoreContext(clock, ids, ids.run_id(), lease, hooks)
+    """What makes the context of a store, given the seconds of its leases and how the name of their
+    owner begins, which is another at every start."""
+    return lambda lease, identity: StoreContext(clock, ids, identity + ids.run_id(), lease, hooks)
 
 
 class Store:
@@ -65,13 +68,13 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
     """
     crasher = Failpoints(Failpoint.parse(crash))
     if url and not url.startswith("sqlite"):
-        return _open_postgres(url, context_of, crasher)
+        return _open_postgres(url, home, context_of, command, crasher)
     path = _sqlite_path(url) if url else home / "state.db"
     if path is None:
-        return Store(in_memory_database(crasher), context_of(None), None)
+        return Store(in_memory_database(crasher), context_of(None, ""), None)
     lock = HomeLock(path.parent, command, f"{path.stem}.lock")
     try:
-        return _open_sqlite(path, lock, context_of(None), crasher)
+        return _open_sqlite(path, lock, context_of(None, ""), crasher)
     except BaseException:
         lock.release(clean=not lock.unclean)  # what was to be checked still is
         raise
@@ -107,15 +110,29 @@ def bring_up_to_date(
         database.run_now(lambda connection: migrate.upgrade(connection, history))
 
 
-def _open_postgres(url: str, context_of: ContextOf, crasher: Failpoints) -> Store:
+def _open_postgres(
+    url: str, home: Path, context_of: ContextOf, command: str, crasher: Failpoints
+) -> Store:
     database = PostgresDatabase(url, crasher)
+    identity = identity_of(home, command)
     try:
         if database.run_now(migrate.prepare):
             database.run_now(migrate.upgrade)
+        if identity is not None:
+            database.run_now(lambda connection: _bury(connection, identity.name))
     except BaseException:
         database.shut()
+        if identity is not None:
+            identity.lock.release()
         raise
-    return Store(database, context_of(LANE.seconds), None)
+    name, lock = identity or ("", None)
+    return Store(database, context_of(LANE.seconds, name), lock)
+
+
+def _bury(connection: sa.Connection, identity: str) -> None:
+    """Whoever had this identity before is dead: what they held is free."""
+    lanes.free_all(connection, identity)
+    channel_leases.free_all(connection, identity)
 
 
 def check(path: Path) -> None:

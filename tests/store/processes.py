@@ -22,6 +22,7 @@ from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
+from nanobot.system import RandomIds, SystemClock
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.home import NO_LIMITS
 from tests.store.making import (
@@ -96,6 +97,24 @@ def hold(line: Connection, home: Path, command: str) -> None:
     line.recv()
     asyncio.run(store.close())
     line.send("closed")
+
+
+def answer_until_killed(line: Connection, home: Path, url: str) -> None:
+    """Serve a channel and drive a run over a shared store; nothing of it is ever let go of."""
+    asyncio.run(_answer(line, shared(home, url)))
+
+
+def shared(home: Path, url: str) -> Store:
+    """A store that other processes work on too."""
+    context = contexts(SystemClock(), RandomIds(), store_hooks(NO_LIMITS))
+    return open_store(home, url, context, command="nanobot gateway", crash="")
+
+
+async def _answer(line: Connection, store: Store) -> None:
+    assert await store.journal.hold_channel("telegram")
+    await begun(store.journal, "r1")
+    line.send("answering")
+    await asyncio.sleep(60)
 
 
 def unprivileged(line: Connection, home: Path) -> None:

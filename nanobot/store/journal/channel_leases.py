@@ -23,6 +23,12 @@ def hold(connection: sa.Connection, writer: StoreContext, channel: str) -> bool:
     return connection.execute(taken.values(**values)).rowcount == 1
 
 
+def free_all(connection: sa.Connection, identity: str) -> None:
+    """Whoever held them under that identity holds nothing any more."""
+    theirs = sa.update(_l).where(_l.c.owner.startswith(identity, autoescape=True))
+    connection.execute(theirs.values(owner=None, until=0.0))
+
+
 def leave(connection: sa.Connection, writer: StoreContext, channel: str) -> None:
     ours = sa.update(_l).where(_l.c.channel == channel, _l.c.owner == writer.owner)
     connection.execute(ours.values(owner=None, until=0.0))
