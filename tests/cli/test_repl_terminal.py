@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import stat
 
 from tests.cli.talking import Home, answered
 from tests.doubles.openai_server import Answer, Fault
-from tests.doubles.terminal import ALT_ENTER, CTRL_C, CTRL_D, CTRL_R, ENTER, TAB, UP
+from tests.doubles.terminal import ALT_ENTER, CTRL_C, CTRL_D, CTRL_R, ENTER, PATIENCE, TAB, UP
+from tests.process.harness import World
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*[1-9][0-9;]*m")
 LONG = "\n\n".join(f"## Part {n}\n\n- one of {n}\n- two of {n}" for n in range(20))
@@ -176,3 +178,27 @@ async def test_when_the_gateway_goes_it_says_so_and_goes_on_when_it_is_back(home
         async with home.gateway():
             await terminal.shows("Connected again.")
             await answered(terminal, "meanwhile")
+
+
+async def test_ctrl_c_ends_a_command_with_all_its_processes(home: Home) -> None:
+    async with home.terminal() as terminal:
+        terminal.type('tool:exec:{"command": "echo $$ > pid; sleep 300.375; true"}' + ENTER)
+        await terminal.shows("exec echo $$ > pid")
+        await terminal.until((home.workspace / "pid").exists)
+        terminal.type(CTRL_C)
+        await terminal.shows("Stopped.")
+        async with asyncio.timeout(PATIENCE):
+            while World.processes("sleep", "300.375"):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.02)
+
+
+async def test_a_terminal_and_a_gateway_that_die_lose_no_answer(home: Home) -> None:
+    home.model.fail_with(Fault(hang=True))
+    async with home.gateway(), home.terminal() as terminal:
+        terminal.type("say:late" + ENTER)
+        await terminal.shows("thinking")
+        await home.model.asked.wait()
+        await terminal.kill()
+    async with home.gateway(), home.terminal() as terminal:
+        await terminal.shows("From before:")
+        await answered(terminal, "late")
