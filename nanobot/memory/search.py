@@ -59,7 +59,8 @@ class Search:
                 return []
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 (vector,) = await self._embedder.embed([query[:MAX_CHARS]])
-            return await self._vectors.nearest(scope, model, vector, POOL)
+            least = self._embedder.least
+            return await self._vectors.nearest(scope, model, vector, POOL, least)
         except (NanobotError, TimeoutError) as error:
             why = str(error) or "no vector in time"
             logger.warning("memory is searched by words alone: {}", why)

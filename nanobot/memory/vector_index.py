@@ -1,35 +1,40 @@
-"""The vectors of the scopes that are searched, as matrices in memory."""
+"""The vectors of the scopes that are searched, as matrices in memory. numpy makes searching them a
+hundred times as fast; it is not needed."""
 
 from __future__ import annotations
 
 import asyncio
+import heapq
+import math
+import struct
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from operator import mul
+from typing import NamedTuple
 
 from nanobot.errors import NanobotError
 from nanobot.memory.records import MemoryStore, VectorRow
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 MAX_BYTES = 64_000_000
 """32,000 memories with vectors of 512 numbers."""
 
-# What has less in common with the question than this only looks like an answer.
-_LEAST = 0.25
 _ROWS = 250
 """Vectors that one transaction reads: half a megabyte."""
 
 
 class _Matrix(NamedTuple):
-    """The vectors of a scope up to `seq`, one a row."""
+    """The vectors of a scope up to `seq`: rows of the same width, of 32-bit floats."""
 
     model: str
-    seq: int
-    ids: tuple[int, ...]
-    rows: NDArray[np.float32]
+    seq: int = 0
+    ids: tuple[int, ...] = ()
+    rows: bytes = b""
+
+    @property
+    def width(self) -> int:
+        """Bytes of a row."""
+        return len(self.rows) // len(self.ids) if self.ids else 0
 
 
 class VectorIndex:
@@ -42,11 +47,14 @@ class VectorIndex:
         self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
 
     async def nearest(
-        self, scope: str, model: str, vector: Sequence[float], limit: int
+        self, scope: str, model: str, vector: Sequence[float], limit: int, least: float = 0.0
     ) -> list[int]:
-        """The ids of the memories nearest to a vector, the nearest first; some may be gone."""
+        """The ids of the memories nearest to a vector, the nearest first; some may be gone. What
+        has less in common with it than `least`, the cosine, only looks like an answer."""
         matrix = await self._follow(scope, model)
-        return await asyncio.to_thread(_nearest, matrix, vector, limit) if matrix.ids else []
+        if not matrix.ids:
+            return []
+        return await asyncio.to_thread(_nearest, matrix, vector, limit, least)
 
     async def is_empty(self, scope: str, model: str) -> bool:
         """Whether the scope has no vectors of that model."""
@@ -59,7 +67,7 @@ class VectorIndex:
     async def _follow(self, scope: str, model: str) -> _Matrix:
         matrix = self._matrices.get(scope)
         if matrix is None or matrix.model != model:
-            matrix = await asyncio.to_thread(_empty, model)
+            matrix = _Matrix(model)
         pages: list[VectorRow] = []
         seq = matrix.seq
         while rows := await self._store.vectors(scope, model, seq, _ROWS):
@@ -74,46 +82,49 @@ class VectorIndex:
         return matrix
 
     def _bytes(self) -> int:
-        return sum(matrix.rows.nbytes + 40 * len(matrix.ids) for matrix in self._matrices.values())
+        return sum(len(matrix.rows) + 40 * len(matrix.ids) for matrix in self._matrices.values())
 
 
 def packed(vector: Sequence[float]) -> bytes:
-    """A vector as it is kept: of length 1, as 32-bit floats."""
-    import numpy as np  # noqa: PLC0415 - comes with an extra
-
-    made = np.asarray(vector, dtype="<f4")
-    length = float(np.linalg.norm(made))
-    if made.ndim != 1 or not np.isfinite(length) or length == 0:
+    """A vector as it is kept: of length 1, as 32-bit floats. Raises NanobotError for what is no
+    vector."""
+    try:
+        values = [float(value) for value in vector]
+    except (TypeError, ValueError) as error:
+        raise NanobotError("the embedding model gave no usable vector") from error
+    length = math.hypot(*values)
+    if not math.isfinite(length) or length == 0:
         raise NanobotError("the embedding model gave no usable vector")
-    return bytes((made / length).astype("<f4").tobytes())
-
-
-def _empty(model: str) -> _Matrix:
-    import numpy as np  # noqa: PLC0415 - comes with an extra
-
-    return _Matrix(model, 0, (), np.zeros((0, 0), dtype="<f4"))
+    return struct.pack(f"<{len(values)}f", *(value / length for value in values))
 
 
 def _extended(matrix: _Matrix, rows: Sequence[VectorRow]) -> _Matrix:
-    import numpy as np  # noqa: PLC0415 - comes with an extra
-
     width = len(rows[-1].vector)
     # A model may have changed its dimensions under the same name: the older do not compare.
     same = [row for row in rows if len(row.vector) == width]
-    added = np.frombuffer(b"".join(row.vector for row in same), dtype="<f4").reshape(len(same), -1)
-    ids = tuple(row.id for row in same)
-    if matrix.rows.shape[1] == added.shape[1]:
-        added = np.concatenate([matrix.rows, added])
-        ids = matrix.ids + ids
+    ids, added = tuple(row.id for row in same), b"".join(row.vector for row in same)
+    if matrix.width == width:
+        ids, added = matrix.ids + ids, matrix.rows + added
     return _Matrix(matrix.model, rows[-1].seq, ids, added)
 
 
-def _nearest(matrix: _Matrix, vector: Sequence[float], limit: int) -> list[int]:
-    import numpy as np  # noqa: PLC0415 - comes with an extra
-
-    asked = np.frombuffer(packed(vector), dtype="<f4")
-    if matrix.rows.shape[1] != asked.shape[0]:
+def _nearest(matrix: _Matrix, vector: Sequence[float], limit: int, least: float) -> list[int]:
+    wanted = packed(vector)
+    if matrix.width != len(wanted):
         return []
-    scores = matrix.rows @ asked
-    best = np.argsort(-scores, kind="stable")[:limit]
-    return list(dict.fromkeys(matrix.ids[int(at)] for at in best if scores[at] >= _LEAST))
+    scored = enumerate(_cosines(matrix.rows, wanted))
+    close = ((-score, at) for at, score in scored if score >= least)
+    return list(dict.fromkeys(matrix.ids[at] for _, at in heapq.nsmallest(limit, close)))
+
+
+def _cosines(rows: bytes, wanted: bytes) -> Iterator[float]:
+    """That of each row with a vector."""
+    if find_spec("numpy") is not None:
+        import numpy as np  # noqa: PLC0415 - of an extra
+
+        vector = np.frombuffer(wanted, dtype="<f4")
+        yield from (np.frombuffer(rows, dtype="<f4").reshape(-1, vector.shape[0]) @ vector).tolist()
+        return
+    values = struct.unpack(f"<{len(wanted) // 4}f", wanted)
+    for row in struct.iter_unpack(f"<{len(values)}f", rows):
+        yield sum(map(mul, row, values))

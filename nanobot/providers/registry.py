@@ -269,8 +269,8 @@ class ProviderTranscriber:
 class ProviderEmbedder:
     """Makes vectors with one model; see memory.embed.Embedder."""
 
-    def __init__(self, roster: ProviderRegistry, label: str) -> None:
-        self.model = label
+    def __init__(self, roster: ProviderRegistry, label: str, least: float) -> None:
+        self.model, self.least = label, least
         self._roster = roster
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:

@@ -37,7 +37,7 @@ class WordEmbedder:
     while `down`, none can."""
 
     def __init__(self, model: str = "test/words") -> None:
-        self.model = model
+        self.model, self.least = model, 0.25
         self.down = False
         self.failing: frozenset[str] = frozenset()
         self.synonyms: dict[str, str] = {}

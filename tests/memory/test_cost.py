@@ -181,7 +181,6 @@ class Rows:
 
 
 async def test_vectors_are_read_once_and_those_searched_longest_ago_go() -> None:
-    pytest.importorskip("numpy")
     store = Rows()
     for scope in ("a", "b", "c"):
         vectors = ([1.0, number / 1000] for number in range(1000))

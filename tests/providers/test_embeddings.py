@@ -64,7 +64,7 @@ async def test_the_roster_asks_the_provider_of_the_label(
 ) -> None:
     mine = ProviderSettings(api_key="k", api_base=server.base_url)
     known = ProviderRegistry("mine/m", {"mine": mine}, {}, tmp_path, ManualClock())
-    assert await ProviderEmbedder(known, "mine/small").embed(["abc"]) == [[3.0, 0.0]]
+    assert await ProviderEmbedder(known, "mine/small", 0.25).embed(["abc"]) == [[3.0, 0.0]]
     with pytest.raises(ConfigError, match=r"memory\.embedding_model is 'embedded'"):
-        await ProviderEmbedder(known, "embedded").embed(["abc"])
+        await ProviderEmbedder(known, "embedded", 0.25).embed(["abc"])
     await known.close()

@@ -105,4 +105,5 @@ class MemorySettings(Settings, frozen=True, kw_only=True):
     enabled: bool = True
     accept: Literal["auto", "ask"] = "auto"
     embedding_model: str = ""
+    min_similarity: Annotated[float, Meta(ge=0, le=1)] = 0.0
     max_file_chars: Annotated[int, Meta(ge=500, le=200_000)] = 8_000
