@@ -107,8 +107,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     cannot be paired gets no answer at all. `threads`: each thread is a conversation, also where a
     chat is one by the session policy.
 
-    More of it is said by what else an adapter is: Editing, Drafting, Fetching, Filing, Reacting,
-    Commanding.
+    More of it is said by what else an adapter is: Editing, Drafting, Telling, Fetching, Filing,
+    Reacting, Commanding.
     """
 
     waits: bool = False
@@ -289,6 +289,15 @@ class Drafting(Protocol):
         """Show the part as the draft of the message with that key, in the place of the one before.
         An empty part says that nothing is written yet. Raises as `send`; Refused if it is not
         possible there."""
+        ...
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A channel that can show in words what is being done, in the place of `typing`."""
+
+    async def tell(self, address: Address, doing: str) -> None:
+        """Show it ("exec: ls") for as long as `typing` would; errors are the host's to ignore."""
         ...
 
 

@@ -7,13 +7,13 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from nanobot.messages import Choice, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot_channels._markdown import from_markdown
+from nanobot_channels._markdown import Table, from_markdown, tables
 from nanobot_channels._slack_text import escape
 from nanobot_channels._text import Rich, Span, Style, clean, split
 
@@ -25,6 +25,10 @@ SPAN_LIMIT = 100
 """Spans of one message: the JSON of all blocks may be some 13,000 characters (not documented)."""
 BUTTONS_IN_BLOCK = 25
 """Elements of an actions block."""
+TABLE_ROWS = 100
+TABLE_COLUMNS = 20
+TABLE_BYTES = 10_000
+"""Slack counts 10,000 characters in the cells of a table; its JSON is longer."""
 LABEL_LIMIT = 75
 """Characters on a button."""
 URL_LIMIT = 2000
@@ -39,34 +43,99 @@ Json = dict[str, Any]
 
 
 class Payload(msgspec.Struct, omit_defaults=True):
-    """What a part's payload holds."""
+    """What a part's payload holds; `older` are the blocks for those who do not take a table."""
 
     blocks: list[Json] = []
+    older: list[Json] = []
 
 
 def render(message: OutboundMessage) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Slack's limits, in order.
 
-    The last one carries the choices as buttons. The plain fallback has link targets written out
-    where they fit.
+    A table is a table, where it and the text before it fit into one message; Slack shows it at that
+    one's end. The last part carries the choices as buttons. The plain fallback has link targets
+    written out where they fit.
     """
-    pieces = split(from_markdown(message.text), TEXT_LIMIT, max_spans=SPAN_LIMIT) or [Rich(_EMPTY)]
+    drawn = list(_drawn(message.text)) or [_Drawn(Rich(_EMPTY))]
     parts = []
-    for number, piece in enumerate(pieces):
-        blocks = [{"type": "rich_text", "elements": list(_elements(piece))}]
-        if number == len(pieces) - 1:
-            blocks += _buttons(message.choices)
+    for number, (piece, table) in enumerate(drawn):
+        written = [{"type": "rich_text", "elements": list(_elements(piece))}]
+        payload = Payload(written)
+        if table is not None:
+            before = (
+                [{"type": "rich_text", "elements": elements}]
+                if (elements := list(_elements(table.before)))
+                else []
+            )
+            payload = Payload([*before, table.block], written)
+        if number == len(drawn) - 1:
+            buttons = list(_buttons(message.choices))
+            payload.blocks += buttons
+            payload.older += buttons if payload.older else []
         parts.append(
             OutboundPart(
                 text=_with_targets(piece),
-                payload=msgspec.json.encode(Payload(blocks)),
+                payload=msgspec.json.encode(payload),
                 key=f"{message.key}.{number}",
             )
         )
     return parts
 
 
-def content(part: OutboundPart, *, plain: bool) -> Json:
+class _DrawnTable(NamedTuple):
+    before: Rich
+    block: Json
+
+
+class _Drawn(NamedTuple):
+    """A piece of a message as rich text alone, and as what stands before a table and that one."""
+
+    piece: Rich
+    table: _DrawnTable | None = None
+
+
+def _drawn(text: str) -> Iterator[_Drawn]:
+    lines, at = clean(text).split("\n"), 0
+    for table in tables("\n".join(lines)):
+        whole = _pieces("\n".join(lines[at : table.last]))
+        before = _pieces("\n".join(lines[at : table.first]))
+        block = table_block(table)
+        if block is None or len(whole) != 1 or len(before) > 1:
+            continue
+        yield _Drawn(whole[0], _DrawnTable((*before, Rich(""))[0], block))
+        at = table.last
+    yield from map(_Drawn, _pieces("\n".join(lines[at:])))
+
+
+def _pieces(markdown: str) -> list[Rich]:
+    return split(from_markdown(markdown), TEXT_LIMIT, max_spans=SPAN_LIMIT)
+
+
+def table_block(table: Table) -> Json | None:
+    """The table as a block, None if it is beyond Slack's limits for one."""
+    if len(table.rows) > TABLE_ROWS or len(table.aligns) > TABLE_COLUMNS:
+        return None
+    rows = [[_cell(cell) for cell in row] for row in table.rows]
+    settings: list[Json] = [
+        {"is_wrapped": True} | ({"align": align} if align else {}) for align in table.aligns
+    ]
+    block = {"type": "table", "column_settings": settings, "rows": rows}
+    return block if len(msgspec.json.encode(block)) <= TABLE_BYTES else None
+
+
+def _cell(rich: Rich) -> Json:
+    inline = list(_inline(rich, 0, len(rich.text)))
+    if not inline:
+        return {"type": "raw_text", "text": " "}
+    section = {"type": "rich_text_section", "elements": inline}
+    return {"type": "rich_text", "elements": [section]}
+
+
+def has_table(part: OutboundPart) -> bool:
+    return bool(part.payload) and bool(_payload(part).older)
+
+
+def content(part: OutboundPart, *, plain: bool, with_tables: bool = True) -> Json:
     """The parameters that chat.postMessage and chat.update have in common."""
     params: Json = {
         "text": escape(part.text),
@@ -80,14 +149,17 @@ def content(part: OutboundPart, *, plain: bool) -> Json:
         params["metadata"] = {"event_type": METADATA_TYPE, "event_payload": {"key": part.key}}
     if plain:
         params["mrkdwn"] = False
-        params["blocks"] = [block for block in _blocks(part) if block.get("type") == "actions"]
+        params["blocks"] = [
+            block for block in _payload(part).blocks if block.get("type") == "actions"
+        ]
         if params["blocks"]:
             # With any block at all, the text is for notifications only.
             words = {"type": "text", "text": part.text}
             section = {"type": "rich_text_section", "elements": [words]}
             params["blocks"].insert(0, {"type": "rich_text", "elements": [section]})
     else:
-        params["blocks"] = _blocks(part)
+        payload = _payload(part)
+        params["blocks"] = payload.blocks if with_tables else payload.older or payload.blocks
     return params
 
 
@@ -102,8 +174,8 @@ def mark_of(part: OutboundPart) -> str:
     return f"nanobot-{hashlib.sha256(part.key.encode()).hexdigest()[:40]}"
 
 
-def _blocks(part: OutboundPart) -> list[Json]:
-    return msgspec.json.decode(part.payload, type=Payload).blocks if part.payload else []
+def _payload(part: OutboundPart) -> Payload:
+    return msgspec.json.decode(part.payload, type=Payload) if part.payload else Payload()
 
 
 def _elements(piece: Rich) -> Iterator[Json]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from loguru import logger
 
-from nanobot.errors import ConfigError, OutcomeUnknown, Uncertain
+from nanobot.errors import ConfigError, OutcomeUnknown, Refused, Uncertain
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Capabilities, Checked, Clock, Intake, OutboundPart, Rate, Reaction
 from nanobot.system import SystemClock
@@ -84,6 +84,7 @@ class SlackChannel:
         self._ping_seconds = ping_seconds
         self._receiving: Receiver | None = None
         self._statusless: set[str] = set()
+        self._without_tables: set[str] = set()
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. An envelope is acknowledged after its commit.
@@ -130,7 +131,8 @@ class SlackChannel:
         return Checked(f"@{me.user} in {me.team}", lacking if missing else "")
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The parts: at most 3,000 characters of rich text each, at least one, none empty."""
+        """The parts: at most 3,000 characters of rich text and a table each, at least one, none
+        empty."""
         return _slack_parts.render(message)
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
@@ -139,9 +141,8 @@ class SlackChannel:
         Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
         usable answer came.
         """
-        params = _slack_parts.content(part, plain=plain)
-        params |= {"channel": address.chat_id, "thread_ts": address.thread_id}
-        answer = await self._call("chat.postMessage", params)
+        place = {"channel": address.chat_id, "thread_ts": address.thread_id}
+        answer = await self._write("chat.postMessage", place, part, plain=plain)
         ts = answer.get("ts")
         if not isinstance(ts, str) or not is_ts(ts):
             raise OutcomeUnknown("Slack's chat.postMessage answered without a ts")
@@ -152,9 +153,25 @@ class SlackChannel:
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
         """Replace a message sent before; that it already reads so is no error. Raises as `send`."""
-        params = _slack_parts.content(part, plain=plain)
-        params |= {"channel": address.chat_id, "ts": message_id}
-        await self._call("chat.update", params)
+        place = {"channel": address.chat_id, "ts": message_id}
+        await self._write("chat.update", place, part, plain=plain)
+
+    async def _write(
+        self, method: str, place: dict[str, Any], part: OutboundPart, *, plain: bool
+    ) -> dict[str, Any]:
+        """Post or change a message; a chat where a table is refused gets no more of them."""
+        chat = str(place["channel"])
+        tabular = chat not in self._without_tables and _slack_parts.has_table(part)
+        content = _slack_parts.content(part, plain=plain, with_tables=tabular)
+        try:
+            return await self._call(method, content | place)
+        except Refused as refused:
+            if plain or not tabular:
+                raise
+            logger.info("{}: no tables in {}: {}", self._name, chat, refused)
+            self._without_tables.add(chat)
+        content = _slack_parts.content(part, plain=plain, with_tables=False)
+        return await self._call(method, content | place)
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The ts of a part, by the key in its metadata, or of a file by that in its words.
@@ -213,12 +230,19 @@ class SlackChannel:
 
         Where the app may not do that it is tried once. Raises as `send`.
         """
+        await self._status(address, "is thinking...")
+
+    async def tell(self, address: Address, doing: str) -> None:
+        """Show in the status of a thread what is being done; see `typing`."""
+        await self._status(address, f"is at work: {doing}")
+
+    async def _status(self, address: Address, status: str) -> None:
         if not address.thread_id or address.chat_id in self._statusless:
             return
         params = {
             "channel_id": address.chat_id,
             "thread_ts": address.thread_id,
-            "status": "is thinking...",
+            "status": status,
         }
         try:
             await self._api.call("assistant.threads.setStatus", params)

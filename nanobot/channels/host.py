@@ -12,7 +12,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.channels.activity import Activity, RunEnded
+from nanobot.channels.activity import Activity, RunEnded, RunInProgress
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.delivery import Delivery
 from nanobot.channels.drafts import Drafts
@@ -34,6 +34,7 @@ from nanobot.ports import (
     Editing,
     MenuCommand,
     Reacting,
+    Telling,
 )
 from nanobot.session.inbox import Admitted
 from nanobot.system import Backoff
@@ -298,14 +299,18 @@ class ChannelHost:
                 if self._sender.rates.free(run.address.chat_id):
                     shown[run.run_id] = now + TYPING_EVERY
                     with boundary(f"typing in {run.address}"):
-                        await self._typing(run.address)
+                        await self._typing(run)
 
-    async def _typing(self, address: Address) -> None:
+    async def _typing(self, run: RunInProgress) -> None:
+        channel, there = self._channel, self.moved.there(run.address)
         try:
             async with asyncio.timeout(5):
-                await self._channel.typing(self.moved.there(address))
+                if run.tool and isinstance(channel, Telling):
+                    await channel.tell(there, run.tool)
+                else:
+                    await channel.typing(there)
         except (ChannelError, TimeoutError) as error:
-            logger.debug("{}: typing could not be shown: {}", address, error)
+            logger.debug("{}: typing could not be shown: {}", run.address, error)
 
 
 async def all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:

@@ -9,6 +9,7 @@ from nanobot.bus.gate import Gate
 from nanobot.channels.host import TYPING_AFTER, TYPING_EVERY, ChannelHost
 from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import BadCredentials, ChannelDown, NotSent
+from nanobot.messages import Address
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Capabilities, Intake
 from nanobot.session.runs import Ending
@@ -16,8 +17,9 @@ from nanobot.session.states import RunState
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Process
 from nanobot.testing.machine import ManualClock
-from nanobot.testing.model import Held, ScriptedProvider
+from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import OWNER, FakeChannel
+from tests.agent import tooling
 from tests.agent.building import asking
 
 
@@ -225,6 +227,32 @@ async def test_typing_is_shown_after_a_second_and_every_four() -> None:
         await bot.channel.pop()
         await pass_seconds(bot, 10)
         assert len(channel.typed) == 3
+
+
+class TellingChannel(FakeChannel):
+    """Shows what is being done."""
+
+    def __init__(self) -> None:
+        super().__init__(capabilities=Capabilities(typing=True))
+        self.told: list[str] = []
+
+    async def tell(self, address: Address, doing: str) -> None:
+        self.told.append(doing)
+
+
+async def test_where_words_can_be_shown_they_say_which_tool_is_at_work() -> None:
+    gate, channel = tooling.Gate(), TellingChannel()
+    provider = ScriptedProvider(asks_for("exec", text="ls -la"), "Done.")
+    async with (
+        standing() as home,
+        gateway(provider, channel, tools=[tooling.Recorder().tool(then=gate)], home=home) as bot,
+    ):
+        await bot.channel.push("hello")
+        await gate.reached.wait()
+        await pass_seconds(bot, 3)
+        assert (channel.told, channel.typed) == (["exec: ls -la"], [])
+        gate.open.set()
+        await bot.channel.pop()
 
 
 async def test_a_quick_answer_shows_no_typing() -> None:

@@ -226,13 +226,17 @@ async def test_a_status_is_shown_in_threads_and_given_up_where_it_may_not_be() -
         thread = Address("slack", "C1", root["ts"])
         await b.channel.typing(CHAT)
         await b.channel.typing(thread)
-        assert [status["thread_ts"] for status in b.slack.statuses] == [root["ts"]]
+        await b.channel.tell(thread, "exec: ls -la")
+        assert [(status["thread_ts"], status["status"]) for status in b.slack.statuses] == [
+            (root["ts"], "is thinking..."),
+            (root["ts"], "is at work: exec: ls -la"),
+        ]
         b.slack.fail("assistant.threads.setStatus", times=1, status=500)
         await b.channel.typing(thread)
         b.slack.fail("assistant.threads.setStatus", times=1, error="missing_scope")
         for _ in range(3):
             await b.channel.typing(thread)
-        assert len(b.slack.calls_of("assistant.threads.setStatus")) == 3
+        assert len(b.slack.calls_of("assistant.threads.setStatus")) == 4
 
 
 # Files.

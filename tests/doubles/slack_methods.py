@@ -33,6 +33,8 @@ class SlackMethods:
         self.files: dict[str, Stored] = {}
         self.reactions: dict[tuple[str, str], set[str]] = defaultdict(set)
         self.statuses: list[Params] = []
+        self.tables = True
+        """Whether messages may have tables; older workspaces refuse them."""
         self.sign_in = False
         """Whether files are answered with the page to sign in, as without the scope."""
         self.now = start
@@ -102,7 +104,7 @@ class SlackMethods:
 
     def post_message(self, params: Params) -> Params:
         room = self._writable(params)
-        check_message(params)
+        check_message(params, tables=self.tables)
         fields: Params = {
             key: params[key] for key in ("text", "blocks", "metadata") if key in params
         }
@@ -117,7 +119,7 @@ class SlackMethods:
 
     def update(self, params: Params) -> Params:
         room = self._writable(params)
-        check_message(params)
+        check_message(params, tables=self.tables)
         matching = [message for message in room.messages if message["ts"] == params.get("ts")]
         if not matching:
             raise Refusal("message_not_found")

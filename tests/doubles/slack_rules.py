@@ -103,20 +103,22 @@ async def read_params(request: web.Request, method: str) -> Params:
     return params
 
 
-def check_message(params: Params) -> None:
-    """The limits of chat.postMessage, raises Refusal."""
+def check_message(params: Params, *, tables: bool = True) -> None:
+    """The limits of chat.postMessage, raises Refusal; `tables`: whether there are any."""
     text, blocks = params.get("text", ""), params.get("blocks") or []
     if not text and not blocks:
         raise Refusal("no_text")
     if len(text) > 40_000:
         raise Refusal("msg_too_long")
-    check_blocks(blocks)
+    check_blocks(blocks, tables=tables)
+    if sum(block["type"] == "table" for block in blocks) > 1:
+        raise Refusal("invalid_attachments")
     metadata = params.get("metadata")
     if metadata is not None and set(metadata) != {"event_type", "event_payload"}:
         raise Refusal("metadata_must_be_sent_from_app")
 
 
-def check_blocks(blocks: list[Params]) -> None:
+def check_blocks(blocks: list[Params], *, tables: bool = True) -> None:
     """Block Kit's limits (https://docs.slack.dev/reference/block-kit/blocks); raises Refusal."""
     if len(blocks) > 50:
         raise Refusal("invalid_blocks")
@@ -132,10 +134,35 @@ def check_blocks(blocks: list[Params]) -> None:
         elif block["type"] == "actions":
             _check_actions(elements)
             actions += [element["action_id"] for element in elements]
+        elif block["type"] == "table" and tables:
+            _check_table(block)
         else:
             raise Refusal("invalid_blocks")
     if len(set(actions)) != len(actions):
         raise Refusal("invalid_blocks")
+
+
+def _check_table(block: Params) -> None:
+    """https://docs.slack.dev/reference/block-kit/blocks/table-block"""
+    rows, settings = block["rows"], block.get("column_settings", [])
+    widths = {len(row) for row in rows}
+    if not 1 <= len(rows) <= 100 or len(widths) != 1 or not 1 <= max(widths) <= 20:
+        raise Refusal("invalid_blocks")
+    if len(settings) > max(widths) or any(
+        setting.get("align", "left") not in {"left", "center", "right"} for setting in settings
+    ):
+        raise Refusal("invalid_blocks")
+    for cell in (cell for row in rows for cell in row):
+        if cell["type"] == "rich_text":
+            _check_rich_text(cell["elements"])
+        elif cell["type"] != "raw_text" or not cell["text"]:
+            raise Refusal("invalid_blocks")
+    if sum(len(_cell_text(cell)) for row in rows for cell in row) > 10_000:
+        raise Refusal("invalid_blocks")
+
+
+def _cell_text(cell: Params) -> str:
+    return str(cell["text"]) if cell["type"] == "raw_text" else shown_text([cell])
 
 
 def _check_rich_text(sections: list[Params]) -> None:
@@ -170,6 +197,8 @@ def shown_text(blocks: list[Params]) -> str:
     """What people see of rich text, without its looks: a line end between sections."""
     lines = []
     for block in blocks:
+        if block["type"] == "table":
+            lines += [" | ".join(map(_cell_text, row)) for row in block["rows"]]
         if block["type"] == "rich_text":
             for section in block["elements"]:
                 pieces = [
