@@ -132,6 +132,7 @@ def _cell(rich: Rich) -> Json:
 
 
 def has_table(part: OutboundPart) -> bool:
+    """Whether a table is in it, which a workspace may refuse."""
     return bool(part.payload) and bool(_payload(part).older)
 
 
