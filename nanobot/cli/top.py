@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.cli.chat.command import Commands
+from nanobot.cli.chat.command import DefaultToAgent
 
 _FIRST = {
     "onboard": "Set up a model and a chat, step by step.",
@@ -20,7 +20,7 @@ _FIRST = {
 }
 
 
-class TopLevel(Commands):
+class TopLevel(DefaultToAgent):
     """The commands, the ten of every day first."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

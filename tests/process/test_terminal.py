@@ -183,7 +183,9 @@ async def test_a_pipe_that_nobody_closes_is_not_waited_for_long(world: World) ->
         assert await command.wait() == 0
 
 
-@pytest.mark.parametrize("arguments", [["agent", "say:hi"], ["say:hi"], ["say:hi", "--json"]])
+@pytest.mark.parametrize(
+    "arguments", [["agent", "say:hi"], ["say:hi"], ["say:hi", "--json"], ["-m", "say:hi"]]
+)
 async def test_words_without_an_option_are_a_message(world: World, arguments: list[str]) -> None:
     ended = await world.run(*arguments)
     assert ended.code == 0

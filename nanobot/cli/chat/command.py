@@ -16,18 +16,24 @@ if TYPE_CHECKING:
     from nanobot.cli.chat.sessions import Begins
 
 _MISTYPED = 0.75
+_OPTIONS = ("-m", "--message", "-c", "--continue", "--resume", "--new", "--session")
+"""Those of `agent` that need not be told it."""
 
 
-class Commands(TyperGroup):
+class DefaultToAgent(TyperGroup):
     """The commands; what is none of them, nor looks like a mistyped one, is said to the agent."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            names = [name for name in self.commands if name]
-            if not difflib.get_close_matches(args[0], names, 1, _MISTYPED):
-                args = ["agent", *args]
+        if args and self._is_said(args[0]):
+            args = ["agent", *args]
         rest: list[str] = super().parse_args(ctx, args)
         return rest
+
+    def _is_said(self, word: str) -> bool:
+        if word.startswith("-"):
+            return word in _OPTIONS
+        names = [name for name in self.commands if name]
+        return word not in names and not difflib.get_close_matches(word, names, 1, _MISTYPED)
 
 
 def add(app: typer.Typer) -> None:
