@@ -229,7 +229,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     `steps`: how to come by it all, for people; `docs`: where more of it stands. `person` is what a
     person's id is called there, `pattern` how one looks; `only`: the one there is. `knock`: how to
     be the first who writes ({bot}: who it is there); "": nobody can be waited for. `keeps`: the
-    gateway gets that message again.
+    gateway gets that message again. `id_is_chat`: a person's id is that of the chat with them.
     """
 
     title: str
@@ -241,6 +241,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     only: str = ""
     knock: str = ""
     keeps: bool = False
+    id_is_chat: bool = False
 
 
 class Checked(msgspec.Struct, frozen=True):

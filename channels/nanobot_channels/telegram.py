@@ -59,6 +59,7 @@ SETUP = Setup(
     pattern=r"-?\d+",
     knock="Write something to {bot} on Telegram",
     keeps=True,
+    id_is_chat=True,
 )
 
 

@@ -13,7 +13,7 @@ from nanobot.channels.loading import open_channel
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ChannelDown, ModelUnreachable
-from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Checked, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.model_choice import EMBEDDED
@@ -89,9 +89,9 @@ class _Met(Exception):
     """Somebody wrote. Raised out of the intake, so that the message is not acknowledged: the
     gateway gets it again and answers it."""
 
-    def __init__(self, sender: Sender) -> None:
-        super().__init__(sender.id)
-        self.sender = sender
+    def __init__(self, message: InboundMessage) -> None:
+        super().__init__(message.sender.id)
+        self.message = message
 
 
 class _Doorkeeper:
@@ -112,7 +112,7 @@ class _Doorkeeper:
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
         for message in messages:
             if message.sender.id not in self._known and (message.addressed or not message.group):
-                raise _Met(message.sender)
+                raise _Met(message)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
         pass  # a send to the old id is told the new one
@@ -121,20 +121,35 @@ class _Doorkeeper:
         pass
 
 
-async def first_sender(
+async def first_message(
     name: str, settings: ChannelSettings, seconds: float, known: Set[str] = frozenset()
-) -> Sender | None:
-    """Who writes to the channel first, besides those who are known; None if nobody does in that
-    time. That message is not acknowledged. Raises ConfigError, PluginBroken, BadCredentials or
+) -> InboundMessage | None:
+    """What somebody writes to the channel first, besides those who are known; None if nobody does
+    in that time. It is not acknowledged. Raises ConfigError, PluginBroken, BadCredentials or
     ChannelDown."""
     channel = open_channel(name, settings)
     try:
         async with asyncio.timeout(seconds):
             await channel.run(_Doorkeeper(known))
     except _Met as met:
-        return met.sender
+        return met.message
     except TimeoutError:
         pass
     finally:
         await channel.close()
     return None
+
+
+async def tell(name: str, settings: ChannelSettings, address: Address, text: str) -> None:
+    """Send a text to a chat of the channel, at once. Raises ConfigError, PluginBroken,
+    BadCredentials or DeliveryError, also for no answer in time."""
+    channel = open_channel(name, settings)
+    message = OutboundMessage(address=address, text=text, key=f"greeting:{address}")
+    try:
+        async with asyncio.timeout(_CHANNEL_SECONDS):
+            for part in channel.render(message):
+                await channel.send(address, part)
+    except TimeoutError:
+        raise ChannelDown(f"no answer within {_CHANNEL_SECONDS:.0f} s") from None
+    finally:
+        await channel.close()

@@ -103,6 +103,8 @@ async def test_a_person_comes_from_nothing_to_a_bot_that_knows_them(world: World
     assert (world.home / "workspace" / "AGENTS.md").exists()
     assert (world.home / "config.toml").read_text().startswith("# The configuration of nanobot.")
     assert len(world.telegram.pending) == 1, "the first message waits for the gateway"
+    (greeting,) = [row.text for row in world.telegram.messages(7)]
+    assert greeting.startswith("Hello! I am set up")
 
 
 async def test_whoever_leaves_half_way_has_changed_nothing(world: World) -> None:
@@ -208,6 +210,7 @@ async def test_whoever_comes_again_is_offered_changes_and_keeps_what_they_wrote(
 
 
 async def test_without_questions_everything_comes_from_the_command_line(world: World) -> None:
+    world.telegram.say(1001, "/start")
     ran = await world.onboard(
         "--yes",
         "--model",
@@ -227,6 +230,7 @@ async def test_without_questions_everything_comes_from_the_command_line(world: W
     assert world.config["providers"]["openai"]["api_key"] == "${MY_KEY}"
     assert world.config["channels"]["telegram"]["token"] == "${MY_TOKEN}"
     assert world.config["channels"]["telegram"]["owners"] == ["1001"]
+    assert len(world.telegram.messages(1001)) == 1
     assert "sk-mine" not in (world.home / "config.toml").read_text()
 
 

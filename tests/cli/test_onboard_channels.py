@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from nanobot.channels.loading import open_channel, setup_of
-from nanobot.cli.probes import first_sender
+from nanobot.cli.probes import first_message, tell
 from nanobot.config.loader import ChannelSettings, load
 from nanobot.plugins import CHANNELS, Plugins
 from tests.cli.running import Ran, environ_of, run
@@ -151,11 +151,14 @@ async def test_who_writes_first_is_known_by_the_id_that_owners_have(kind: str) -
     async with platform_of(kind) as there:
         settings = ChannelSettings(type=kind, settings=there.settings)
         async with asyncio.TaskGroup() as tasks:
-            waiting = tasks.create_task(first_sender(kind, settings, 20.0))
+            waiting = tasks.create_task(first_message(kind, settings, 20.0))
             await there.say()
-        sender = waiting.result()
-        assert sender is not None
-        assert sender.id == there.person
+        message = waiting.result()
+        assert message is not None
+        assert message.sender.id == there.person
+        # Where they wrote, they can be told that all is set up, though nothing runs yet.
+        if kind != "discord":  # its double pushes messages of chats that it does not have
+            await tell(kind, settings, message.address, "Hello!")
 
 
 async def test_somebody_who_is_known_already_is_not_waited_for() -> None:
@@ -164,9 +167,9 @@ async def test_somebody_who_is_known_already_is_not_waited_for() -> None:
         telegram.say(7, "me")
         here = {"token": telegram.token, "api_root": telegram.root_url}
         settings = ChannelSettings(type="telegram", settings=here)
-        sender = await first_sender("telegram", settings, 20.0, {"5"})
-        assert sender is not None
-        assert sender.id == "7"
+        message = await first_message("telegram", settings, 20.0, {"5"})
+        assert message is not None
+        assert message.sender.id == "7"
 
 
 # Without questions

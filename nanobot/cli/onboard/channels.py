@@ -13,6 +13,7 @@ from nanobot.cli.config_file import typed_value
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import follow, is_secret
 from nanobot.errors import PluginBroken, UsageError
+from nanobot.messages import Address
 from nanobot.plugins import CHANNELS, Plugins
 from nanobot.ports import Setup, SetupField
 
@@ -41,8 +42,8 @@ def kinds() -> list[ChannelType]:
 
 
 class NewChannel:
-    """A channel to be: what its table is to hold (`keys`, as written), and the secrets that go into
-    files of their own, by their names in the home."""
+    """A channel to be: what its table is to hold (`keys`, as written), the secrets that go into
+    files of their own, by their names in the home, and where its owner was met."""
 
     def __init__(self, name: str, kind: str, setup: Setup, config: Config) -> None:
         """Raises UsageError for a name that no table can have."""
@@ -54,6 +55,7 @@ class NewChannel:
         self.known = config.channels.get(name, ChannelSettings(type=kind))
         self.keys: dict[str, Any] = {}
         self.secrets: dict[str, str] = {}
+        self.owner_chat: Address | None = None
         if name != kind and name not in config.channels:
             self.keys["type"] = kind
         if not self.known.enabled:
@@ -122,6 +124,13 @@ class NewChannel:
         if secret is not None:
             return secret
         return follow(value, f"channels.{self.name}.{key}", config.home, environ)
+
+    def chat_to_greet(self) -> Address | None:
+        """Where its new owner is told that it is set up; None where that is not known."""
+        owners = self.keys.get("owners", ())
+        if self.owner_chat is None and self.setup.id_is_chat and owners:
+            return Address(self.name, owners[-1])
+        return self.owner_chat
 
     def complete(self, environ: Mapping[str, str]) -> None:
         """Take what is not set from well-known variables and usual values. Raises UsageError naming

@@ -19,13 +19,18 @@ from nanobot.cli.onboard.channels import NewChannel, wanted_channel
 from nanobot.cli.onboard.config_template import written
 from nanobot.cli.onboard.models import AvailableModel, ModelWishes, find, named, silent
 from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
-from nanobot.cli.probes import try_channel, try_model
+from nanobot.cli.probes import tell, try_channel, try_model
 from nanobot.cli.questions import ask, ask_secret, choose, say
 from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.workspace import folder as workspace
+
+_GREETING = (
+    "Hello! I am set up, and I take orders from you.\n"
+    "As soon as `nanobot gateway` runs I answer here: /start shows what I can do."
+)
 
 
 class OnboardOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +88,8 @@ def _write(environ: Mapping[str, str], config: Config, plan: OnboardPlan) -> int
         raise
     after = load(environ)
     workspace.prepare(after.workspace)
+    if plan.channel is not None:
+        _greet(plan.channel, after)
     say(f"\nWritten: {config.file}, and the assistant's own folder {after.workspace}.")
     say("Next:")
     say("  nanobot agent      talk to it here")
@@ -91,6 +98,19 @@ def _write(environ: Mapping[str, str], config: Config, plan: OnboardPlan) -> int
         say(f"  nanobot gateway    serve {', '.join(served)} until stopped (Ctrl-C)")
     say("  nanobot doctor     whenever something does not work")
     return 0
+
+
+def _greet(channel: NewChannel, config: Config) -> None:
+    """Tell its owner, where they will talk to it, that it is set up."""
+    address = channel.chat_to_greet()
+    if address is None:
+        return
+    try:
+        asyncio.run(tell(channel.name, config.channels[channel.name], address, _GREETING))
+    except NanobotError as error:
+        say(f"\n{channel.setup.title} did not take a first message to {address.chat_id}: {error}")
+    else:
+        say(f"\n{channel.setup.title}: look there, I have just written to you.")
 
 
 # Without questions

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from nanobot.cli.onboard.channels import ChannelType, NewChannel, kinds, variable_of
-from nanobot.cli.probes import first_sender, try_channel
+from nanobot.cli.probes import first_message, try_channel
 from nanobot.cli.questions import agree, ask, ask_secret, choose, say
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import is_secret, parse
@@ -200,16 +200,18 @@ def _owner(channel: NewChannel, settings: ChannelSettings, bot: str) -> str:
             continue
         say(f"{setup.knock.format(bot=bot)} now; I wait two minutes ...")
         try:
-            waiting = first_sender(channel.name, settings, _WAIT_SECONDS, strangers)
-            sender = asyncio.run(waiting)
+            waiting = first_message(channel.name, settings, _WAIT_SECONDS, strangers)
+            message = asyncio.run(waiting)
         except NanobotError as error:
             say(f"That did not work: {error}")
             continue
-        if sender is None:
+        if message is None:
             say("Nobody wrote.")
-        elif agree(f"{sender.name or 'Somebody'} (id {sender.id}) wrote. Is that you?"):
+            continue
+        sender = message.sender
+        if agree(f"{sender.name or 'Somebody'} (id {sender.id}) wrote. Is that you?"):
             if not setup.keeps:
                 say("Good. It answers once it runs: then write again.")
+            channel.owner_chat = message.address
             return sender.id
-        else:
-            strangers.add(sender.id)
+        strangers.add(sender.id)
