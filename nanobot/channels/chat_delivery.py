@@ -25,7 +25,7 @@ from nanobot.errors import (
     ThreadGone,
     Uncertain,
 )
-from nanobot.messages import Address, OutboundMessage
+from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
@@ -162,6 +162,8 @@ class ChatDelivery:
             try:
                 return await self._sender.replace(row.message.address, row.standing, parts[0])
             except Refused as refused:
+                if row.message.kind is OutboundKind.APPROVAL:  # who decides has seen it
+                    return row.standing
                 logger.warning("{}: {} is sent anew ({})", self.address, row.message.key, refused)
                 await self._journal.begin_send(_standing(row, None), parts, 0, duplicate=False)
         return await self._sender.send(row.message.address, parts[idx])

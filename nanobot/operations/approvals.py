@@ -46,6 +46,8 @@ async def _decide(
         text = approval.choices[int(answer.text) - 1]
         answer = ApprovalAnswer(state="answered", by=answer.by, text=text)
     decided = await engine.journal.answer(number, answer)
+    for address in approval.asked_in:
+        engine.bus.owed(address)
     engine.bus.wake(approval.session_key, RunKind.CHAT)
     if decided is None or not decided.fresh:
         raise NanobotError(f"{outcome(approval if decided is None else decided.approval)}.")

@@ -47,7 +47,8 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     the call in a run of its own; then approved, denied, answered, expired or void (its run was
     stopped). `digest` binds it to the exact call. `question` is empty for a call. `host`: whom on
     the internet the call asks. `here`: who asked for the call may approve it. `direct`: it is a
-    program, and no chat is asked. `approvers`: see `may_answer`. Times are unix seconds.
+    program, and no chat is asked. `approvers`: see `may_answer`. `asked_in`: the chats that were
+    asked. Times are unix seconds.
     """
 
     id: int = 0
@@ -71,6 +72,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     here: bool = False
     direct: bool = False
     approvers: tuple[str, ...] = ()
+    asked_in: tuple[Address, ...] = ()
     asked_at: float
     expires_at: float
     decided_at: float | None = None
@@ -192,9 +194,12 @@ def shown_call(tool: str, arguments: str) -> str:
 
 
 def message(approval: Approval, to: Address) -> OutboundMessage:
-    """The question as a chat gets it."""
-    number = approval.id
-    if approval.question:
+    """The question as a chat gets it; once it is decided, what was decided and by whom. Those who
+    may not answer get no buttons."""
+    number, choices = approval.id, tuple[Choice, ...]()
+    if approval.state not in OPEN:
+        text = _decided(approval)
+    elif approval.question:
         text = approval.question
         choices = tuple(
             Choice(option[:60], f"/answer {number} {place}")
@@ -203,11 +208,14 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
     else:
         text = _asking(approval, elsewhere=to != approval.address)
         host = f"{approval.host[:40]} " if approval.host else ""
-        choices = (
-            Choice("Approve", f"/approve {number}"),
-            Choice("Deny", f"/deny {number}"),
-            Choice(f"Always {host}here", f"/approve {number} always"),
-        )
+        if approval.here or to != approval.address or approval.asked_in in ((), (to,)):
+            choices = (
+                Choice("Approve", f"/approve {number}"),
+                Choice("Deny", f"/deny {number}"),
+                Choice(f"Always {host}here", f"/approve {number} always"),
+            )
+        else:
+            text += " The owners are asked in their own chats."
     return OutboundMessage(
         address=to,
         text=text,
@@ -259,15 +267,28 @@ def outcome(approval: Approval) -> str:
     }.get(approval.state, f"#{approval.id} waits for an answer")
 
 
-def _asking(approval: Approval, *, elsewhere: bool) -> str:
+def _decided(approval: Approval) -> str:
+    by = f" by {approval.decided_by}" if approval.decided_by else ""
+    if approval.question:
+        end = f"Answered{by}: {approval.answer}" if approval.answer else "Nobody answered in time."
+        return f"{approval.question}\n\n{end}"
+    end = "Nobody answered in time" if approval.state == "expired" else f"{approval.state}{by}"
+    return f"#{approval.id}: {end}.\n\n{_fenced(approval)}"
+
+
+def _fenced(approval: Approval) -> str:
     call = shown_call(approval.tool, approval.arguments)
     fence = "```"
     while fence in call:
         fence += "`"
+    return f"{fence}\n{call}\n{fence}"
+
+
+def _asking(approval: Approval, *, elsewhere: bool) -> str:
     who = approval.sender_name or approval.sender_id
     place = f" in {approval.address}" if elsewhere else ""
     return (
-        f"May I do this? (#{approval.id})\n\n{fence}\n{call}\n{fence}\n\n"
+        f"May I do this? (#{approval.id})\n\n{_fenced(approval)}\n\n"
         f"{who} asked for it{place}. I ask because {approval.why}. Without an answer within "
         f"{_long(approval)} it is refused."
     )

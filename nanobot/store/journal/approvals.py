@@ -68,6 +68,7 @@ def park(
         return AllowedForGood(log.append(connection, writer, lane, run.id, bodies))
     if not reached:
         return NobodyReached()
+    asked = msgspec.structs.replace(asked, asked_in=() if asked.direct else tuple(reached))
     row = {
         "session_key": asked.session_key,
         "run_id": asked.run_id,
@@ -81,7 +82,7 @@ def park(
     runs.attempted(connection, run, -1)  # its next claim is no unclean end
     lanes.free(connection, lane)
     aside = previews.set_aside(connection, writer, run, identity)
-    asking = [] if asked.direct else [message(asked, to) for to in reached]
+    asking = [message(asked, to) for to in asked.asked_in]
     outbox.owe(connection, writer, asked.session_key, run.id, asking)
     more = inbox.any_waiting(connection, asked.session_key)
     owes = {*reached, run.address} if aside else reached
@@ -164,6 +165,9 @@ def _close(
     done = msgspec.structs.replace(asked, state=state, decided_at=now, decided_by=by, answer=text)
     values = {"state": state, "body": msgspec.json.encode(done)}
     connection.execute(sa.update(_a).where(_a.c.id == asked.id).values(values))
+    if state not in OPEN:
+        for address in asked.asked_in:
+            previews.show_instead(connection, writer, message(done, address))
     return done
 
 

@@ -1,0 +1,142 @@
+"""Who is asked, who may press what, and what stands in every chat once it is decided."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.doubles.openai_server import error_status
+from tests.process.harness import MEMBERS, World
+
+OWNER, OTHER, MEMBER, STRANGER = 1, 2, MEMBERS[0], 999
+GROUP = -500
+
+
+def buttons(world: World, chat: int, at: int = -1) -> list[str]:
+    markup = world.telegram.messages(chat)[at].params.get("reply_markup")
+    shown = json.loads(markup) if isinstance(markup, str) else markup or {}
+    return [button["text"] for row in shown.get("inline_keyboard", []) for button in row]
+
+
+@pytest.fixture
+async def asked(world: World) -> World:
+    """A member's command waits; two owners were asked."""
+    world.configure()
+    await world.start()
+    for owner in (OWNER, OTHER):
+        world.telegram.say(owner, "say:hello")
+        await world.answered(owner, 1)
+    call = json.dumps({"command": "echo hello"})
+    world.telegram.say(MEMBER, f"tool:exec:{call}\nsay:done")
+    for chat, count in ((MEMBER, 1), (OWNER, 2), (OTHER, 2)):
+        await world.answered(chat, count)
+    return world
+
+
+async def test_members_get_no_buttons_that_they_may_not_press(asked: World) -> None:
+    assert buttons(asked, MEMBER) == []
+    assert "The owners are asked" in asked.texts(MEMBER)[-1]
+    assert buttons(asked, OWNER) == buttons(asked, OTHER) == ["Approve", "Deny", "Always here"]
+
+
+@pytest.mark.parametrize(("command", "word"), [("approve", "approved"), ("deny", "denied")])
+async def test_once_decided_every_chat_says_by_whom_and_has_no_buttons(
+    asked: World, command: str, word: str
+) -> None:
+    asked.telegram.say(OWNER, f"/{command} 1")
+    for chat, at in ((MEMBER, 0), (OWNER, 1), (OTHER, 1)):
+        await asked.telegram.until(
+            lambda chat=chat, at=at: f"#1: {word} by" in asked.texts(chat)[at], 10.0
+        )
+        assert buttons(asked, chat, at) == []
+        assert "echo hello" in asked.texts(chat)[at]
+    assert len(asked.texts(OTHER)) == 2
+
+
+async def test_a_kill_before_the_chats_were_told_loses_nothing(asked: World) -> None:
+    asked.telegram.fail("editMessageText", seconds=60.0, status=500, description="x")
+    asked.telegram.say(OWNER, "/deny 1")
+    await asked.telegram.called("editMessageText")
+    (process,) = asked.processes_started
+    await process.kill()
+    asked.telegram.heal()
+    await asked.start()
+    for chat, at in ((MEMBER, 0), (OWNER, 1), (OTHER, 1)):
+        await asked.telegram.until(
+            lambda chat=chat, at=at: "#1: denied by" in asked.texts(chat)[at], 10.0
+        )
+
+
+async def test_the_reason_why_a_model_fails_is_for_owners_alone(world: World) -> None:
+    world.configure(agent="tool_retries = 0")
+    await world.start()
+    key = "Incorrect API key provided: sk-abcd****wxyz"
+    for chat, sender in ((MEMBER, MEMBER), (GROUP, OWNER)):
+        world.model.fail_with(*[error_status(401, key)] * 3)
+        world.telegram.say(chat, "@the_bot hello" if chat < 0 else "hello", sender=sender)
+        (text,) = await world.answered(chat, 1)
+        assert "401" not in text
+        assert "sk-" not in text
+        assert "API key" not in text
+        assert "log" in text
+        world.model.faults.clear()
+    world.model.fail_with(*[error_status(401, key)] * 3)
+    world.telegram.say(OWNER, "hello")
+    (text,) = await world.answered(OWNER, 1)
+    assert "refuse" in text or "key" in text
+
+
+async def test_an_owner_is_told_that_a_stranger_asks_and_lets_them_in_with_a_button(
+    world: World,
+) -> None:
+    world.configure()
+    await world.start()
+    world.telegram.say(OWNER, "say:hello")
+    await world.answered(OWNER, 1)
+    eve = {"id": STRANGER, "is_bot": False, "first_name": "Eve *the* [owner](x)\n/approve 1"}
+    for _ in range(3):
+        world.telegram.say(STRANGER, "hello", **{"from": eve})
+    await world.answered(OWNER, 2)
+    text = world.texts(OWNER)[-1]
+    assert f"telegram:{STRANGER}" in text
+    assert "\n/approve" not in text
+    assert buttons(world, OWNER) == ["Let in", "As guest", "Refuse"]
+    world.telegram.press(world.telegram.messages(OWNER)[-1], "Let in")
+    await world.answered(STRANGER, 2)
+    world.telegram.say(STRANGER, "say:I am in")
+    assert (await world.answered(STRANGER, 3))[-1] == "I am in"
+    assert len(world.texts(OWNER)) == 3
+
+
+async def test_whom_an_owner_refuses_is_not_told_of_again_and_a_flood_is_told_once(
+    world: World,
+) -> None:
+    world.configure()
+    await world.start()
+    world.telegram.say(OWNER, "say:hello")
+    await world.answered(OWNER, 1)
+    world.telegram.say(STRANGER, "hello")
+    await world.answered(OWNER, 2)
+    world.telegram.press(world.telegram.messages(OWNER)[-1], "Refuse")
+    await world.answered(OWNER, 3)
+    for number in range(STRANGER, STRANGER + 30):
+        world.telegram.say(number, "hello")
+    for number in range(STRANGER + 1, STRANGER + 30):
+        await world.answered(number, 1)
+    told = [text for text in world.texts(OWNER) if "asks to be let in" in text]
+    assert not [text for text in told[1:] if f"telegram:{STRANGER} " in text]
+    assert len(told) <= 5
+    assert any("/pair list" in text for text in world.texts(OWNER)[3:])
+
+
+async def test_a_job_that_runs_more_often_than_once_a_minute_asks_first(world: World) -> None:
+    world.configure()
+    await world.start()
+    for count, (schedule, asks) in enumerate(
+        [("every 10 seconds", True), ("* * * * * *", True), ("every 2 minutes", False)], 1
+    ):
+        call = {"action": "add", "schedule": schedule, "message": "look"}
+        world.telegram.say(count, f"tool:cron:{json.dumps(call)}\nsay:done")
+        (text,) = await world.answered(count, 1)
+        assert text.startswith("May I do this?") is asks, text
