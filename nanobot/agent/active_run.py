@@ -102,6 +102,11 @@ class RunLog:
         return self.private and all(message.role is Role.OWNER for message in seen)
 
     @property
+    def among_owners(self) -> bool:
+        """Whether the messages that this run answers are owners', and not said in a group."""
+        return all(m.role is Role.OWNER and not m.group for m in self.messages)
+
+    @property
     def tainted(self) -> bool:
         """Whether anything the model sees came from outside."""
         kinds = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
+from loguru import logger
+
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.attachments import blind
@@ -92,7 +94,8 @@ class Runner:
                 return await self._obey(active, command)
             return await self._act(active)
         except (ModelError, ConfigError) as error:
-            return await self._fail(active, type(error).__name__, f"I could not answer: {error}")
+            logger.warning("run {}: {}", active.run.id, error)
+            return await self._fail(active, type(error).__name__, _why(active, error))
         except OverBudget as error:
             return await self._over(active, error)
         except ToolError as error:  # of a run type: those of tool calls go to the model
@@ -207,6 +210,16 @@ def _gave_up() -> tuple[str, str]:
     return "unclean", (
         f"I gave up on this: I crashed {MAX_UNCLEAN_ENDS} times while answering it. "
         "Please ask again in another way; the log of the gateway says more."
+    )
+
+
+def _why(active: ActiveRun, error: Exception) -> str:
+    """What is wrong with a model or the configuration is for owners alone."""
+    if active.log.among_owners:
+        return f"I could not answer: {error}"
+    return (
+        "I could not answer: the model does not work now. Whoever runs me finds the reason in the "
+        f"gateway's log as run {active.run.id}; please ask again later."
     )
 
 

@@ -11,8 +11,9 @@ from typing import Protocol
 import msgspec
 
 from nanobot.errors import NanobotError
-from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Role, Sender
 from nanobot.ports import Clock
+from nanobot.text import quoted
 
 ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 """Without what looks like something else: I, L, O, 0 and 1."""
@@ -23,6 +24,9 @@ MAX_OPEN = 1_000
 """Codes that are valid at once on a channel; of more, the oldest gives way."""
 KEPT_SECONDS = 86_400.0
 """How long after it expired a request is still known, so that `pair approve` can say so."""
+
+MAX_TOLD = 3
+"""Of so many requests within VALID_SECONDS owners are told one by one; then once that more ask."""
 
 _SIZE = 8
 _CACHE_SECONDS = 5.0
@@ -45,11 +49,19 @@ class PairingView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairingRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A stranger's open request."""
+    """A stranger's open request. `told`: chats of owners that are told of it just now."""
 
     code: str
     asked_at: float
     expires_at: float
+    told: tuple[Address, ...] = ()
+
+
+class PairingNotice(msgspec.Struct, frozen=True):
+    """The word that tells a stranger how to be let in; `told`: see PairingRequest."""
+
+    message: OutboundMessage
+    told: tuple[Address, ...]
 
 
 class PairingStore(Protocol):
@@ -111,7 +123,7 @@ class Pairing:
             self._known[channel, sender_id] = (role, until)
         return role
 
-    async def ask(self, address: Address, sender: Sender) -> OutboundMessage | Role:
+    async def ask(self, address: Address, sender: Sender) -> PairingNotice | Role:
         """The word that tells a stranger how to be let in; its key repeats within
         REPEAT_SECONDS, so it is owed once in that time. The role of somebody whom another process
         let in just now."""
@@ -121,7 +133,7 @@ class Pairing:
             return request
         now = self._clock.now()
         turn = int(max(now - request.asked_at, 0.0) // REPEAT_SECONDS)
-        return OutboundMessage(
+        message = OutboundMessage(
             address=address,
             text=(
                 f"This assistant is private. Your pairing code is {request.code} "
@@ -131,6 +143,7 @@ class Pairing:
             kind=OutboundKind.NOTICE,
             key=f"pairing:{address.channel}:{sender.id}:{request.code}:{turn}",
         )
+        return PairingNotice(message, request.told)
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
         """See Pairings.approve; however the code is written. It holds when this returns."""
@@ -159,6 +172,32 @@ class Pairing:
     def _forget(self) -> None:
         self._changes += 1
         self._known.clear()
+
+
+def question(request: PairingRequest, view: PairingView, to: Address) -> OutboundMessage:
+    """What an owner is asked about a stranger, who chose their name."""
+    name = f"`{quoted(view.name).replace('`', chr(39))}`" if view.name else "Somebody"
+    return OutboundMessage(
+        address=to,
+        text=f"{name} ({view.who}) asks to be let in, with the code {request.code}.",
+        kind=OutboundKind.NOTICE,
+        key=f"pairing:{request.code}:{to}",
+        choices=(
+            Choice("Let in", f"/pair approve {request.code}"),
+            Choice("As guest", f"/pair approve {request.code} role=guest"),
+            Choice("Refuse", f"/pair revoke {view.who}"),
+        ),
+    )
+
+
+def more_ask(request: PairingRequest, to: Address) -> OutboundMessage:
+    """What an owner is told once when many ask."""
+    return OutboundMessage(
+        address=to,
+        text="More strangers ask to be let in: `/pair list` shows them.",
+        kind=OutboundKind.NOTICE,
+        key=f"pairing:{request.code}:{to}",
+    )
 
 
 def code_of(random: bytes) -> str:

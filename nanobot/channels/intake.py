@@ -219,10 +219,13 @@ class ChannelIntake:
         somebody who is let in at this very moment."""
         address, sender = message.address, message.sender
         if self._gate.pairing:
-            answer = await self.operations.engine.pairing.ask(address, sender)
-            if isinstance(answer, Role):
-                return answer
+            notice = await self.operations.engine.pairing.ask(address, sender)
+            if isinstance(notice, Role):
+                return notice
             logger.info("{}: {} ({}) asks to be let in", address, sender.id, sender.name)
+            for chat in notice.told:
+                self._bus.owed(chat)
+            answer = notice.message
         else:
             answer = self._private(message)
             if self._gate.discreet:

@@ -28,7 +28,7 @@ from nanobot.bus.pairing import Pairing, PairingStore
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
-from nanobot.config.settings.budgets import BudgetSettings
+from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.errors import StoreError
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
@@ -178,7 +178,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     guests: tuple[str, ...] = ()
     pairing: bool = True
     groups: GroupMode = GroupMode()
-    budgets: Budgets = Budgets(BudgetSettings())
+    budgets: Budgets = Budgets(UNLIMITED)
     quiet: QuietHours | None = None
     policy: SessionPolicy = "chat"
     lane_limit: int = 50

@@ -11,10 +11,11 @@ from nanobot.errors import ToolError, UsageError
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.triggers.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.triggers.cron.jobs import Job
-from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.cron.schedule import Every, parse, zone_of
 
 _LISTED = 50
 _TEXT_CHARS = 80
+_OFTEN_SECONDS = 60.0
 
 
 class CronArgs(msgspec.Struct, frozen=True):
@@ -65,7 +66,20 @@ def cron_tool(book: JobEditor) -> Tool[CronArgs]:
         run=run,
         effect=Effect.STORE,
         taints=False,
+        danger=_danger,
     )
+
+
+def _danger(args: CronArgs) -> str:
+    """Whether it is a schedule that a person should know of before it runs away with the budget."""
+    if args.action != "add":
+        return ""
+    try:
+        schedule = parse(args.schedule, "UTC", 0.0)
+    except UsageError:  # which the call itself says
+        return ""
+    often = isinstance(schedule, Every) and schedule.seconds < _OFTEN_SECONDS
+    return "it would run more often than once a minute" if often else ""
 
 
 async def _done(book: JobEditor, args: CronArgs, context: CallContext) -> str:

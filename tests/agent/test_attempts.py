@@ -6,12 +6,13 @@ import gc
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.library.run_input import RunInput
 from nanobot.agent.settings import RunSettings
-from nanobot.config.settings.budgets import BudgetSettings
+from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.providers.base import Completion, Delta, ModelProfile, ModelRequest, Usage
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
@@ -46,7 +47,7 @@ class Wire(ScriptedProvider):
 
 
 def options(settings: RunSettings | None = None, **limits: Any) -> Options:
-    budgets = Budgets(BudgetSettings(zone="UTC", **limits))
+    budgets = Budgets(msgspec.structs.replace(UNLIMITED, zone="UTC", **limits))
     return Options(settings=settings or RunSettings(), budgets=budgets)
 
 

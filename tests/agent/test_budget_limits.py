@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from nanobot.agent.budgets import (
     shown,
     warning,
 )
-from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
+from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.providers.base import Price
 from nanobot.session.usage import CallEstimate, UsageSum
@@ -30,7 +31,7 @@ PERIOD = Period("2026-01-01", 0.0, "00:00 on 2026-01-02 (UTC)")
 
 
 def budgets(**settings: Any) -> Budgets:
-    return Budgets(BudgetSettings(**settings))
+    return Budgets(msgspec.structs.replace(UNLIMITED, **settings))
 
 
 def moment(text: str) -> float:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.settings import RunSettings
-from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
+from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
 from nanobot.errors import ModelUnreachable
 from nanobot.providers.base import Completion, ModelProfile, Price, Retrying, ToolCall, Usage
 from nanobot.session.entries import ModelCallEntry
@@ -22,7 +24,7 @@ RESETS = "it starts again at 00:00 on 2027-01-16 (UTC)"
 
 
 def options(max_run_cost: float = 0.0, **limits: Any) -> Options:
-    settings = BudgetSettings(zone="UTC", **limits)
+    settings = msgspec.structs.replace(UNLIMITED, zone="UTC", **limits)
     return Options(budgets=Budgets(settings, max_run_cost=max_run_cost))
 
 

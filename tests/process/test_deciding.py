@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,10 @@ def buttons(world: World, chat: int, at: int = -1) -> list[str]:
     markup = world.telegram.messages(chat)[at].params.get("reply_markup")
     shown = json.loads(markup) if isinstance(markup, str) else markup or {}
     return [button["text"] for row in shown.get("inline_keyboard", []) for button in row]
+
+
+async def shows(world: World, chat: int, at: int, text: str) -> None:
+    await world.telegram.until(lambda: text in world.texts(chat)[at], 10.0)
 
 
 @pytest.fixture
@@ -46,9 +51,7 @@ async def test_once_decided_every_chat_says_by_whom_and_has_no_buttons(
 ) -> None:
     asked.telegram.say(OWNER, f"/{command} 1")
     for chat, at in ((MEMBER, 0), (OWNER, 1), (OTHER, 1)):
-        await asked.telegram.until(
-            lambda chat=chat, at=at: f"#1: {word} by" in asked.texts(chat)[at], 10.0
-        )
+        await shows(asked, chat, at, f"#1: {word} by")
         assert buttons(asked, chat, at) == []
         assert "echo hello" in asked.texts(chat)[at]
     assert len(asked.texts(OTHER)) == 2
@@ -63,18 +66,16 @@ async def test_a_kill_before_the_chats_were_told_loses_nothing(asked: World) -> 
     asked.telegram.heal()
     await asked.start()
     for chat, at in ((MEMBER, 0), (OWNER, 1), (OTHER, 1)):
-        await asked.telegram.until(
-            lambda chat=chat, at=at: "#1: denied by" in asked.texts(chat)[at], 10.0
-        )
+        await shows(asked, chat, at, "#1: denied by")
 
 
 async def test_the_reason_why_a_model_fails_is_for_owners_alone(world: World) -> None:
-    world.configure(agent="tool_retries = 0")
+    world.configure(more='groups = "all"')
     await world.start()
     key = "Incorrect API key provided: sk-abcd****wxyz"
     for chat, sender in ((MEMBER, MEMBER), (GROUP, OWNER)):
         world.model.fail_with(*[error_status(401, key)] * 3)
-        world.telegram.say(chat, "@the_bot hello" if chat < 0 else "hello", sender=sender)
+        world.telegram.say(chat, "hello", sender=sender)
         (text,) = await world.answered(chat, 1)
         assert "401" not in text
         assert "sk-" not in text
@@ -94,9 +95,10 @@ async def test_an_owner_is_told_that_a_stranger_asks_and_lets_them_in_with_a_but
     await world.start()
     world.telegram.say(OWNER, "say:hello")
     await world.answered(OWNER, 1)
-    eve = {"id": STRANGER, "is_bot": False, "first_name": "Eve *the* [owner](x)\n/approve 1"}
+    name = "Eve *the* [owner](x)\n/approve 1"
+    eve: dict[str, Any] = {"from": {"id": STRANGER, "is_bot": False, "first_name": name}}
     for _ in range(3):
-        world.telegram.say(STRANGER, "hello", **{"from": eve})
+        world.telegram.say(STRANGER, "hello", **eve)
     await world.answered(OWNER, 2)
     text = world.texts(OWNER)[-1]
     assert f"telegram:{STRANGER}" in text
@@ -125,7 +127,7 @@ async def test_whom_an_owner_refuses_is_not_told_of_again_and_a_flood_is_told_on
     for number in range(STRANGER + 1, STRANGER + 30):
         await world.answered(number, 1)
     told = [text for text in world.texts(OWNER) if "asks to be let in" in text]
-    assert not [text for text in told[1:] if f"telegram:{STRANGER} " in text]
+    assert not [text for text in told[1:] if f"telegram:{STRANGER})" in text]
     assert len(told) <= 5
     assert any("/pair list" in text for text in world.texts(OWNER)[3:])
 
@@ -134,7 +136,7 @@ async def test_a_job_that_runs_more_often_than_once_a_minute_asks_first(world: W
     world.configure()
     await world.start()
     for count, (schedule, asks) in enumerate(
-        [("every 10 seconds", True), ("* * * * * *", True), ("every 2 minutes", False)], 1
+        [("every 10 seconds", True), ("every 59 seconds", True), ("* * * * *", False)], 1
     ):
         call = {"action": "add", "schedule": schedule, "message": "look"}
         world.telegram.say(count, f"tool:cron:{json.dumps(call)}\nsay:done")

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.agent.budgets import Budgets
-from nanobot.config.settings.budgets import BudgetSettings
+from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.session.entries import Body, Entry
 from nanobot.store.database import schema
 from nanobot.store.database.postgres import PostgresDatabase
@@ -32,7 +32,7 @@ T = TypeVar("T")
 AnyDatabase: TypeAlias = SqliteDatabase | PostgresDatabase
 
 LEASE_SECONDS = 600.0
-NO_LIMITS = Budgets(BudgetSettings())
+NO_LIMITS = Budgets(UNLIMITED)
 KEPT = schema.meta.c.key != "min_reader"
 
 in_file = pytest.mark.parametrize("home", ["file"], indirect=True)

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.agent.budgets import Account, Budgets
-from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
+from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
 from nanobot.errors import Fenced, OverBudget
 from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
 from nanobot.providers.base import Price, ToolCall, Usage
@@ -44,7 +44,7 @@ ROW = "SELECT state, requests, tokens_in, tokens_out, cost FROM model_call_costs
 
 
 def limits(**of_all: Any) -> Budgets:
-    return Budgets(BudgetSettings(zone="UTC", **of_all))
+    return Budgets(msgspec.structs.replace(UNLIMITED, zone="UTC", **of_all))
 
 
 def priced(number: int = 1, *, estimate: int = 10, most: int = 100) -> ModelCallEntry:
@@ -165,7 +165,7 @@ async def test_a_further_request_that_passes_a_limit_is_refused_and_nothing_is_k
 
 
 async def test_a_further_request_counts_in_what_one_answer_may_cost(home: Home) -> None:
-    journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=225.0))
+    journal = home.journal(budgets=Budgets(UNLIMITED, max_run_cost=225.0))
     claimed = await begun(journal)
     await start(journal, claimed, priced())
     await journal.start_retry(claimed.lane, claimed.run, Usage())
@@ -330,7 +330,7 @@ async def child_of(home: Home, parent: str, name: str) -> Claim:
 
 
 async def test_a_run_s_own_limit_counts_what_its_children_spent(home: Home) -> None:
-    journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=250.0))
+    journal = home.journal(budgets=Budgets(UNLIMITED, max_run_cost=250.0))
     parent = await begun(journal, "parent")
     await start(journal, parent, priced())
     child = await child_of(home, "parent", "child")
@@ -342,7 +342,7 @@ async def test_a_run_s_own_limit_counts_what_its_children_spent(home: Home) -> N
 
 
 async def test_a_grandchild_draws_on_its_root_even_if_its_parent_asked_nobody(home: Home) -> None:
-    journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=250.0))
+    journal = home.journal(budgets=Budgets(UNLIMITED, max_run_cost=250.0))
     root = await begun(journal, "root")
     await child_of(home, "root", "child")
     grandchild = await child_of(home, "child", "grandchild")
@@ -372,7 +372,7 @@ async def test_a_storm_of_children_passes_no_limit_of_a_person_or_a_chat(
 
 
 async def test_a_storm_of_children_passes_not_the_cost_of_one_answer(home: Home) -> None:
-    journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=630.0))
+    journal = home.journal(budgets=Budgets(UNLIMITED, max_run_cost=630.0))
     await begun(journal, "root")
     storm = [await child_of(home, "root", f"child{number}") for number in range(8)]
     assert await allowed(journal, storm) == 3
@@ -560,7 +560,7 @@ async def test_a_call_after_a_run_that_was_taken_for_lost_counts_in_the_end_as_i
 
 
 async def test_a_call_after_a_run_is_not_its_answer_s_cost(home: Home) -> None:
-    journal = home.journal(budgets=Budgets(BudgetSettings(), max_run_cost=250.0))
+    journal = home.journal(budgets=Budgets(UNLIMITED, max_run_cost=250.0))
     claimed = await begun(journal)
     await start(journal, claimed, priced())
     await journal.start_auxiliary(claimed.lane, claimed.run, beside(apart=True))

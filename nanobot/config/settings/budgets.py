@@ -26,8 +26,8 @@ class BudgetSettings(AllowanceSettings, frozen=True, kw_only=True):
     them; `people`, `chats`, `jobs`, `model`: by those named. At the share `soft` of a limit people
     are warned. A day begins at `reset_hour` in `zone` (empty: this machine's)."""
 
-    tokens_per_day: Tokens | None = 0
-    cost_per_day: Dollars | None = 0.0
+    tokens_per_day: Tokens | None = 2_000_000
+    cost_per_day: Dollars | None = 5.0
     requests_per_day: Tokens | None = 0
     soft: Annotated[float, Meta(gt=0, le=1)] = 0.8
     zone: str = ""
@@ -39,3 +39,6 @@ class BudgetSettings(AllowanceSettings, frozen=True, kw_only=True):
     chats: Mapping[str, AllowanceSettings] = {}
     jobs: Mapping[str, AllowanceSettings] = {}
     model: Mapping[str, AllowanceSettings] = {}
+
+
+UNLIMITED = BudgetSettings(tokens_per_day=0, cost_per_day=0.0)

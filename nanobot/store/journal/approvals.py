@@ -112,25 +112,30 @@ def _reached(connection: sa.Connection, asked: Approval) -> list[Address]:
     who will; and where those who may have spoken alone with us."""
     if asked.here:
         return [asked.address]
-    chats: dict[tuple[str, str], Address] = {}
-    for body in _spoken_by_approvers(connection, asked):
-        said = msgspec.json.decode(body, type=InboundMessage)
-        if not said.group:
-            chats.setdefault((said.address.channel, said.sender.id), said.address)
-    others = list(dict.fromkeys(chats.values()))[:_MOST_ASKED]
+    others = chats_of_approvers(connection, asked.approvers)
     if asked.address in others:
         return [asked.address]
     return [asked.address, *others] if others else []
 
 
-def _spoken_by_approvers(connection: sa.Connection, asked: Approval) -> list[bytes]:
+def chats_of_approvers(connection: sa.Connection, approvers: tuple[str, ...] = ()) -> list[Address]:
+    """Where owners, and those who are named, have spoken alone with us; the latest first."""
+    chats: dict[tuple[str, str], Address] = {}
+    for body in _spoken_by_approvers(connection, approvers):
+        said = msgspec.json.decode(body, type=InboundMessage)
+        if not said.group:
+            chats.setdefault((said.address.channel, said.sender.id), said.address)
+    return list(dict.fromkeys(chats.values()))[:_MOST_ASKED]
+
+
+def _spoken_by_approvers(connection: sa.Connection, approvers: tuple[str, ...]) -> list[bytes]:
     """The last messages of owners, and of those who are named, the latest first."""
     rows: list[Any] = []
     channel = connection.scalar(_NEXT_CHANNEL, {"c": ""})
     while channel is not None:
         rows += connection.execute(_OF_OWNERS, {"c": channel, "n": _LOOKED_AT}).all()
         channel = connection.scalar(_NEXT_CHANNEL, {"c": channel})
-    named = [one.partition(":")[2] for one in asked.approvers]
+    named = [name.partition(":")[2] for name in approvers]
     if named:
         last = connection.scalar(sa.select(sa.func.max(_i.c.id))) or 0
         recent = sa.and_(_i.c.id > last - _RECENT, _i.c.origin == Origin.USER)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from nanobot.bus.pairing import (
     KEPT_SECONDS,
     MAX_OPEN,
+    MAX_TOLD,
     VALID_SECONDS,
     PairingRequest,
     PairingView,
     code_of,
+    more_ask,
+    question,
 )
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
@@ -20,7 +24,7 @@ from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
-from nanobot.store.journal import outbox
+from nanobot.store.journal import approvals, outbox
 from nanobot.store.unit import StoreContext
 
 _p = schema.pairings
@@ -109,6 +113,7 @@ def _ask(
     request = PairingRequest(
         code=_new_code(connection, writer), asked_at=now, expires_at=now + VALID_SECONDS
     )
+    refused = row is not None and row.state == "revoked"
     connection.execute(sa.delete(_p).where(mine))
     values = {
         "channel": address.channel,
@@ -122,7 +127,28 @@ def _ask(
         "expires_at": request.expires_at,
     }
     connection.execute(sa.insert(_p), values)
-    return request
+    told = () if refused else _tell_owners(connection, writer, request, mine)
+    return msgspec.structs.replace(request, told=told)
+
+
+def _tell_owners(
+    connection: sa.Connection,
+    writer: StoreContext,
+    request: PairingRequest,
+    mine: sa.ColumnElement[bool],
+) -> tuple[Address, ...]:
+    """Ask the owners in their own chats whether somebody is to be let in. A flood is told once."""
+    now = request.asked_at
+    query = sa.select(sa.func.count()).where(_p.c.asked_at > now - VALID_SECONDS, ~mine)
+    before = connection.scalar(query) or 0
+    if before > MAX_TOLD:
+        return ()
+    view = _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
+    chats = tuple(approvals.chats_of_approvers(connection))
+    for to in chats:
+        message = more_ask(request, to) if before == MAX_TOLD else question(request, view, to)
+        outbox.owe(connection, writer, str(to), "", [message])
+    return chats
 
 
 def _new_code(connection: sa.Connection, writer: StoreContext) -> str:

@@ -10,7 +10,7 @@ from nanobot.agent.budgets import Budgets
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.remember import Remembering
-from nanobot.config.settings.budgets import BudgetSettings
+from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.errors import ModelUnreachable
 from nanobot.providers.base import Completion, ModelProfile, Price, Retrying, Usage
 from nanobot.session.entries import (
@@ -37,7 +37,7 @@ REPLY = '{"decision": "reply", "reply": {"content": "Hello."}, "confidence": 1, 
 
 
 def limited(options: Options = Options(), **limits: Any) -> Options:  # noqa: B008 - frozen
-    settings = BudgetSettings(zone="UTC", soft=1.0, **limits)
+    settings = msgspec.structs.replace(UNLIMITED, zone="UTC", soft=1.0, **limits)
     return msgspec.structs.replace(options, budgets=Budgets(settings))
 
 
@@ -139,7 +139,7 @@ async def test_a_window_is_cut_without_a_summary_where_a_budget_refuses_it() -> 
     profile = ModelProfile(name="scripted", provider="test", price=price)
     asked = ScriptedProvider(otherwise=lambda _: Completion(text="ok", usage=TOOK), model=profile)
     settings = RunSettings(max_history=4, max_tokens=64)
-    budgets = Budgets(BudgetSettings(zone="UTC", soft=1.0, requests_per_day=4))
+    budgets = Budgets(msgspec.structs.replace(UNLIMITED, zone="UTC", soft=1.0, requests_per_day=4))
     options = Options(settings=settings, budgets=budgets)
     async with gateway(asked, options=options) as bot:
         for text in ("one", "two", "three"):

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from nanobot.agent.budgets import Budgets
-from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
+from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
 from nanobot.providers.base import Completion, ModelProfile, ModelRequest, Price, Usage
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
@@ -20,7 +20,7 @@ PRICE = Price(prompt=0.0, completion=1.0, cached=0.0)
 
 
 def limited(max_run_cost: float = 0.0, **limits: Any) -> Options:
-    settings = BudgetSettings(zone="UTC", soft=1.0, **limits)
+    settings = msgspec.structs.replace(UNLIMITED, zone="UTC", soft=1.0, **limits)
     return msgspec.structs.replace(SPAWNING, budgets=Budgets(settings, max_run_cost=max_run_cost))
 
 
