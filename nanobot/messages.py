@@ -230,8 +230,10 @@ def plausible(message: InboundMessage, now: float) -> InboundMessage:
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message owed to a chat. `text` is Markdown; `key` is unique for ever. `direct`: its
     caller waits for it and has it with the run's end, so that nothing is left to deliver.
-    `tainted`: there is content from outside in it. `asked`: a post that its chat asked for, so that
-    no limit of what is said unasked holds it back. `failed`: it says why there is no answer."""
+    `replaces`: the key of an earlier message that it takes the place of; it is not sent where that
+    cannot be done. `tainted`: there is content from outside in it. `asked`: a post that its chat
+    asked for, so that no limit of what is said unasked holds it back. `failed`: it says why there
+    is no answer."""
 
     address: Address
     text: str
@@ -240,6 +242,7 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     attachments: tuple[Attachment, ...] = ()
     reply_to: str | None = None
     choices: tuple[Choice, ...] = ()
+    replaces: str = ""
     direct: bool = False
     tainted: bool = False
     asked: bool = False

@@ -16,7 +16,6 @@ import msgspec
 
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Attachment, EventKind, RunEvent
-from nanobot.session.approvals import Approval
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Ready, Run
@@ -122,7 +121,6 @@ class Bus:
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._numbers: dict[str, int] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
-        self._on_decided: list[Callable[[Approval], None]] = []
 
     @property
     def journal(self) -> Journal:
@@ -230,15 +228,6 @@ class Bus:
     def on_stopped(self, call: Callable[[Run], None]) -> None:
         """`call` is told of every run that an order stopped, after the commit."""
         self._on_stopped.append(call)
-
-    def decided(self, approval: Approval) -> None:
-        """Somebody has answered what was asked."""
-        for call in self._on_decided:
-            call(approval)
-
-    def on_decided(self, call: Callable[[Approval], None]) -> None:
-        """`call` is told of every answer by a process of ours, after the commit."""
-        self._on_decided.append(call)
 
     # Outbound
 

@@ -25,7 +25,7 @@ from nanobot.errors import (
     ThreadGone,
     Uncertain,
 )
-from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
@@ -109,6 +109,8 @@ class ChatDelivery:
             if following is None or following.preview is None:
                 return following
             return await self._replace_preview(following)
+        if row.message.replaces:
+            return await self._replace_earlier(row)
         in_doubt = next((part.idx for part in row.parts if part.state == "sending"), None)
         if in_doubt is not None:
             return await self._reconcile(row, in_doubt)
@@ -134,6 +136,17 @@ class ChatDelivery:
         parts = await self._sender.render(message)
         await self._journal.begin_send(row, parts, 0, duplicate=duplicate)
         return await self._send_parts(_standing(row, row.standing), parts, 0)
+
+    async def _replace_earlier(self, row: OutboundRow) -> OutboundRow | None:
+        """Put a message in the place of an earlier one, which was settled before it: both in one
+        piece, or not at all."""
+        earlier = await self._journal.outbound(row.message.replaces)
+        parts = await self._sender.render(row.message)
+        stands = earlier.parts[0].receipt if earlier and len(earlier.parts) == 1 else None
+        await self._journal.begin_send(_standing(row, stands), parts[:1], 0, duplicate=False)
+        if stands is None or len(parts) != 1:
+            return await self._receipt(row, 0, "", None)
+        return await self._send_parts(_standing(row, stands), parts, 0)
 
     async def _send_parts(
         self, row: OutboundRow, parts: list[OutboundPart], first: int
@@ -162,7 +175,7 @@ class ChatDelivery:
             try:
                 return await self._sender.replace(row.message.address, row.standing, parts[0])
             except Refused as refused:
-                if row.message.kind is OutboundKind.APPROVAL:  # who decides has seen it
+                if row.message.replaces:
                     return row.standing
                 logger.warning("{}: {} is sent anew ({})", self.address, row.message.key, refused)
                 await self._journal.begin_send(_standing(row, None), parts, 0, duplicate=False)

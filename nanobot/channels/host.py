@@ -20,7 +20,6 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.lease import ChannelLease
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.previews import Previews
-from nanobot.channels.questions import Questions
 from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import PartSender
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
@@ -105,10 +104,6 @@ class ChannelHost:
         self._drafts: Drafts | None = None
         if hosting.preview and isinstance(channel, Drafting):
             self._drafts = Drafts(sender, clock, self._activity, hosting.text_of)
-        self._questions: Questions | None = None
-        if isinstance(channel, Editing):
-            self._questions = Questions(name, sender, bus.journal)
-            bus.on_decided(self._questions.decided)
         self._reactions: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
             self._reactions = Reactions(name, channel, self.moved)
@@ -162,7 +157,6 @@ class ChannelHost:
             "drafts": self._drafts,
             "previews": self._previews,
             "reactions": self._reactions,
-            "questions": self._questions,
         }
         await self.moved.load()
         async with asyncio.TaskGroup() as tasks:

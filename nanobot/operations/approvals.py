@@ -51,7 +51,6 @@ async def _decide(
     engine.bus.wake(approval.session_key, RunKind.CHAT)
     if decided is None or not decided.fresh:
         raise NanobotError(f"{outcome(approval if decided is None else decided.approval)}.")
-    engine.bus.decided(decided.approval)
     return decided.approval
 
 

@@ -197,31 +197,32 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
     """The question as a chat gets it; once it is decided, what was decided and by whom. Those who
     may not answer get no buttons."""
     number, choices = approval.id, tuple[Choice, ...]()
+    text = approval.question or _asking(approval, elsewhere=to != approval.address)
     if approval.state not in OPEN:
-        text = _decided(approval)
+        text += f"\n\n{_word(approval)}"
     elif approval.question:
-        text = approval.question
         choices = tuple(
             Choice(option[:60], f"/answer {number} {place}")
             for place, option in enumerate(approval.choices, 1)
         )
-    else:
-        text = _asking(approval, elsewhere=to != approval.address)
+    elif approval.here or to != approval.address or approval.asked_in in ((), (to,)):
         host = f"{approval.host[:40]} " if approval.host else ""
-        if approval.here or to != approval.address or approval.asked_in in ((), (to,)):
-            choices = (
-                Choice("Approve", f"/approve {number}"),
-                Choice("Deny", f"/deny {number}"),
-                Choice(f"Always {host}here", f"/approve {number} always"),
-            )
-        else:
-            text += " The owners are asked in their own chats."
+        choices = (
+            Choice("Approve", f"/approve {number}"),
+            Choice("Deny", f"/deny {number}"),
+            Choice(f"Always {host}here", f"/approve {number} always"),
+        )
+    else:
+        text += " The owners are asked in their own chats."
+    key = APPROVALS.of(number, to)
+    decided = approval.state not in OPEN
     return OutboundMessage(
         address=to,
         text=text,
-        key=APPROVALS.of(number, to),
+        key=f"{key}:{approval.state}" if decided else key,
         kind=OutboundKind.APPROVAL,
         choices=choices,
+        replaces=key if decided else "",
     )
 
 
@@ -267,13 +268,12 @@ def outcome(approval: Approval) -> str:
     }.get(approval.state, f"#{approval.id} waits for an answer")
 
 
-def _decided(approval: Approval) -> str:
-    by = f" by {approval.decided_by}" if approval.decided_by else ""
-    if approval.question:
-        end = f"Answered{by}: {approval.answer}" if approval.answer else "Nobody answered in time."
-        return f"{approval.question}\n\n{end}"
-    end = "Nobody answered in time" if approval.state == "expired" else f"{approval.state}{by}"
-    return f"#{approval.id}: {end}.\n\n{_fenced(approval)}"
+def _word(approval: Approval) -> str:
+    """What was decided, and by whom."""
+    if approval.state == "expired":
+        return "Nobody answered in time"
+    said = f": {approval.answer}" if approval.question and approval.answer else ""
+    return f"{approval.state.capitalize()} by {approval.decided_by}{said}"
 
 
 def _fenced(approval: Approval) -> str:

@@ -80,10 +80,6 @@ class Outgoing(Protocol):
         """The message of that key, whatever became of it."""
         ...
 
-    async def questions(self, number: int) -> list[OutboundRow]:
-        """The messages, whatever became of them, by which chats were asked this approval."""
-        ...
-
     async def begin_send(
         self, row: OutboundRow, parts: Sequence[OutboundPart], idx: int, *, duplicate: bool
     ) -> None:

@@ -51,7 +51,7 @@ async def test_once_decided_every_chat_says_by_whom_and_has_no_buttons(
 ) -> None:
     asked.telegram.say(OWNER, f"/{command} 1")
     for chat, at in ((MEMBER, 0), (OWNER, 1), (OTHER, 1)):
-        await shows(asked, chat, at, f"#1: {word} by")
+        await shows(asked, chat, at, f"\n\n{word.capitalize()} by")
         assert buttons(asked, chat, at) == []
         assert "echo hello" in asked.texts(chat)[at]
     assert len(asked.texts(OTHER)) == 2
@@ -66,7 +66,7 @@ async def test_a_kill_before_the_chats_were_told_loses_nothing(asked: World) -> 
     asked.telegram.heal()
     await asked.start()
     for chat, at in ((MEMBER, 0), (OWNER, 1), (OTHER, 1)):
-        await shows(asked, chat, at, "#1: denied by")
+        await shows(asked, chat, at, "\n\nDenied by")
 
 
 async def test_the_reason_why_a_model_fails_is_for_owners_alone(world: World) -> None:

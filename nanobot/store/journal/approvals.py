@@ -171,8 +171,8 @@ def _close(
     values = {"state": state, "body": msgspec.json.encode(done)}
     connection.execute(sa.update(_a).where(_a.c.id == asked.id).values(values))
     if state not in OPEN:
-        for address in asked.asked_in:
-            previews.show_instead(connection, writer, message(done, address))
+        told = [message(done, address) for address in asked.asked_in]
+        outbox.owe(connection, writer, asked.session_key, asked.run_id, told)
     return done
 
 

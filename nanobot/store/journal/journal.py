@@ -56,7 +56,6 @@ class SqlJournal(SqlStore):
     owed_chats = bare_verb(outbox.owed_chats)
     next_outbound = bare_verb(outbox.next_outbound)
     outbound = bare_verb(outbox.find)
-    questions = bare_verb(outbox.questions)
     preview = verb(previews.preview, "preview")
     begin_send = verb(outbox.begin_send, "begin_send")
     receipt = verb(outbox.receipt, "receipt")

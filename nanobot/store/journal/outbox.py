@@ -18,7 +18,6 @@ from nanobot.messages import (
 from nanobot.ports import OutboundPart
 from nanobot.session import keys
 from nanobot.session.entries import PostEntry, UndeliveredEntry
-from nanobot.session.keys import APPROVALS
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_or_turn
@@ -160,12 +159,6 @@ def find(connection: sa.Connection, key: str) -> OutboundRow | None:
     """The message of that key, whatever became of it."""
     row = connection.execute(sa.select(*COLUMNS).where(_o.c.key == key)).first()
     return None if row is None else with_parts(connection, row)
-
-
-def questions(connection: sa.Connection, number: int) -> list[OutboundRow]:
-    key = APPROVALS.of(number)
-    asked = sa.select(*COLUMNS).where(_o.c.key >= f"{key}:", _o.c.key < f"{key};")
-    return [with_parts(connection, row) for row in connection.execute(asked)]
 
 
 def oldest_owed(connection: sa.Connection) -> OutboundRow | None:

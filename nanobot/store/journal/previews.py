@@ -19,7 +19,6 @@ from nanobot.store.journal import log, outbox
 from nanobot.store.unit import StoreContext
 
 _o = schema.outbound
-_p = schema.outbound_parts
 _r = schema.runs
 
 STOPPED_LINE = "[stopped]"
@@ -92,17 +91,3 @@ def close(
     text = f"{(texts or [row.message.text])[0]}\n\n{STOPPED_LINE}".strip()
     message = msgspec.structs.replace(row.message, text=text)
     outbox.owe(connection, writer, row.session_key, run_id, [message])
-
-
-def show_instead(connection: sa.Connection, writer: StoreContext, message: OutboundMessage) -> None:
-    """What was said under the key of this message becomes it, where it stands in one piece; what
-    was not sent yet is sent so."""
-    row = outbox.find(connection, message.key)
-    if row is None or len(row.parts) > 1:
-        return
-    stands = row.state == "sent" and row.parts and row.parts[0].receipt is not None
-    if stands or (row.state == "pending" and not row.attempts):
-        connection.execute(sa.update(_o).where(_o.c.id == row.id).values(state="preview"))
-        of_row = sa.update(_p).where(_p.c.outbound_id == row.id)
-        connection.execute(of_row.values(state="preview"))
-        outbox.owe(connection, writer, row.session_key, row.run_id, [message])
