@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
+from typing import Any
 
 MAX_TEXT = 1_000_000
 
@@ -49,3 +52,13 @@ def shorten(text: str, limit: int, rest: str, already_dropped: int = 0) -> str:
     head, tail = text[: room // 2], text[max(len(text) - room // 2, room // 2) :]
     missing = len(text) - len(head) - len(tail) + already_dropped
     return f"{head}\n\n[... {missing:,} characters left out here. {rest}]\n\n{tail}"
+
+
+_UNSEEN = ("Cf", "Cc", "Zl", "Zp", "Co", "Cs", "Cn")
+
+
+def json_shown(value: Any) -> str:
+    """A value as JSON in one line that shows what there is: marks that turn the direction of
+    writing or take no room are spelled out."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(f"\\u{ord(c):04x}" if unicodedata.category(c) in _UNSEEN else c for c in text)

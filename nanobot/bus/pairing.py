@@ -10,13 +10,9 @@ from typing import Protocol
 
 import msgspec
 
-from nanobot.errors import NanobotError
-from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
 from nanobot.ports import Clock
-from nanobot.text import quoted
 
-ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
-"""Without what looks like something else: I, L, O, 0 and 1."""
 VALID_SECONDS = 3_600.0
 REPEAT_SECONDS = 300.0
 """A stranger who goes on writing is told their code again at most this often."""
@@ -25,10 +21,6 @@ MAX_OPEN = 1_000
 KEPT_SECONDS = 86_400.0
 """How long after it expired a request is still known, so that `pair approve` can say so."""
 
-MAX_TOLD = 3
-"""Of so many requests within VALID_SECONDS owners are told one by one; then once that more ask."""
-
-_SIZE = 8
 _CACHE_SECONDS = 5.0
 _CACHED = 10_000
 
@@ -55,13 +47,6 @@ class PairingRequest(msgspec.Struct, frozen=True, kw_only=True):
     asked_at: float
     expires_at: float
     told: tuple[Address, ...] = ()
-
-
-class PairingNotice(msgspec.Struct, frozen=True):
-    """The word that tells a stranger how to be let in; `told`: see PairingRequest."""
-
-    message: OutboundMessage
-    told: tuple[Address, ...]
 
 
 class PairingStore(Protocol):
@@ -123,8 +108,11 @@ class Pairing:
             self._known[channel, sender_id] = (role, until)
         return role
 
-    async def ask(self, address: Address, sender: Sender) -> PairingNotice | Role:
-        """The word that tells a stranger how to be let in; its key repeats within
+    async def ask(
+        self, address: Address, sender: Sender
+    ) -> tuple[OutboundMessage, tuple[Address, ...]] | Role:
+        """The word that tells a stranger how to be let in, with the chats that are told of it; its
+        key repeats within
         REPEAT_SECONDS, so it is owed once in that time. The role of somebody whom another process
         let in just now."""
         request = await self._store.ask(address, sender)
@@ -143,12 +131,12 @@ class Pairing:
             kind=OutboundKind.NOTICE,
             key=f"pairing:{address.channel}:{sender.id}:{request.code}:{turn}",
         )
-        return PairingNotice(message, request.told)
+        return message, request.told
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
         """See Pairings.approve; however the code is written. It holds when this returns."""
         try:
-            return await self._store.approve(spelled(code), role, by)
+            return await self._store.approve(code, role, by)
         finally:
             self._forget()
 
@@ -172,51 +160,6 @@ class Pairing:
     def _forget(self) -> None:
         self._changes += 1
         self._known.clear()
-
-
-def question(request: PairingRequest, view: PairingView, to: Address) -> OutboundMessage:
-    """What an owner is asked about a stranger, who chose their name."""
-    name = f"`{quoted(view.name).replace('`', chr(39))}`" if view.name else "Somebody"
-    return OutboundMessage(
-        address=to,
-        text=f"{name} ({view.who}) asks to be let in, with the code {request.code}.",
-        kind=OutboundKind.NOTICE,
-        key=f"pairing:{request.code}:{to}",
-        choices=(
-            Choice("Let in", f"/pair approve {request.code}"),
-            Choice("As guest", f"/pair approve {request.code} role=guest"),
-            Choice("Refuse", f"/pair revoke {view.who}"),
-        ),
-    )
-
-
-def more_ask(request: PairingRequest, to: Address) -> OutboundMessage:
-    """What an owner is told once when many ask."""
-    return OutboundMessage(
-        address=to,
-        text="More strangers ask to be let in: `/pair list` shows them.",
-        kind=OutboundKind.NOTICE,
-        key=f"pairing:{request.code}:{to}",
-    )
-
-
-def code_of(random: bytes) -> str:
-    """A code made of random bytes, in two groups."""
-    number, letters = int.from_bytes(random, "big"), []
-    for _ in range(_SIZE):
-        number, index = divmod(number, len(ALPHABET))
-        letters.append(ALPHABET[index])
-    text = "".join(letters)
-    return f"{text[:4]}-{text[4:]}"
-
-
-def spelled(code: str) -> str:
-    """A code as it is kept, from whatever a person typed. Raises NanobotError for no code."""
-    letters = [c for c in code.upper() if c.isalnum()]
-    if len(letters) != _SIZE:
-        raise NanobotError(f"{code[:40]!r} is no pairing code: those look like ABCD-EFGH.")
-    text = "".join(letters)
-    return f"{text[:4]}-{text[4:]}"
 
 
 def _span(seconds: float) -> str:

@@ -222,10 +222,10 @@ class ChannelIntake:
             notice = await self.operations.engine.pairing.ask(address, sender)
             if isinstance(notice, Role):
                 return notice
+            answer, told = notice
             logger.info("{}: {} ({}) asks to be let in", address, sender.id, sender.name)
-            for chat in notice.told:
+            for chat in told:
                 self._bus.owed(chat)
-            answer = notice.message
         else:
             answer = self._private(message)
             if self._gate.discreet:

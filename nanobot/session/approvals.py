@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import unicodedata
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -16,6 +15,7 @@ from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Rol
 from nanobot.session import keys
 from nanobot.session.entries import Entry
 from nanobot.session.keys import APPROVALS
+from nanobot.text import json_shown
 
 State: TypeAlias = Literal[
     "waiting", "detached", "approved", "denied", "answered", "expired", "void"
@@ -32,9 +32,6 @@ NOBODY = "not executed: it needs a person's approval, and nobody can be asked he
 
 
 _MOST_SHOWN = 3_000
-
-
-_UNSEEN = ("Cf", "Cc", "Zl", "Zp", "Co", "Cs", "Cn")
 
 
 _HOUR, _DAY = 3_600, 86_400
@@ -182,9 +179,11 @@ def shown_call(tool: str, arguments: str) -> str:
     another one."""
     decoded = _decoded(arguments)
     if isinstance(decoded, dict):
-        lines = [f"{_plain(name)[1:-1]}: {_plain(value)}" for name, value in decoded.items()]
+        lines = [
+            f"{json_shown(name)[1:-1]}: {json_shown(value)}" for name, value in decoded.items()
+        ]
     else:
-        lines = [_plain(decoded)]
+        lines = [json_shown(decoded)]
     text = "\n".join([tool, *lines])
     if len(text) > _MOST_SHOWN:
         half = _MOST_SHOWN // 2
@@ -308,9 +307,3 @@ def _decoded(arguments: str) -> Any:
         return msgspec.json.decode((arguments.strip() or "{}").encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError):
         return arguments
-
-
-def _plain(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    # Marks that turn the direction of writing or take no room show something else than there is.
-    return "".join(f"\\u{ord(c):04x}" if unicodedata.category(c) in _UNSEEN else c for c in text)

@@ -13,10 +13,10 @@ from nanobot.bus.pairing import (
     VALID_SECONDS,
     Pairing,
     PairingRequest,
-    spelled,
 )
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address, Role, Sender
+from nanobot.store.repositories.pairing_codes import spelled
 from nanobot.store.repositories.pairings import SqlPairingStore
 from tests.store.home import Home
 

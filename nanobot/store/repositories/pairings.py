@@ -10,13 +10,9 @@ import sqlalchemy as sa
 from nanobot.bus.pairing import (
     KEPT_SECONDS,
     MAX_OPEN,
-    MAX_TOLD,
     VALID_SECONDS,
     PairingRequest,
     PairingView,
-    code_of,
-    more_ask,
-    question,
 )
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
@@ -24,7 +20,9 @@ from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.sqlite import Database
-from nanobot.store.journal import approvals, outbox
+from nanobot.store.journal import outbox
+from nanobot.store.repositories.pairing_codes import code_of, spelled
+from nanobot.store.repositories.pairing_questions import tell_owners
 from nanobot.store.unit import StoreContext
 
 _p = schema.pairings
@@ -51,7 +49,7 @@ class SqlPairingStore:
 
     async def approve(self, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
         return await self._database.transact(
-            lambda c: _approve(c, self._writer, code, role, by), "approve"
+            lambda c: _approve(c, self._writer, spelled(code), role, by), "approve"
         )
 
     async def let_in(self, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
@@ -127,28 +125,9 @@ def _ask(
         "expires_at": request.expires_at,
     }
     connection.execute(sa.insert(_p), values)
-    told = () if refused else _tell_owners(connection, writer, request, mine)
-    return msgspec.structs.replace(request, told=told)
-
-
-def _tell_owners(
-    connection: sa.Connection,
-    writer: StoreContext,
-    request: PairingRequest,
-    mine: sa.ColumnElement[bool],
-) -> tuple[Address, ...]:
-    """Ask the owners in their own chats whether somebody is to be let in. A flood is told once."""
-    now = request.asked_at
-    query = sa.select(sa.func.count()).where(_p.c.asked_at > now - VALID_SECONDS, ~mine)
-    before = connection.scalar(query) or 0
-    if before > MAX_TOLD:
-        return ()
     view = _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
-    chats = tuple(approvals.chats_of_approvers(connection))
-    for to in chats:
-        message = more_ask(request, to) if before == MAX_TOLD else question(request, view, to)
-        outbox.owe(connection, writer, str(to), "", [message])
-    return chats
+    told = () if refused else tell_owners(connection, writer, request, view)
+    return msgspec.structs.replace(request, told=told)
 
 
 def _new_code(connection: sa.Connection, writer: StoreContext) -> str:

@@ -1,0 +1,29 @@
+"""The codes that strangers are told."""
+
+from __future__ import annotations
+
+from nanobot.errors import NanobotError
+
+ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
+"""Without what looks like something else: I, L, O, 0 and 1."""
+
+_SIZE = 8
+
+
+def code_of(random: bytes) -> str:
+    """A code made of random bytes, in two groups."""
+    number, letters = int.from_bytes(random, "big"), []
+    for _ in range(_SIZE):
+        number, index = divmod(number, len(ALPHABET))
+        letters.append(ALPHABET[index])
+    text = "".join(letters)
+    return f"{text[:4]}-{text[4:]}"
+
+
+def spelled(code: str) -> str:
+    """A code as it is kept, from whatever a person typed. Raises NanobotError for no code."""
+    letters = [c for c in code.upper() if c.isalnum()]
+    if len(letters) != _SIZE:
+        raise NanobotError(f"{code[:40]!r} is no pairing code: those look like ABCD-EFGH.")
+    text = "".join(letters)
+    return f"{text[:4]}-{text[4:]}"

@@ -1,0 +1,60 @@
+"""What owners are asked when strangers ask to be let in."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.bus.pairing import VALID_SECONDS, PairingRequest, PairingView
+from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
+from nanobot.store.database import schema
+from nanobot.store.journal import approvals, outbox
+from nanobot.store.unit import StoreContext
+from nanobot.text import quoted
+
+MAX_TOLD = 3
+"""Of so many requests within VALID_SECONDS owners are told one by one; then once that more ask."""
+
+_p = schema.pairings
+
+
+def tell_owners(
+    connection: sa.Connection, writer: StoreContext, request: PairingRequest, view: PairingView
+) -> tuple[Address, ...]:
+    """Ask the owners in their own chats whether somebody is to be let in; these chats. A flood is
+    told once."""
+    others = sa.tuple_(_p.c.channel, _p.c.sender_id) != sa.tuple_(*view.who.split(":", 1))
+    recent = _p.c.asked_at > request.asked_at - VALID_SECONDS
+    before = connection.scalar(sa.select(sa.func.count()).where(recent, others)) or 0
+    if before > MAX_TOLD:
+        return ()
+    chats = tuple(approvals.chats_of_approvers(connection))
+    for to in chats:
+        message = _more_ask(request, to) if before == MAX_TOLD else _question(request, view, to)
+        outbox.owe(connection, writer, str(to), "", [message])
+    return chats
+
+
+def _question(request: PairingRequest, view: PairingView, to: Address) -> OutboundMessage:
+    """What an owner is asked about a stranger, who chose their name."""
+    name = f"`{quoted(view.name).replace('`', chr(39))}`" if view.name else "Somebody"
+    return OutboundMessage(
+        address=to,
+        text=f"{name} ({view.who}) asks to be let in, with the code {request.code}.",
+        kind=OutboundKind.NOTICE,
+        key=f"pairing:{request.code}:{to}",
+        choices=(
+            Choice("Let in", f"/pair approve {request.code}"),
+            Choice("As guest", f"/pair approve {request.code} role=guest"),
+            Choice("Refuse", f"/pair revoke {view.who}"),
+        ),
+    )
+
+
+def _more_ask(request: PairingRequest, to: Address) -> OutboundMessage:
+    """What an owner is told once when many ask."""
+    return OutboundMessage(
+        address=to,
+        text="More strangers ask to be let in: `/pair list` shows them.",
+        kind=OutboundKind.NOTICE,
+        key=f"pairing:{request.code}:{to}",
+    )
