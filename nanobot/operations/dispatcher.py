@@ -17,11 +17,13 @@ from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.tasks import cancel_children
 from nanobot.operations.verdict import verdict
 from nanobot.session import keys
-from nanobot.session.approvals import Approver, may_answer
+from nanobot.session.approvals import Approval, Approver, may_answer
 from nanobot.session.inbox import Admission
+from nanobot.session.keys import APPROVALS
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 
+_LOOKED_AT = 20
 _COMMAND = re.compile(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
 _NOTHING_RUNS = {
     True: "Nothing was running here.",
@@ -85,20 +87,27 @@ class Dispatcher:
 
     async def decided(self, invocation: Invocation) -> tuple[Operation, str] | None:
         """The decision that a plain yes or no makes: on the call for which the conversation waits,
-        if its sender may decide that. A question is answered by words of its own."""
-        name = verdict(invocation.message.text)
+        or that was asked about last in this chat, if its sender may decide that. A question is
+        answered by words of its own."""
+        name, message = verdict(invocation.message.text), invocation.message
         if not name:
             return None
-        waiting = await self.engine.records.approvals(
-            session=invocation.session_key, state="waiting", limit=1
-        )
-        message = invocation.message
         person = Approver(
             role=invocation.role, channel=message.address.channel, id=message.sender.id
         )
-        if not waiting or waiting[0].question or not may_answer(waiting[0], person):
-            return None
-        return self._by_name[name], str(waiting[0].id)
+        waiting = await self.engine.records.approvals(session="", state="waiting", limit=_LOOKED_AT)
+        calls = [each for each in waiting if not each.question and may_answer(each, person)]
+        own = [each for each in calls if each.session_key == invocation.session_key]
+        meant = own or [each for each in calls if await self._asked_last(each, invocation)]
+        return (self._by_name[name], str(meant[0].id)) if len(meant) == 1 else None
+
+    async def _asked_last(self, approval: Approval, invocation: Invocation) -> bool:
+        """Whether an approval of another conversation is the last thing said in this chat."""
+        question = APPROVALS.of(approval.id, invocation.message.address)
+        if await self.engine.journal.outbound(question) is None:
+            return False
+        session = await self.engine.records.session(invocation.session_key)
+        return session is None or session.updated_at <= approval.asked_at
 
     async def admission(self, operation: Operation, invocation: Invocation) -> Admission:
         """The message with its answer, to be committed as one."""

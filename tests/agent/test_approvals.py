@@ -121,6 +121,34 @@ async def test_a_plain_no_denies_it(word: str) -> None:
         assert made.calls == []
 
 
+async def test_a_yes_in_the_owners_chat_counts_right_after_the_question_there() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "done")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        number = await asked_in(bot, "9")
+        await bot.channel.push("yes", chat="9")
+        assert (await bot.channel.pop("9")).text == f"Approved: act (#{number})"
+        await bot.settle()
+        assert made.calls == ["act"]
+
+
+async def test_once_something_else_was_said_in_the_owners_chat_a_yes_there_is_a_message() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "Shall I go on?", "I go on.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        await asked_in(bot, "9")
+        bot.home.clock.advance(1.0)  # type: ignore[attr-defined]
+        await bot.channel.push("how are you?", chat="9")
+        assert (await bot.channel.pop("9")).text == "Shall I go on?"
+        await bot.channel.push("yes", chat="9")
+        assert (await bot.channel.pop("9")).text == "I go on."
+        assert made.calls == []
+
+
 async def test_a_yes_of_somebody_who_may_not_decide_or_when_nothing_waits_is_a_message() -> None:
     made = Recorder()
     model = ScriptedProvider("hi", "Yes what?", asks_for("act"), "It waits.")
