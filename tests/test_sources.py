@@ -1,0 +1,270 @@
+"""The page on the five designs: what it names is there, and their samples run as written."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import NamedTuple
+
+import pytest
+
+import nanobot
+from nanobot import AgentLoop, RunInput, RunLimits, RunResult, ToolPolicy
+from nanobot.agent.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
+from nanobot.agent.library.default_tools import default_tools
+from nanobot.agent.library.persona import SkillsLoader
+from nanobot.agent.stages.decision import parse
+from nanobot.config.loader import load
+from nanobot.config.settings.agent import AgentSettings
+from nanobot.config.settings.tools import ExecSettings
+from nanobot.config.settings.triggers import LifecycleSettings
+from nanobot.messages import EventKind, RunPayload
+from nanobot.providers.openai_compat import OpenAICompatProvider
+from nanobot.session.manager import SessionManager
+from nanobot.session.states import RunState
+from nanobot.store.message_bus import MessageBus
+from nanobot.system import SystemClock
+from tests.doubles.openai_server import OpenAIServer
+from tests.pictures import png
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+PACKAGE = Path(nanobot.__file__).parent
+PAGE = (ROOT / "docs" / "sources.md").read_text("utf-8")
+LIBRARY = (ROOT / "docs" / "library.md").read_text("utf-8")
+LITELLM = re.compile(r"^from nanobot.providers.litellm_provider .*$", re.MULTILINE)
+
+
+class Row(NamedTuple):
+    """One requirement of a design."""
+
+    number: str
+    asks: str
+    here: str
+    shown: str
+
+
+ROWS = [
+    Row(*(cell.strip() for cell in line.strip("|").split(" | ")))
+    for line in PAGE.splitlines()
+    if re.match(r"\| 00\d\.\d", line)
+]
+
+
+@cache
+def names_of(file: Path) -> frozenset[str]:
+    names = (
+        node.name
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return frozenset(name for name in names if name.startswith("test_"))
+
+
+def test_every_design_is_gone_through_in_order() -> None:
+    counts = Counter(row.number[:3] for row in ROWS)
+    assert set(counts) == {"000", "001", "002", "003", "004"}
+    expected = [f"{design}.{n}" for design in counts for n in range(1, counts[design] + 1)]
+    assert [row.number for row in ROWS] == expected
+    assert len(ROWS) >= 168
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.number for row in ROWS])
+def test_what_a_row_names_is_there(row: Row) -> None:
+    paths = re.findall(r"`([\w/]+\.py|py\.typed|docs/[\w/]+\.md)`", row.here)
+    assert paths
+    for path in paths:
+        assert (PACKAGE / path).exists() or (ROOT / path).exists(), path
+    named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", row.shown)
+    assert named
+    for file, test in named:
+        assert test in names_of(TESTS / file), f"{file}::{test}"
+
+
+# What the designs write down as it is
+
+
+def defaults(function: Callable[..., object]) -> dict[str, object]:
+    return {
+        name: None if parameter.default is inspect.Parameter.empty else parameter.default
+        for name, parameter in inspect.signature(function).parameters.items()
+    }
+
+
+def test_constructors_take_what_the_designs_give_them() -> None:
+    given = defaults(AgentLoop.__init__)
+    assert list(given)[1:10] == [
+        *("bus", "provider", "workspace", "model", "max_iterations", "brave_api_key"),
+        *("exec_config", "cron_service", "restrict_to_workspace"),
+    ]
+    assert (given["model"], given["max_iterations"], given["restrict_to_workspace"]) == (
+        None,
+        20,
+        False,
+    )
+    assert {"tools", "context_builder", "session_manager", "subagent_manager"} <= set(given)
+    assert (given["max_retries"], given["retry_delay"]) == (3, 1.0)
+    assert (given["temperature"], given["max_tokens"]) == (0.7, 4096)
+    assert defaults(AgentLoop.process_direct) | {"self": 0} == {
+        "self": 0,
+        "content": None,
+        "session_key": "cli:direct",
+        "channel": "cli",
+        "chat_id": "direct",
+        "session_id": None,
+        "raise_errors": False,
+    }
+    streamed = list(defaults(AgentLoop.process_message))
+    assert streamed[1:3] == ["message", "session_key"]
+    assert {"session_id", "context", "media", "channel", "chat_id", "cancel_token"} <= set(streamed)
+    assert list(defaults(ContextBuilder.__init__))[1:] == [
+        *("workspace", "memory", "skills", "persona_config")
+    ]
+
+
+def test_defaults_are_those_of_the_designs() -> None:
+    agent, lifecycle = AgentSettings(), LifecycleSettings()
+    assert (agent.max_cognition_rounds, agent.max_tool_rounds, agent.max_run_seconds) == (
+        3,
+        20,
+        300,
+    )
+    assert (lifecycle.boot_seconds, lifecycle.shutdown_seconds) == (120, 30)
+    assert (agent.max_iterations, agent.temperature, agent.max_tokens) == (25, 0.7, 4096)
+    assert (agent.tool_retries, agent.tool_retry_delay) == (3, 1.0)
+    types = {"sleep", "summarize_conversation", "index_repo", "fetch_web"}
+    assert types <= set(agent.decision.allowed_run_types)
+
+
+def test_variables_of_the_designs_have_their_keys(tmp_path: Path) -> None:
+    """All of ours begin with NANOBOT_: AGENT_DECISION_MODEL is NANOBOT_AGENT__DECISION__MODEL."""
+    environ = {
+        "NANOBOT_HOME": str(tmp_path),
+        "NANOBOT_AGENT__TRIAGE": "decision",
+        "NANOBOT_AGENT__DECISION__MODEL": "openai/small",
+        "NANOBOT_AGENT__DECISION__ALLOWED_RUN_TYPES": "sleep",
+        "NANOBOT_AGENT__DECISION__TIMEOUT_SECONDS": "3",
+        "NANOBOT_AGENT__DECISION__FALLBACK_MODE": "reply-only",
+    }
+    agent = load(environ).agent
+    assert agent.triage == "decision"
+    assert agent.decision.model == "openai/small"
+    assert agent.decision.allowed_run_types == ("sleep",)
+    assert (agent.decision.timeout_seconds, agent.decision.fallback_mode) == (3.0, "reply-only")
+
+
+def test_an_input_has_the_fields_of_the_design() -> None:
+    assert RunInput.__struct_fields__ == (
+        *("messages", "session_key", "run_id", "system_prompt_override", "allowed_tools"),
+        *("tool_order", "tool_policy", "limits", "auto_create_session"),
+        *("runtime_init_data", "runtime_hints"),
+    )
+    assert ToolPolicy.__struct_fields__ == (
+        *("enabled", "allow_list", "max_parallel", "max_calls_per_run"),
+        "require_approval_by_default",
+    )
+    assert RunLimits.__struct_fields__ == ("max_iterations", "max_tool_rounds", "max_run_ms")
+    assert RunResult.__struct_fields__ == (
+        *("session_key", "run_id", "status", "message", "error", "usage"),
+    )
+    kinds = {"model_delta", "assistant_message", "tool_result", "status", "error"}
+    assert kinds <= set(EventKind)
+    assert set(RunState) == {
+        *("queued", "preparing", "model_running", "tool_running", "awaiting_human"),
+        *("completed", "failed", "aborted"),
+    }
+
+
+def test_inputs_and_results_are_frozen() -> None:
+    for kind in (RunInput, RunResult, ToolPolicy, RunLimits):
+        assert kind.__struct_config__.frozen
+
+
+def test_every_key_of_a_payload_is_documented() -> None:
+    _, _, events = LIBRARY.partition("### Events")
+    table, _, _ = events.partition("\n## ")
+    for key in RunPayload.__annotations__:
+        assert f"`{key}`" in table, key
+    for kind in EventKind:
+        assert f"\n| `{kind}` |" in table, kind
+
+
+# Their samples
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+class Socket:
+    """A web socket that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    async def send_json(self, message: dict[str, str]) -> None:
+        assert message["type"] == "stream"
+        self.sent.append(message["content"])
+
+
+async def test_the_samples_of_the_designs_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after another, against a model on this machine. litellm takes seconds to load and has
+    tests of its own, so its provider is exchanged for the lean one."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "main.py").write_text("print('hello')\n")
+    picture = tmp_path / "image.png"
+    picture.write_bytes(png())
+    async with OpenAIServer() as model:
+        lean = OpenAICompatProvider("test", model.base_url, "key", clock=SystemClock())
+        sessions = MessageBus()
+        world: dict[str, object] = {
+            "Path": Path,
+            "asyncio": asyncio,
+            "LiteLLMProvider": lambda **_: lean,
+            "llm_provider": lean,
+            "workspace": workspace,
+            "picture": picture,
+            "home": tmp_path / "home",
+            "history": [{"role": "user", "content": "hello"}],
+            "memory_store": MemoryStore(workspace),
+            "skills_loader": SkillsLoader(workspace),
+            "persona": PersonaConfig(),
+            "tool_registry": default_tools(workspace, ExecSettings()),
+            "session_mgr": SessionManager(sessions),
+            "ws": Socket(),
+        }
+        for number, sample in enumerate(blocks("python")):
+            source = LITELLM.sub("", sample)
+            code = compile(source, f"sample {number}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            given = FunctionType(code, world)()
+            if inspect.isawaitable(given):
+                await given
+        agent = world["agent"]
+        assert isinstance(agent, AgentLoop)
+        await lean.close()
+        await sessions.close()
+
+
+def test_their_configuration_is_read_and_their_decision_understood(tmp_path: Path) -> None:
+    (configuration,) = blocks("toml")
+    (tmp_path / "config.toml").write_text(configuration)
+    config = load({"NANOBOT_HOME": str(tmp_path)})
+    assert config.agent.decision.fallback_mode == "reply-only"
+    assert not config.warnings
+    (decision,) = blocks("json")
+    parsed = parse(decision, "cli:direct")
+    assert parsed is not None
+    assert parsed.decision == "reply_and_run"
+    assert parsed.run is not None
+    assert parsed.run.type == "sleep"
