@@ -15,7 +15,7 @@ from nanobot.agent.tasks.types import installed
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
-from nanobot.app.engine import GatewayEngine, facts_of
+from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
@@ -28,7 +28,7 @@ from nanobot.config.loader import Config
 from nanobot.memory.index import Memory
 from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.engine import Facts
+from nanobot.operations.engine import Engine, Facts
 from nanobot.plugins import Plugins
 from nanobot.ports import Clock, Ids
 from nanobot.providers.one_provider import OneProvider
@@ -105,7 +105,7 @@ class Program:
 class Parts:
     """A whole gateway, composed. Nothing in it lives yet."""
 
-    engine: GatewayEngine
+    engine: Engine
     operations: Dispatcher
     programs: RunService
     worker: Worker
@@ -243,8 +243,8 @@ class _Assembly:
         mcp: McpServers,
         webhooks: WebhookAdmin,
         facts: Callable[[], Facts],
-    ) -> GatewayEngine:
-        return GatewayEngine(
+    ) -> Engine:
+        return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.models,

@@ -1,83 +1,14 @@
-"""What operations work with: the parts of one gateway, and what it says of itself."""
+"""What a gateway says of itself."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from nanobot import __version__
-from nanobot.agent.budgets import Budgets, UsageStore
-from nanobot.agent.context_preview import ContextPreview
-from nanobot.agent.worker import Worker
 from nanobot.app.hosting import HostedChannels
-from nanobot.bus.core import Bus
-from nanobot.bus.pairing import Pairing
 from nanobot.config.loader import Config
-from nanobot.memory.port import MemoryPort
 from nanobot.operations.engine import Facts
-from nanobot.operations.exposures import SecurityAdmin
-from nanobot.ports import Clock
-from nanobot.providers.base import ModelProfile, Models
-from nanobot.session.entries import ReplyEntry
-from nanobot.session.journal import Journal
-from nanobot.session.runs import Run
-from nanobot.session.tasks import TaskRecords, TaskStarter
-from nanobot.session.views import Records
-from nanobot.tools.mcp.servers import McpServers
-from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.cron.editing import JobEditor
-from nanobot.triggers.webhooks.views import WebhookAdmin
-from nanobot.workspace.skills import Skills
-
-
-@dataclass(frozen=True, kw_only=True)
-class GatewayEngine:
-    """See operations.Engine. `began`: when the process did, by the monotonic clock."""
-
-    bus: Bus
-    worker: Worker
-    models: Models
-    records: Records
-    tasks: TaskRecords
-    starter: TaskStarter
-    pairing: Pairing
-    budgets: Budgets
-    spending: UsageStore
-    memory: MemoryPort
-    book: JobEditor
-    tools: ToolRegistry
-    glimpse: ContextPreview
-    skills: Skills
-    mcp: McpServers
-    door: WebhookAdmin
-    security: SecurityAdmin
-    facts: Callable[[], Facts]
-    clock: Clock
-    began: float
-
-    @property
-    def journal(self) -> Journal:
-        """The store's verbs."""
-        return self.bus.journal
-
-    def running(self) -> list[Run]:
-        return self.worker.running
-
-    def partial(self, session_key: str) -> ReplyEntry | None:
-        """What the session's run has said so far."""
-        return self.worker.partial(session_key)
-
-    async def describe_model(self, label: str | None) -> ModelProfile:
-        return (await self.models.pick(label))[1]
-
-    def now(self) -> float:
-        """Unix seconds."""
-        return self.clock.now()
-
-    def uptime(self) -> float:
-        """Seconds since the start."""
-        return self.clock.monotonic() - self.began
 
 
 def facts_of(

@@ -44,8 +44,8 @@ def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             below = path if key == OPEN else f"{path}.{key}"
             yield from _shown(below, getattr(value, key))
     elif isinstance(value, Mapping):
-        for name, one in value.items():
-            yield from _shown(f"{path}.{name}", "***" if _SECRET_TABLE.match(path) else one)
+        for name, item in value.items():
+            yield from _shown(f"{path}.{name}", "***" if _SECRET_TABLE.match(path) else item)
     elif isinstance(value, tuple | list):
         plain = [_plain(item) for item in value]
         yield path, masked_arguments(plain) if _ARGUMENTS.match(path) else plain
@@ -150,7 +150,7 @@ def _added(text: str, table: str, line: str) -> str:
     """The text with a line behind the last key of a table, above the comment of the next one:
     tomlkit would put it below."""
     lines = text.splitlines()
-    heads = [n for n, one in enumerate(lines) if _HEAD.match(one)]
+    heads = [n for n, item in enumerate(lines) if _HEAD.match(item)]
     if table:
         own = [n for n in heads if (m := _HEAD.match(lines[n])) and m[1].strip() == table]
         if not own:

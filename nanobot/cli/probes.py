@@ -97,8 +97,8 @@ class _Met(Exception):
 class _Doorkeeper:
     """An intake that takes nothing in and tells who knocked, of those who are not among `known`."""
 
-    def __init__(self, known: Set[str]) -> None:
-        self._known = known
+    def __init__(self, ignored: Set[str]) -> None:
+        self._ignored = ignored
 
     async def account(self, identity: str) -> None:
         pass  # nothing is kept
@@ -111,7 +111,7 @@ class _Doorkeeper:
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
         for message in messages:
-            if message.sender.id not in self._known and (message.addressed or not message.group):
+            if message.sender.id not in self._ignored and (message.addressed or not message.group):
                 raise _Met(message)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
@@ -122,7 +122,7 @@ class _Doorkeeper:
 
 
 async def first_message(
-    name: str, settings: ChannelSettings, seconds: float, known: Set[str] = frozenset()
+    name: str, settings: ChannelSettings, seconds: float, ignored: Set[str] = frozenset()
 ) -> InboundMessage | None:
     """What somebody writes to the channel first, besides those who are known; None if nobody does
     in that time. It is not acknowledged. Raises ConfigError, PluginBroken, BadCredentials or
@@ -130,7 +130,7 @@ async def first_message(
     channel = open_channel(name, settings)
     try:
         async with asyncio.timeout(seconds):
-            await channel.run(_Doorkeeper(known))
+            await channel.run(_Doorkeeper(ignored))
     except _Met as met:
         return met.message
     except TimeoutError:

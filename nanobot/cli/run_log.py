@@ -35,6 +35,6 @@ def line_of(event: RunEvent) -> str:
     text = f"{', '.join(parts)} (run {event.run_id})"
     error, answer = payload.get("error"), payload.get("text", "")
     if error:
-        told = answer.startswith(_NOT_ANSWERED)
-        text += f": {error}" + (f": {answer.removeprefix(_NOT_ANSWERED)}" if told else "")
+        has_reason = answer.startswith(_NOT_ANSWERED)
+        text += f": {error}" + (f": {answer.removeprefix(_NOT_ANSWERED)}" if has_reason else "")
     return " ".join(text.split())

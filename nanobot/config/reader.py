@@ -124,7 +124,7 @@ class Reader:
         except Unfit as unfit:
             default = getattr(fields.get(unfit.key), "default", None)
             value = items.get(unfit.key, default) if unfit.key else items
-            raise self.wrong(f"{prefix}{unfit.key}".rstrip("."), value, unfit.wanted) from None
+            raise self.wrong(f"{prefix}{unfit.key}".rstrip("."), value, unfit.expected) from None
 
     def _strangers(self, kind: type[Settings], others: Mapping[str, Any], path: str) -> None:
         """A warning for each key that nobody knows; an error where it could be a limit, or is a
@@ -133,8 +133,8 @@ class Reader:
         fields = [name for name in kind.__struct_fields__ if name != OPEN]
         for key, value in others.items():
             if kind.__struct_config__.forbid_unknown_fields:
-                wanted = f"left out: {path} has no keys but {', '.join(fields)}"
-                raise self.wrong(prefix + key, value, wanted)
+                expected = f"left out: {path} has no keys but {', '.join(fields)}"
+                raise self.wrong(prefix + key, value, expected)
             near = get_close_matches(key, fields, n=1) if isinstance(value, dict) else []
             if near:
                 with self.noting():
@@ -158,7 +158,7 @@ class Reader:
 
         names = Plugins().names(PROVIDERS)
         if name not in names:
-            choices = ", ".join(f'"{one}"' for one in ("auto", "lean", "litellm", *names))
+            choices = ", ".join(f'"{item}"' for item in ("auto", "lean", "litellm", *names))
             raise self.wrong(f"{path}.client", client, f"one of {choices}")
         return True
 
@@ -230,10 +230,10 @@ class Reader:
             return self._named(kind, value, key)
         if each is tuple:
             if not isinstance(value, list):
-                wanted = f"a list of tables: write [[{key}]] above each"
-                raise self.wrong(key, value, wanted)
+                expected = f"a list of tables: write [[{key}]] above each"
+                raise self.wrong(key, value, expected)
             rows = enumerate(value, 1)
-            return tuple(self.table(kind, one, f"{key}.{number}") for number, one in rows)
+            return tuple(self.table(kind, item, f"{key}.{number}") for number, item in rows)
         return self.table(kind, value, key)
 
     def _value(self, field: msgspec.structs.FieldInfo, raw: Any, key: str) -> Any:
@@ -266,18 +266,18 @@ class Reader:
 
     # What is said
 
-    def _unknown(self, key: str, known: list[str], raw: Any) -> None:
+    def _unknown(self, key: str, keys: list[str], raw: Any) -> None:
         last = key.rpartition(".")[2]
         same = [other for other in _every_key() if other.rpartition(".")[2] == last]
         # Several tables have a key of that name: most likely the agent's is meant.
         same = same if len(same) == 1 else [other for other in same if other == f"agent.{last}"]
-        near = get_close_matches(key, known, n=1) or same
+        near = get_close_matches(key, keys, n=1) or same
         hint = f"; did you mean {near[0]}?" if near else "."
         self.warnings.append(
             f"{self._place(raw)}: {quoted(key)} is not a known key and is ignored{hint}"
         )
 
-    def wrong(self, key: str, raw: Any, wanted: str, *, default: Any = None) -> ConfigError:
+    def wrong(self, key: str, raw: Any, expected: str, *, default: Any = None) -> ConfigError:
         """The error that says what a key is and what it must be."""
         value = raw.text if isinstance(raw, EnvironmentText) else raw
         remedy = "Correct it"
@@ -285,7 +285,7 @@ class Reader:
             remedy += f", or leave it out for the default {shown(key, default)}"
         return ConfigError(
             f"{self._place(raw)}: {quoted(key)} is {shown(key, value)}, "
-            f"but must be {wanted}. {remedy}."
+            f"but must be {expected}. {remedy}."
         )
 
     def _place(self, raw: Any) -> str:
@@ -320,10 +320,10 @@ def _leads_to_a_key(parts: list[str]) -> bool:
         kind, each = (kind, None) if each is Mapping else _table_kind(_types(kind).get(table))
         if kind is None:
             return False
-    known = _types(kind)
+    types = _types(kind)
     if each is not None or not key:
         return False
-    return _table_kind(known[key])[0] is None if key in known else bool(tables)
+    return _table_kind(types[key])[0] is None if key in types else bool(tables)
 
 
 def _types(kind: type[Settings] | None) -> dict[str, Any]:

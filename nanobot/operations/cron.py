@@ -92,12 +92,12 @@ def _requester(caller: Caller) -> Requester:
 
 
 def _request(settings: _JobArguments, schedule: str | None, text: str) -> JobRequest:
-    given = {name: value or None for name, value in msgspec.structs.asdict(settings).items()}
+    values = {name: value or None for name, value in msgspec.structs.asdict(settings).items()}
     exact = {name: getattr(settings, name) for name in ("send", "jitter", "retries")}
-    return JobRequest(**{**given, **exact, "schedule": schedule or None, "text": text or None})
+    return JobRequest(**{**values, **exact, "schedule": schedule or None, "text": text or None})
 
 
-def told(job: JobView | Job) -> str:
+def job_text(job: JobView | Job) -> str:
     """A job in a sentence, for whoever changed it."""
     job = viewed(job) if isinstance(job, Job) else job
     text = f"Job #{job.id} ({job.name}) is {job.state}: {job.schedule}"
@@ -108,8 +108,8 @@ def told(job: JobView | Job) -> str:
     return f"{text}; next {then} ({job.zone})."
 
 
-def _told(job: JobView, _: float) -> str:
-    return told(job)
+def _job_text(job: JobView, _: float) -> str:
+    return job_text(job)
 
 
 @operation("cron list", example="state=paused")
@@ -127,7 +127,7 @@ async def list_jobs(
     return [viewed(job) for job in jobs]
 
 
-@operation("cron add", text=_told, example="every 2 hours Look at the builds")
+@operation("cron add", text=_job_text, example="every 2 hours Look at the builds")
 async def add_job(
     context: OperationContext,
     caller: Caller,
@@ -144,7 +144,7 @@ async def add_job(
     return viewed(await context.engine.book.add(_requester(caller), request))
 
 
-@operation("cron edit", text=_told, example="3 zone=Europe/Berlin")
+@operation("cron edit", text=_job_text, example="3 zone=Europe/Berlin")
 async def edit_job(
     context: OperationContext,
     caller: Caller,
@@ -167,19 +167,19 @@ async def run_job(context: OperationContext, caller: Caller, text: _WhichJob) ->
     return viewed(await context.engine.book.trigger(_requester(caller), text))
 
 
-@operation("cron pause", text=_told, example="3")
+@operation("cron pause", text=_job_text, example="3")
 async def pause_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
     """Does nothing of a job until it is resumed."""
     return viewed(await context.engine.book.pause(_requester(caller), text))
 
 
-@operation("cron resume", text=_told, example="3")
+@operation("cron resume", text=_job_text, example="3")
 async def resume_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
     """Goes on with a job."""
     return viewed(await context.engine.book.resume(_requester(caller), text))
 
 
-@operation("cron remove", text=_told, example="3")
+@operation("cron remove", text=_job_text, example="3")
 async def remove_job(context: OperationContext, caller: Caller, text: _WhichJob) -> JobView:
     """Forgets a job."""
     return viewed(await context.engine.book.remove(_requester(caller), text))

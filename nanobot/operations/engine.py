@@ -1,20 +1,23 @@
-"""What operations need of the gateway that they work for."""
+"""What operations work with: the parts of one gateway, and what it says of itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
 if TYPE_CHECKING:
     from nanobot.agent.budgets import Budgets, UsageStore
     from nanobot.agent.context_preview import ContextPreview
+    from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
     from nanobot.bus.pairing import Pairing
     from nanobot.memory.port import MemoryPort
     from nanobot.operations.exposures import SecurityAdmin
-    from nanobot.providers.base import ModelProfile
+    from nanobot.ports import Clock
+    from nanobot.providers.base import ModelProfile, Models
     from nanobot.session.entries import ReplyEntry
     from nanobot.session.journal import Journal
     from nanobot.session.runs import Run
@@ -40,109 +43,53 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     watches: Mapping[str, str] = {}
 
 
-class Engine(Protocol):
-    """What operations need of the gateway."""
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """The parts of one gateway that operations work with. `began`: when the process did, by the
+    monotonic clock."""
 
-    @property
-    def bus(self) -> Bus:
-        """Wake-ups and watchers over the journal."""
-        ...
-
-    @property
-    def tasks(self) -> TaskRecords:
-        """What background runs there are."""
-        ...
-
-    @property
-    def starter(self) -> TaskStarter:
-        """Starts background runs."""
-        ...
+    bus: Bus
+    worker: Worker
+    models: Models
+    records: Records
+    tasks: TaskRecords
+    starter: TaskStarter
+    pairing: Pairing
+    budgets: Budgets
+    spending: UsageStore
+    memory: MemoryPort
+    book: JobEditor
+    tools: ToolRegistry
+    glimpse: ContextPreview
+    skills: Skills
+    mcp: McpServers
+    door: WebhookAdmin
+    security: SecurityAdmin
+    facts: Callable[[], Facts]
+    clock: Clock
+    began: float
 
     @property
     def journal(self) -> Journal:
         """The store's verbs."""
-        ...
-
-    @property
-    def records(self) -> Records:
-        """The store as people see it."""
-        ...
-
-    @property
-    def pairing(self) -> Pairing:
-        """Who was let in beside the people of the configuration."""
-        ...
-
-    @property
-    def budgets(self) -> Budgets:
-        """What may be spent."""
-        ...
-
-    @property
-    def spending(self) -> UsageStore:
-        """What was spent."""
-        ...
-
-    @property
-    def memory(self) -> MemoryPort:
-        """What is remembered beyond conversations."""
-        ...
-
-    @property
-    def book(self) -> JobEditor:
-        """The scheduled jobs."""
-        ...
-
-    @property
-    def tools(self) -> ToolRegistry:
-        """What the model may do."""
-        ...
-
-    @property
-    def glimpse(self) -> ContextPreview:
-        """What models would be shown."""
-        ...
-
-    @property
-    def skills(self) -> Skills:
-        """Pages on how to do things."""
-        ...
-
-    @property
-    def mcp(self) -> McpServers:
-        """The MCP servers."""
-        ...
-
-    @property
-    def security(self) -> SecurityAdmin:
-        """What attackers could reach."""
-        ...
-
-    @property
-    def door(self) -> WebhookAdmin:
-        """The webhooks."""
-        ...
+        return self.bus.journal
 
     def running(self) -> list[Run]:
         """The runs driven now."""
-        ...
+        return self.worker.running
 
     def partial(self, session_key: str) -> ReplyEntry | None:
         """What the session's run has said so far."""
-        ...
+        return self.worker.partial(session_key)
 
     async def describe_model(self, label: str | None) -> ModelProfile:
         """The model that a session with that label talks to; raises ConfigError or ModelError."""
-        ...
-
-    def facts(self) -> Facts:
-        """What it is and where."""
-        ...
+        return (await self.models.pick(label))[1]
 
     def now(self) -> float:
         """Unix seconds."""
-        ...
+        return self.clock.now()
 
     def uptime(self) -> float:
         """Seconds since the start."""
-        ...
+        return self.clock.monotonic() - self.began

@@ -44,7 +44,12 @@ async def _chat_of(context: OperationContext, session: str) -> Address | None:
     return Address(channel, rest)
 
 
-@operation("send", example="session=telegram:1001 Summarise the week")
+def _taken(sent: SentMessage, _: float) -> str:
+    text = f"Taken into {sent.session_key}" if sent.fresh else "That was taken already"
+    return f"{text}; the answer goes to {sent.address}."
+
+
+@operation("send", text=_taken, example="session=telegram:1001 Summarise the week")
 async def send(
     context: OperationContext,
     caller: Caller,

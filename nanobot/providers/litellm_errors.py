@@ -126,8 +126,8 @@ def _plain(text: str) -> str:
     while (shorter := _PREFIX.sub("", text)) != text:
         text = shorter
     text = text.strip()
-    if found := _BYTES.match(text):
-        text = found[2].encode("latin-1", "replace").decode("unicode_escape", "replace")
+    if match := _BYTES.match(text):
+        text = match[2].encode("latin-1", "replace").decode("unicode_escape", "replace")
         return text.encode("latin-1", "replace").decode("utf-8", "replace")
     return text
 

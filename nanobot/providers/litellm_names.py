@@ -57,5 +57,5 @@ REACHED = NATIVE | _AT_ADDRESSES
 
 def litellm_name(provider: str) -> str | None:
     """What litellm calls a provider of ours; None if it knows none."""
-    known = _ALIASES.get(provider, provider)
-    return known if known in REACHED or known in _SHARED else None
+    name = _ALIASES.get(provider, provider)
+    return name if name in REACHED or name in _SHARED else None

@@ -128,13 +128,13 @@ def _explicit(
 def _reach(
     name: str, model: str, settings: ProviderSettings, environ: Mapping[str, str], why: str
 ) -> ModelChoice:
-    known = KNOWN_PROVIDERS.get(name)
-    api_key = settings.api_key or (_key_of(known, environ)[1] if known else "")
-    own_base = settings.api_base or (known.address_in(environ)[1] if known else "")
+    row = KNOWN_PROVIDERS.get(name)
+    api_key = settings.api_key or (_key_of(row, environ)[1] if row else "")
+    own_base = settings.api_base or (row.address_in(environ)[1] if row else "")
     if settings.client == "litellm" or (settings.client == "auto" and _foreign(name, settings)):
         # Keys, regions and addresses that are not configured litellm finds in the environment.
         return ModelChoice(name, model, own_base, api_key, why, "litellm")
-    api_base = own_base or (known.api_base if known else "")
+    api_base = own_base or (row.api_base if row else "")
     if settings.client not in CLIENTS:
         return ModelChoice(name, model, api_base, api_key, why, settings.client)
     if not api_base:
@@ -144,7 +144,7 @@ def _reach(
         )
     # An endpoint of one's own may want no key; the known public ones always do.
     if not api_key and not own_base and not is_loopback(api_base):
-        variable = known.env[0] if known and known.env else "its key"
+        variable = row.env[0] if row and row.env else "its key"
         raise ConfigError(
             f"{name} needs a key: set providers.{name}.api_key, or export {variable}."
         )
@@ -163,8 +163,8 @@ def _bare(
     if len(providers) == 1:
         return _explicit(next(iter(providers)), model, providers, environ)
     if model in providers or model in KNOWN_PROVIDERS or model in REACHED:
-        known = KNOWN_PROVIDERS.get(model)
-        example = (known.default_model if known else "") or "MODEL"
+        row = KNOWN_PROVIDERS.get(model)
+        example = (row.default_model if row else "") or "MODEL"
         raise ConfigError(f'agent.model is "{model}", a provider: write "{model}/{example}".')
     raise ConfigError(
         f'agent.model is "{model}" without its provider: write "PROVIDER/{model}", '
@@ -177,12 +177,12 @@ async def _configured(
 ) -> ModelChoice | None:
     nameless = ""
     for name, settings in providers.items():
-        known = KNOWN_PROVIDERS.get(name)
-        keyed = settings.api_key or (known and _key_of(known, environ)[1])
+        row = KNOWN_PROVIDERS.get(name)
+        keyed = settings.api_key or (row and _key_of(row, environ)[1])
         ours = settings.client in CLIENTS
         if ours and not keyed and not settings.api_base:
             continue
-        model = known.default_model if known else ""
+        model = row.default_model if row else ""
         if ours and not model and settings.api_base:
             offered = chat_models(await probe(f"{settings.api_base.rstrip('/')}/models"))
             model = offered[0] if offered else ""
@@ -263,8 +263,8 @@ def _embedded(model: str, because: str) -> ModelChoice:
 _TO_CHANGE = 'to change it set agent.model = "provider/model"'
 
 
-def _key_of(known: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]:
-    for variable in known.env:
+def _key_of(row: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]:
+    for variable in row.env:
         if key := environ.get(variable, "").strip():
             return variable, key
     return "", ""

@@ -40,10 +40,10 @@ class _Row(msgspec.Struct, frozen=True):
 def bundled_table() -> Path | None:
     """The table within the litellm package; None if it was removed."""
     try:
-        found = find_spec("litellm")
+        spec = find_spec("litellm")
     except ValueError:
         return None
-    for folder in (found and found.submodule_search_locations) or ():
+    for folder in (spec and spec.submodule_search_locations) or ():
         if (path := Path(folder) / _FILE).is_file():
             return path
     return None

@@ -193,9 +193,9 @@ class OpenAICompatProvider(LLMProvider):
     def _learn(self, request: ModelRequest, failure: ProviderFailure) -> bool:
         """Whether the endpoint named a parameter it refuses, for the first time."""
         quirks = self._quirks_of(request.model)
-        found = learned(quirks, failure.status, str(failure.error), tools=bool(request.tools))
-        self._quirks[request.model] = found
-        return found != quirks
+        more = learned(quirks, failure.status, str(failure.error), tools=bool(request.tools))
+        self._quirks[request.model] = more
+        return more != quirks
 
 
 def _headers(api_base: str, api_key: str) -> dict[str, str]:

@@ -46,9 +46,9 @@ def open_provider(choice: ModelChoice, settings: ProviderSettings, plugins: Plug
     keys = {"api_key": choice.api_key, "api_base": choice.api_base, **settings.settings}
     refused: list[ConfigError] = []
 
-    def use(found: LoadedPlugin[Any]) -> LLMProvider | None:
+    def use(plugin: LoadedPlugin[Any]) -> LLMProvider | None:
         try:
-            return _whole(found.what(name, keys))
+            return _whole(plugin.what(name, keys))
         except ConfigError as error:
             refused.append(error)
             return None
@@ -64,16 +64,16 @@ def open_provider(choice: ModelChoice, settings: ProviderSettings, plugins: Plug
 
 def unknown(name: str, client: str, plugins: Plugins) -> str:
     """What to say of a client that is not installed."""
-    known = ", ".join(("auto", "lean", "litellm", *plugins.names(PROVIDERS)))
-    return f"providers.{name}.client: there is no client {client!r}; there are {known}"
+    clients = ", ".join(("auto", "lean", "litellm", *plugins.names(PROVIDERS)))
+    return f"providers.{name}.client: there is no client {client!r}; there are {clients}"
 
 
 def survey(plugins: Plugins) -> None:
     """Load every one of them, so that `plugins` knows which are broken; none is opened."""
 
-    def use(found: LoadedPlugin[Any]) -> None:
-        if not callable(found.what):
-            kind = type(found.what).__name__
+    def use(plugin: LoadedPlugin[Any]) -> None:
+        if not callable(plugin.what):
+            kind = type(plugin.what).__name__
             raise PluginBroken(f"it gives a {kind}, not a function that opens a provider")
 
     plugins.names(PROVIDERS)
@@ -89,7 +89,7 @@ def _sane(delta: Delta) -> Delta:
 
 def _whole(opened: Any) -> LLMProvider:
     """Raises PluginBroken naming what it lacks."""
-    lacking = [one for one in _METHODS if not callable(getattr(opened, one, None))]
+    lacking = [method for method in _METHODS if not callable(getattr(opened, method, None))]
     if lacking:
         kind = type(opened).__name__
         raise PluginBroken(

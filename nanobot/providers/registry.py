@@ -121,11 +121,11 @@ class ProviderRegistry:
         details = await ask_details(base, choice.api_key, model)
         if details is None:
             self._asked[label] = now + _ASK_AGAIN_SECONDS
-        told = details is not None and details != ModelDetails()
+        tells = details is not None and details != ModelDetails()
         self._catalogue.learn(provider, model, details or ModelDetails())
         logger.info(
             '{} {}: {}; if that is wrong, set [providers.{}.models."{}"]',
-            *(label, "says what it can do" if told else "is in no table, so this is assumed"),
+            *(label, "says what it can do" if tells else "is in no table, so this is assumed"),
             *(abilities(self._catalogue.profile(provider, model)), provider, model),
         )
 
@@ -198,8 +198,8 @@ class ProviderRegistry:
         """What is said in a recording, by the model of that label; `name` is its file name.
 
         Raises ModelError, or ConfigError when that provider transcribes nothing."""
-        picked, profile = await self.pick(label)
-        provider = _versatile(picked)
+        any_provider, profile = await self.pick(label)
+        provider = _versatile(any_provider)
         if provider is not None:
             return await provider.transcribe(audio, name, profile.name)
         raise ConfigError(
@@ -211,8 +211,8 @@ class ProviderRegistry:
         """A vector for each text, by the model of that label.
 
         Raises ModelError, or ConfigError when that provider makes none."""
-        picked, profile = await self.pick(label)
-        provider = _versatile(picked)
+        any_provider, profile = await self.pick(label)
+        provider = _versatile(any_provider)
         if provider is not None:
             return await provider.embed(texts, profile.name)
         raise ConfigError(
@@ -257,25 +257,25 @@ def abilities(profile: ModelProfile) -> str:
 class ProviderTranscriber:
     """Writes down what is said, with one model; see received.Transcriber."""
 
-    def __init__(self, roster: ProviderRegistry, label: str) -> None:
-        self._roster = roster
+    def __init__(self, registry: ProviderRegistry, label: str) -> None:
+        self._registry = registry
         self._label = label
 
     async def transcribe(self, audio: bytes, name: str) -> str:
         """The words. Raises ModelError or ConfigError."""
-        return await self._roster.transcribe(self._label, audio, name)
+        return await self._registry.transcribe(self._label, audio, name)
 
 
 class ProviderEmbedder:
     """Makes vectors with one model; see memory.embed.Embedder."""
 
-    def __init__(self, roster: ProviderRegistry, label: str, least: float) -> None:
+    def __init__(self, registry: ProviderRegistry, label: str, least: float) -> None:
         self.model, self.least = label, least
-        self._roster = roster
+        self._registry = registry
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text. Raises ModelError or ConfigError."""
-        return await self._roster.embed(self.model, texts)
+        return await self._registry.embed(self.model, texts)
 
 
 def _versatile(provider: LLMProvider) -> OpenAICompatProvider | LiteLLMProvider | None:

@@ -37,21 +37,21 @@ async def with_nearest(
         async with asyncio.timeout(_PATIENCE_SECONDS):
             response = await listing.get()
             body = await response.content.read(_MAX_BYTES)
-        known = [row.id for row in msgspec.json.decode(body, type=_Listing).data if row.id]
+        listed = [row.id for row in msgspec.json.decode(body, type=_Listing).data if row.id]
     except (aiohttp.ClientError, OSError, ValueError, RecursionError):
         return failure
     finally:
         await listing.close()
-    if len(known) <= _OFFERED:  # a small listing is given as it is
-        return _naming(failure, "It has", [name for name in known if name != model])
-    return naming(failure, "It has", model, known)
+    if len(listed) <= _OFFERED:  # a small listing is given as it is
+        return _naming(failure, "It has", [name for name in listed if name != model])
+    return naming(failure, "It has", model, listed)
 
 
 def naming(
-    failure: ProviderFailure, introduction: str, model: str, known: Sequence[str]
+    failure: ProviderFailure, introduction: str, model: str, listed: Sequence[str]
 ) -> ProviderFailure:
     """The failure, its text with those of these names that are most like `model`."""
-    return _naming(failure, introduction, nearest(model, known))
+    return _naming(failure, introduction, nearest(model, listed))
 
 
 def _naming(failure: ProviderFailure, introduction: str, models: list[str]) -> ProviderFailure:
@@ -62,11 +62,11 @@ def _naming(failure: ProviderFailure, introduction: str, models: list[str]) -> P
     return msgspec.structs.replace(failure, error=error)
 
 
-def nearest(model: str, known: Sequence[str]) -> list[str]:
+def nearest(model: str, listed: Sequence[str]) -> list[str]:
     """At most three names, the most alike first."""
     # Case and the part before the last slash are what people get wrong or leave out.
     by_shape: dict[str, str] = {}
-    for name in known:
+    for name in listed:
         by_shape.setdefault(name.lower(), name)
         by_shape.setdefault(name.lower().rsplit("/", 1)[-1], name)
     alike = difflib.get_close_matches(model.lower(), by_shape, n=2 * _OFFERED, cutoff=0.5)

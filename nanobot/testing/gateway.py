@@ -21,7 +21,6 @@ from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tasks.types import AnyRunType
 from nanobot.agent.worker import Capacity
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
-from nanobot.app.engine import GatewayEngine
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
 from nanobot.bus.pairing import Pairing, PairingStore
@@ -35,7 +34,7 @@ from nanobot.memory.index import Memory
 from nanobot.memory.lasting import LastingFacts
 from nanobot.messages import SessionPolicy
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.engine import Facts
+from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.exposures import Exposure
 from nanobot.ports import Clock, Fetching, Ids
 from nanobot.providers.vision import VisionModels
@@ -264,9 +263,9 @@ class FakeGateway:
             )
         )
 
-    def _engine(self, agent: AgentParts, options: Options) -> GatewayEngine:
+    def _engine(self, agent: AgentParts, options: Options) -> Engine:
         clock = self.home.clock
-        return GatewayEngine(
+        return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.provider,

@@ -119,8 +119,8 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
     config = load(environ)
     settings = config.mcp.get(name)
     if settings is None:
-        known = ", ".join(config.mcp) or "none"
-        raise UsageError(f"there is no server {name}; there are: {known}")
+        servers = ", ".join(config.mcp) or "none"
+        raise UsageError(f"there is no server {name}; there are: {servers}")
     if not settings.enabled:
         raise UsageError(f"mcp.{name}.enabled is false")
     place = ServerPlace(config.home / "mcp", config.workspace, walls_of(config), STEERING)
@@ -133,16 +133,16 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
             listed = await link.tools()
     except TimeoutError:
         raise ServerTrouble("it does not answer") from None
-    by_name = {one.name: one for one in reversed(listed)}
+    by_name = {row.name: row for row in reversed(listed)}
     return [
         ToolProbe(
             name=shown,
-            description=described(name, one.description),
-            read_only=one.read_only,
-            offered=allowed(one.name, settings.allow),
+            description=described(name, row.description),
+            read_only=row.read_only,
+            offered=allowed(row.name, settings.allow),
         )
-        for shown, tool in names(name, [one.name for one in listed]).items()
-        for one in (by_name[tool],)
+        for shown, tool in names(name, [row.name for row in listed]).items()
+        for row in (by_name[tool],)
     ]
 
 

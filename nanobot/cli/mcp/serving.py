@@ -241,8 +241,8 @@ def run(environ: Mapping[str, str], http: str, token_env: str) -> None:
 
 async def _over_pipes(served: Server[Any]) -> None:
     try:
-        async with stdio_server() as (heard, said):
-            await served.run(heard, said, served.create_initialization_options())
+        async with stdio_server() as (incoming, outgoing):
+            await served.run(incoming, outgoing, served.create_initialization_options())
     except* BrokenPipeError:
         pass  # the other side left while an answer was on its way to it
 

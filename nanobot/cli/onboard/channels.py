@@ -52,13 +52,13 @@ class NewChannel:
         self.name = name
         self.kind = kind
         self.setup = setup
-        self.known = config.channels.get(name, ChannelSettings(type=kind))
+        self.existing = config.channels.get(name, ChannelSettings(type=kind))
         self.keys: dict[str, Any] = {}
         self.secrets: dict[str, str] = {}
         self.owner_chat: Address | None = None
         if name != kind and name not in config.channels:
             self.keys["type"] = kind
-        if not self.known.enabled:
+        if not self.existing.enabled:
             self.keys["enabled"] = True
 
     def field(self, key: str) -> SetupField | None:
@@ -87,11 +87,11 @@ class NewChannel:
 
     def has(self, key: str) -> bool:
         """Whether the key is set, here or in the configuration before."""
-        return key in self.keys or key in self.known.settings
+        return key in self.keys or key in self.existing.settings
 
     def usual(self, field: SetupField) -> str:
         """What just Enter takes: what was said or configured before, else the usual."""
-        before = self.keys.get(field.key, self.known.settings.get(field.key))
+        before = self.keys.get(field.key, self.existing.settings.get(field.key))
         if before is not None:
             if field.secret:
                 return ""
@@ -100,7 +100,7 @@ class NewChannel:
 
     def _domain(self, key: str) -> str:
         """What follows the @ of an address, or the colon of a Matrix id."""
-        text = str(self.keys.get(key, self.known.settings.get(key, "")))
+        text = str(self.keys.get(key, self.existing.settings.get(key, "")))
         return re.split("[@:]", text.lstrip("@"), maxsplit=1)[-1]
 
     def settings(self, config: Config, environ: Mapping[str, str]) -> ChannelSettings:
@@ -112,9 +112,9 @@ class NewChannel:
             if key not in shared
         }
         table = {key: value for key, value in self.keys.items() if key in shared}
-        settings = {**self.known.settings, **own}
+        settings = {**self.existing.settings, **own}
         return msgspec.structs.replace(
-            self.known, **{**table, "enabled": True, "settings": settings}
+            self.existing, **{**table, "enabled": True, "settings": settings}
         )
 
     def _resolved(self, key: str, value: Any, config: Config, environ: Mapping[str, str]) -> Any:
@@ -145,7 +145,7 @@ class NewChannel:
             self.put(field.key, value)
 
 
-def wanted_channel(channel: str, name: str, given: tuple[str, ...], config: Config) -> NewChannel:
+def channel_of(channel: str, name: str, pairs: tuple[str, ...], config: Config) -> NewChannel:
     """The channel of a command line: `channel` is a type or a table that is there, `name` the table
     ("": that of the type), `given` are KEY=VALUE. Raises UsageError."""
     table = name or channel
@@ -158,7 +158,7 @@ def wanted_channel(channel: str, name: str, given: tuple[str, ...], config: Conf
     if installed[kind].broken:
         raise UsageError(installed[kind].broken)
     new = NewChannel(table, kind, installed[kind].setup, config)
-    for pair in given:
+    for pair in pairs:
         key, equals, value = pair.partition("=")
         if not (equals and re.fullmatch(r"[A-Za-z0-9_-]+", key.strip()) and value.strip()):
             raise UsageError(f"--set {key.strip()[:60]!r} is not KEY=VALUE")

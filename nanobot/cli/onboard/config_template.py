@@ -67,10 +67,10 @@ def written(text: str, keys: Mapping[str, Any], channel: NewChannel | None = Non
         return whole
     gap = "\n" if text.endswith("\n") else "\n\n"
     commented = f"{text}{gap}{_block(path, channel)}"
-    wanted = _tables(whole)
-    wanted[channel.name].setdefault("owners", [])
-    wanted[channel.name].setdefault("members", [])
-    return commented if _tables(commented) == wanted else whole
+    expected = _tables(whole)
+    expected[channel.name].setdefault("owners", [])
+    expected[channel.name].setdefault("members", [])
+    return commented if _tables(commented) == expected else whole
 
 
 def _block(path: str, channel: NewChannel) -> str:

@@ -71,8 +71,8 @@ def named(wishes: ModelWishes, environ: Mapping[str, str]) -> AvailableModel:
     key = environ.get(variable, "") if variable else ""
     if variable and not key:
         raise UsageError(f"the variable {variable} is not set")
-    given = AvailableModel.of(name, label.partition("/")[2], base=base)
-    keys = {**given.keys, **({f"providers.{name}.api_key": f"${{{variable}}}"} if variable else {})}
+    model = AvailableModel.of(name, label.partition("/")[2], base=base)
+    keys = {**model.keys, **({f"providers.{name}.api_key": f"${{{variable}}}"} if variable else {})}
     settings = ProviderSettings(api_key=key, api_base=base)
     why = f"{variable} is set" if variable else f"at {base}"
     return AvailableModel(label=label, why=why, keys=keys, providers={name: settings})
@@ -129,9 +129,9 @@ async def _local(environ: Mapping[str, str]) -> list[AvailableModel]:
 
 def silent(choices: Sequence[AvailableModel], environ: Mapping[str, str]) -> list[str]:
     """The servers of one's own models that offered none, with where they were looked for."""
-    found = {choice.label.partition("/")[0] for choice in choices}
+    names = {choice.label.partition("/")[0] for choice in choices}
     return [
         f"{KNOWN_PROVIDERS[name].title} ({base.removesuffix('/v1')})"
         for name, base in local_addresses(environ).items()
-        if name not in found
+        if name not in names
     ]

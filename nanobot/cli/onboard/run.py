@@ -15,7 +15,7 @@ import msgspec
 
 from nanobot.cli import config_file as configfile
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.onboard.channels import NewChannel, wanted_channel
+from nanobot.cli.onboard.channels import NewChannel, channel_of
 from nanobot.cli.onboard.config_template import written
 from nanobot.cli.onboard.models import AvailableModel, ModelWishes, find, named, silent
 from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
@@ -93,7 +93,7 @@ def _write(environ: Mapping[str, str], config: Config, plan: OnboardPlan) -> int
     say(f"\nWritten: {config.file}, and the assistant's own folder {after.workspace}.")
     say("Next:")
     say("  nanobot agent      talk to it here")
-    served = [name for name, one in after.channels.items() if one.enabled]
+    served = [name for name, channel in after.channels.items() if channel.enabled]
     if served:
         say(f"  nanobot gateway    serve {', '.join(served)} until stopped (Ctrl-C)")
     say("  nanobot doctor     whenever something does not work")
@@ -147,15 +147,15 @@ def _given(environ: Mapping[str, str], config: Config, wishes: OnboardOptions) -
         if wishes.owner or settings or wishes.name:
             raise UsageError("--owner, --set and --name need --channel TYPE: of which channel?")
         return None
-    new = wanted_channel(channel, wishes.name, settings, config)
+    new = channel_of(channel, wishes.name, settings, config)
     if wishes.yes:
         new.complete(environ)
     owners = [owner.strip() for owner in wishes.owner.split(",") if owner.strip()]
     for owner in owners:
         if not re.fullmatch(new.setup.pattern, owner):
-            wanted = new.setup.person
-            raise UsageError(f"--owner {owner[:60]!r} is no id in {new.setup.title}: {wanted}")
-    if new.setup.only and not new.known.owners:
+            title, person = new.setup.title, new.setup.person
+            raise UsageError(f"--owner {owner[:60]!r} is no id in {title}: {person}")
+    if new.setup.only and not new.existing.owners:
         owners = [new.setup.only]
     if owners:
         new.keys["owners"] = owners
@@ -164,12 +164,12 @@ def _given(environ: Mapping[str, str], config: Config, wishes: OnboardOptions) -
 
 async def _tried(environ: Mapping[str, str], config: Config, answering: AvailableModel) -> None:
     providers = dict(config.providers)
-    for name, given in answering.providers.items():
+    for name, settings in answering.providers.items():
         before = providers.get(name, ProviderSettings())
         providers[name] = msgspec.structs.replace(
             before,
-            api_key=given.api_key or before.api_key,
-            api_base=given.api_base or before.api_base,
+            api_key=settings.api_key or before.api_key,
+            api_base=settings.api_base or before.api_base,
         )
     say(f"Asking {answering.label} something ...")
     tried = await try_model(answering.label, providers, environ, config.home)
@@ -263,6 +263,6 @@ def _described(_environ: Mapping[str, str]) -> AvailableModel:
 def _choose_channel(
     environ: Mapping[str, str], config: Config, wishes: OnboardOptions, plan: OnboardPlan
 ) -> None:
-    wanted = _given(environ, config, wishes) or chosen(config, environ)
-    if wanted is not None and introduce(wanted, config, environ):
-        plan.channel = wanted
+    channel = _given(environ, config, wishes) or chosen(config, environ)
+    if channel is not None and introduce(channel, config, environ):
+        plan.channel = channel

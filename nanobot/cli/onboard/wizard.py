@@ -44,7 +44,7 @@ def _variable(kind: ChannelType, environ: Mapping[str, str]) -> str:
 
 
 def _first(types: list[ChannelType], environ: Mapping[str, str]) -> int:
-    at = (number for number, one in enumerate(types) if _variable(one, environ))
+    at = (number for number, channel_type in enumerate(types) if _variable(channel_type, environ))
     return next(at, len(types))
 
 

@@ -55,7 +55,9 @@ def needed(file: Path, environ: Mapping[str, str]) -> dict[str, str]:
     text = file.read_text("utf-8") if file.exists() else ""
     names = {*_REFERENCE.findall(text), *_ALSO}
     names.update(
-        name for known in KNOWN_PROVIDERS.values() for name in (*known.env, *known.base_env)
+        name
+        for provider in KNOWN_PROVIDERS.values()
+        for name in (*provider.env, *provider.base_env)
     )
     return {
         name: value

@@ -68,4 +68,4 @@ class Config(Tables, frozen=True, kw_only=True):
     @property
     def served(self) -> tuple[str, ...]:
         """The names of the channels that are on."""
-        return tuple(name for name, one in self.channels.items() if one.enabled)
+        return tuple(name for name, channel in self.channels.items() if channel.enabled)

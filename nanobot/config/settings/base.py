@@ -18,10 +18,10 @@ class Unfit(ValueError):
     """Keys of a table that do not go together: the one to change (empty: the table itself), and
     what it must be."""
 
-    def __init__(self, key: str, wanted: str) -> None:
-        super().__init__(f"{key} must be {wanted}")
+    def __init__(self, key: str, expected: str) -> None:
+        super().__init__(f"{key} must be {expected}")
         self.key = key
-        self.wanted = wanted
+        self.expected = expected
 
 
 def is_url(text: str) -> bool:

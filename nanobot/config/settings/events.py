@@ -98,8 +98,8 @@ class ProcessSettings(WatchSettings, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.process and self.pid_file:
-            wanted = "left out where there is a process: one of them names the program"
-            raise Unfit("pid_file", wanted)
+            expected = "left out where there is a process: one of them names the program"
+            raise Unfit("pid_file", expected)
 
 
 class FilesSettings(WatchSettings, frozen=True, kw_only=True):
@@ -163,5 +163,5 @@ def _check_pattern(pattern: str) -> None:
     except re.error as error:
         raise Unfit("pattern", f"a regular expression, which it is not: {error}") from None
     except (RecursionError, OverflowError):
-        wanted = "a regular expression that is nested less deeply, with smaller counts"
-        raise Unfit("pattern", wanted) from None
+        expected = "a regular expression that is nested less deeply, with smaller counts"
+        raise Unfit("pattern", expected) from None

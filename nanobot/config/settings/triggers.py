@@ -65,8 +65,8 @@ class HookSettings(Settings, frozen=True, kw_only=True):
         if not self.enabled:
             return
         if not self.secret:
-            wanted = 'the secret that the sender signs with, best as "${NAME}" or "file:PATH"'
-            raise Unfit("secret", wanted)
+            expected = 'the secret that the sender signs with, best as "${NAME}" or "file:PATH"'
+            raise Unfit("secret", expected)
         if self.to and not all(self.to.partition(":")):
             raise Unfit("to", _CHAT)
         if self.session == "chat" and not self.to:
