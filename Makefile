@@ -5,7 +5,8 @@
 #   make full     the same with every optional part (MCP, e-mail, Matrix, PostgreSQL ...)
 #   make test     install what developing needs, then run the quick tests
 #   make rules    format, lint, import rules, types
-#   make check    everything a change must pass: the rules, then the quick tests
+#   make processes   the tests that start whole gateways and commands
+#   make check    everything a change must pass: the rules, then both kinds of tests
 #   make prove    check, and the long proofs (crashes, simulations)
 #   make servers  install the real servers that `make prove` tries channels with (once)
 #   make bench    measure
@@ -23,7 +24,7 @@ INSTALLED_FULL := $(VENV)/.installed-full
 INSTALLED_DEV := $(VENV)/.installed-dev
 SYNAPSE := $(VENV)-synapse
 
-.PHONY: start install full test rules check prove servers bench structure lock clean
+.PHONY: start install full test processes rules check prove servers bench structure lock clean
 
 # Somebody at a terminal, or a pipe, talks; started as a service (no input) it serves.
 start: $(INSTALLED_RUN)
@@ -35,9 +36,14 @@ full: $(INSTALLED_FULL) start
 
 # Compiling the tests takes 12 s of every worker, so what is compiled is kept, outside of the tree
 # and whatever the environment says.
+TESTS := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(abspath $(VENV))/pycache" \
+  $(BIN)/python -m pytest -q -n auto --dist worksteal
+
 test: $(INSTALLED_DEV)
-	PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(abspath $(VENV))/pycache" \
-	  $(BIN)/python -m pytest -q -n auto --dist worksteal
+	$(TESTS) -m "not slow and not process"
+
+processes: $(INSTALLED_DEV)
+	$(TESTS) -m "process and not slow"
 
 rules: $(INSTALLED_DEV)
 	$(BIN)/ruff format --check .
@@ -45,7 +51,7 @@ rules: $(INSTALLED_DEV)
 	PYTHONPATH=.:channels $(BIN)/lint-imports
 	$(BIN)/mypy
 
-check: rules test
+check: rules test processes
 
 prove: check
 	$(BIN)/python -m pytest -q -m slow --timeout 1800 --hypothesis-profile=searching

@@ -5,10 +5,16 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from loguru import logger
+
+_WITH_PROCESSES = [
+    Path(__file__).parent / place
+    for place in ("cli", "process", "test_benchmarks.py", "tools/mcp/test_serving.py")
+]
 
 # The quick tests look at the same examples in every run, so that they fail for a change and not by
 # chance; `make prove` draws new ones (--hypothesis-profile=searching).
@@ -25,6 +31,14 @@ def _log_ends_with_its_test() -> Iterator[None]:
     logs there afterwards gets a trace for every line, and takes a hundred times as long."""
     yield
     logger.remove()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever starts whole gateways or commands is marked `process`."""
+    for item in items:
+        fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
+        if "world" in fixtures or any(map(item.path.is_relative_to, _WITH_PROCESSES)):
+            item.add_marker("process")
 
 
 def pytest_collection_finish() -> None:
