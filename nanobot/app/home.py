@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
 from loguru import logger
 
 from nanobot.config.loader import Config
@@ -12,8 +18,9 @@ _OTHERS = 0o077
 
 def prepare_home(config: Config) -> None:
     """Make the home if it is not there, and close it to all other users of the machine: whoever
-    makes what lies in it, nobody else gets there. Raises ConfigError for a workspace that holds the
-    home, StoreUnwritable for a home that cannot be made."""
+    makes what lies in it, nobody else gets there. Where it was open, so may be all below it, which
+    is closed as well. Raises ConfigError for a workspace that holds the home, StoreUnwritable for a
+    home that cannot be made."""
     home = config.home
     if home.resolve().is_relative_to(config.workspace.resolve()):
         raise ConfigError(
@@ -22,8 +29,34 @@ def prepare_home(config: Config) -> None:
         )
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if (mode := home.stat().st_mode) & _OTHERS:
-            home.chmod(mode & 0o7700)
+        if any(map(_is_open, (home, *home.iterdir()))):
+            paths = open_to_others(home, config.workspace)
+            close_to_others(paths)
             logger.info("{} was open to other users of this machine; it is not any more", home)
     except OSError as error:
         raise StoreUnwritable(f"{home} cannot be made and kept private: {error}") from error
+
+
+def open_to_others(home: Path, workspace: Path) -> list[Path]:
+    """What of a home other users of the machine may read, write or enter by its mode: files and
+    folders, the home first. Of a workspace within it counts the folder, which closes the rest."""
+    paths = [home] if _is_open(home) else []
+    for folder, names, files in os.walk(home):
+        entries = [Path(folder, name) for name in (*names, *files)]
+        paths += filter(_is_open, entries)
+        names[:] = [name for name in names if Path(folder, name) != workspace]
+    return paths
+
+
+def close_to_others(paths: Iterable[Path]) -> None:
+    """Take from others what they may do; what is gone by now is left out. Raises OSError."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)
+
+
+def _is_open(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        mode = path.lstat().st_mode
+        return bool(mode & _OTHERS) and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return False

@@ -7,7 +7,8 @@ import sys
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. What it makes is for its user alone: keys and conversations."""
+    os.umask(0o077)
     if sys.argv[1:] == ["gateway"]:
         # It stays for weeks, and so would what reads commands: typer and, under it, pydantic are
         # 14 MB and 0.25 s.

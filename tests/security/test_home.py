@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from nanobot.app.gateway import Gateway
+from nanobot.app.home import open_to_others
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError
+from tests.process.harness import World
 
 
 async def start(home: Path, text: str = "") -> None:
@@ -19,6 +21,7 @@ async def start(home: Path, text: str = "") -> None:
         (home / "config.toml").write_text(text)
     async with Gateway(load(environ), environ, channels=False).serving("test", lambda _: None):
         assert stat.S_IMODE(os.stat(home).st_mode) == 0o700  # noqa: PTH116 - at once
+        assert not open_to_others(home, home / "workspace")
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
@@ -36,6 +39,50 @@ async def test_a_home_that_was_open_is_closed_at_the_next_start(tmp_path: Path) 
     home = tmp_path / "home"
     home.mkdir(mode=0o755)
     await start(home)
+
+
+async def test_all_that_was_open_in_a_home_is_closed_and_what_links_lead_to_is_not(
+    tmp_path: Path,
+) -> None:
+    home, outside = tmp_path / "home", tmp_path / "outside.txt"
+    (home / "blobs" / "ab").mkdir(parents=True)
+    (home / "blobs" / "ab" / "picture").write_text("x")
+    (home / "tool.sh").write_text("x")
+    (home / "tool.sh").chmod(0o4755)
+    outside.write_text("x")
+    outside.chmod(0o644)
+    (home / "link").symlink_to(outside)
+    for path in (home, home / "blobs", home / "blobs" / "ab"):
+        path.chmod(0o777)
+    await start(home)
+    assert (home / "blobs" / "ab" / "picture").stat().st_mode & 0o777 == 0o600
+    assert (home / "tool.sh").stat().st_mode & 0o7777 == 0o4700
+    assert outside.stat().st_mode & 0o777 == 0o644
+
+
+async def test_whatever_a_gateway_makes_is_for_its_owner_alone(world: World) -> None:
+    before = os.umask(0o000)
+    try:
+        await world.start()
+        for number, call in enumerate(
+            (
+                'write_file:{"path": "a/b.txt", "content": "x"}',
+                'exec:{"command": "mkdir made; echo x > made/by-command; touch ~/in-home"}',
+                'memory_save:{"text": "The door code is 4711."}',
+            )
+        ):
+            world.telegram.say(1, f"tool:{call}\nsay:done")
+            await world.answered(1, number + 1)
+        (gateway,) = world.processes_started
+        await gateway.stop()
+        assert (await world.run("status")).code == 0
+    finally:
+        os.umask(before)
+    made = [path for path in world.home.rglob("*") if not path.is_symlink()]
+    assert {"state.db", "b.txt", "by-command", "in-home"} <= {path.name for path in made}
+    mine = {world.home / "config.toml"}
+    opened = [path for path in made if path.stat().st_mode & 0o077 and path not in mine]
+    assert opened == []
 
 
 @pytest.mark.parametrize("above", ["..", "../..", ".", "../link"])

@@ -16,6 +16,7 @@ import msgspec
 
 from nanobot.agent.budgets import Budgets
 from nanobot.app import triggers as triggering
+from nanobot.app.home import close_to_others, open_to_others
 from nanobot.channels.loading import open_channel
 from nanobot.cli.doctor.entrances import doors
 from nanobot.cli.doctor.findings import Finding, Mendable
@@ -207,6 +208,12 @@ def _home(config: Config) -> list[Finding | Mendable]:
                 about=about, level="warning", text=text, remedy=f"Run: chmod {right:o} {path}"
             )
             findings.append(Mendable(open_to_all, _closing(path, right)))
+    named = {path for path, _ in private}
+    rest = [path for path in open_to_others(home, config.workspace) if path not in named]
+    if rest:
+        text = f"{len(rest)} more in {home} can be read by others, such as {rest[0]}"
+        more = Finding(about=about, level="warning", text=text, remedy=f"Run: chmod -R go= {home}")
+        findings.append(Mendable(more, lambda: close_to_others(rest)))
     if not config.workspace.is_dir():
         text = f"the workspace {config.workspace} is not there yet"
         missing = Finding(

@@ -7,6 +7,7 @@ its own savepoint), so a burst shares one fsync.
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 import time
@@ -102,6 +103,8 @@ class SqliteDatabase:
         *,
         patience: float = READER_PATIENCE,
     ) -> None:
+        if path is not None:
+            _make_private(path)
         url = "sqlite://" if path is None else f"sqlite:///{path}"
         self._engine = sa.create_engine(
             url,
@@ -166,6 +169,7 @@ class SqliteDatabase:
 
     def back_up(self, target: Path) -> None:
         """A consistent copy, in a file of its own; only before the first `transact`."""
+        _make_private(target)
         try:
             with closing(sqlite3.connect(target)) as copy:
                 self._driver.backup(copy)
@@ -375,3 +379,10 @@ def _told(error: BaseException) -> BaseException:
 def _settle_all(units: list[_Unit]) -> None:
     for unit in units:
         unit.settle()
+
+
+def _make_private(path: Path) -> None:
+    """An empty file for its owner alone, unless there is one: SQLite would let others read it. The
+    files beside it have the same mode. SQLite tells what is wrong if it cannot be made."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
