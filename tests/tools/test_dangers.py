@@ -5,6 +5,7 @@ The dangerous ones are among the attacks: tests/security/test_command.py."""
 from __future__ import annotations
 
 import shlex
+import time
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,25 @@ HARMLESS = [
     "sed -n 1,5p /etc/hosts",
     "cp /etc/hosts .",
     "# rm -rf /",
+    "git push",
+    "git push origin main:main",
+    "git push -u origin feature/x",
+    "git reset --hard",
+    "git commit -am 'git push --force'",
+    "curl -o data.csv https://x.example/d.csv && python3 analyse.py data.csv",
+    "wget https://x.example/d.tgz && tar xzf d.tgz",
+    "find . -name '*.pyc' | xargs rm -f",
+    "find build -type d -name x | xargs rm -rf",
+    'for f in *.log; do rm -f "$f"; done',
+    "a=(one two); printf '%s\\n' \"${a[@]}\"",
+    "trap 'rm -rf \"/tmp/x\"' EXIT",
+    "mkdir -p src/{a,b}/{c,d}",
+    "rm -rf dist/{a,b} build-*",
+    "alias ll='ls -l'; ll",
+    "even(){ odd; }; odd(){ even; }; even",
+    "echo 'ls -l' > s.sh; sh s.sh",
+    "python3 -c 'import subprocess; subprocess.run([\"ls\"])'",
+    "gh pr list && npm publish --dry-run && kubectl get pods",
     "",
 ]
 
@@ -71,3 +91,25 @@ def test_shells_within_shells_end_somewhere() -> None:
         if len(command) < 50_000:
             command = f"bash -c {shlex.quote(command)}"
     assert command_risks(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "x=aa;" + "x=$x$x;" * 40 + "$x",
+        "a=(x x x x);" + "a=(${a[@]} ${a[@]});" * 40 + "rm ${a[@]}",
+        "a|" * 3_000 + "a",
+        "find -exec " * 2_000,
+        "eval " * 3_000,
+        "sudo sh -c " * 500 + "x",
+        "{a,b}" * 2_000,
+        "a(){ b; };" * 2_000,
+        "(" * 5_000,
+        "echo 'sh f; sh f' > f; sh f",
+    ],
+    ids=lambda command: command[:20],
+)
+def test_no_command_keeps_anybody_waiting_or_fills_the_memory(command: str) -> None:
+    before = time.process_time()
+    command_risks(command)
+    assert time.process_time() - before < 10

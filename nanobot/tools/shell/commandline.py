@@ -1,12 +1,13 @@
 """A shell command line as it would be run: which programs with which words, what is fed to whom.
 
-Parsed by the grammar of bash, not searched for patterns: quoting, escapes, variables that the line
-itself sets, wrappers such as sudo, and shells within shells are seen through. What only running
-could tell (`$(...)`, variables from outside) is marked as computed.
+Parsed by the grammar of bash, not searched for patterns: quoting, escapes, braces, variables and
+lists that the line itself sets, wrappers such as sudo, and shells within shells are seen through.
+What only running could tell (`$(...)`, variables from outside) is marked as computed.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -14,52 +15,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from nanobot.tools.shell import words as spelling
+from nanobot.tools.shell.bombs import Functions, is_endless
+from nanobot.tools.shell.inner_calls import SHELLS, inner_lines, inner_words, printed
+from nanobot.tools.shell.program_call import ProgramCall
+from nanobot.tools.shell.words import COMPUTED, Word
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 MAX_DEPTH = 8
 """Shells within shells, so deep; deeper ones are not looked into and count as unclear."""
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"})
-WRAPPERS = frozenset(
-    {"at", "batch", "builtin", "busybox", "chroot", "chrt", "command", "doas", "env", "exec"}
-    | {"flock", "ionice", "ltrace", "nice", "nohup", "parallel", "runuser", "script", "setsid"}
-    | {"ssh", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "time", "timeout"}
-    | {"unshare", "watch", "xargs"}
-)
-"""Programs that run the program named in their arguments."""
+MAX_CALLS = 1_000
+"""Of one line, with those in its inner lines; one with more counts as unclear."""
 
 _KNOWN = {"HOME": "~", "PWD": ".", "IFS": " "}
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
-_ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "0": "\0"}
-
-
-class Word(msgspec.Struct, frozen=True):
-    """A word after quotes are gone. `computed`: running alone tells what stands there; `text` is
-    what is known of it, with `~` for the home and `.` for the working directory."""
-
-    text: str
-    computed: bool = False
-
-
-class ProgramCall(msgspec.Struct, frozen=True):
-    """A program that is run. `fed` are the programs whose output it reads or is given as words,
-    `input` the text it reads if the line itself holds it, `writes` files it is redirected to."""
-
-    words: tuple[Word, ...]
-    writes: tuple[Word, ...] = ()
-    fed: tuple[ProgramCall, ...] = ()
-    input: str = ""
-
-    @property
-    def name(self) -> str:
-        """The program, without its folder."""
-        return self.words[0].text.rsplit("/", 1)[-1] if self.words else ""
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The words behind the program."""
-        return tuple(word.text for word in self.words[1:])
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_MOST_WORDS, _MOST_CHARS = 256, 100_000
+_READERS = frozenset({"read", "mapfile", "readarray"})
 
 
 class CommandLine(msgspec.Struct, frozen=True):
@@ -77,8 +50,12 @@ class CommandLine(msgspec.Struct, frozen=True):
 def parse(command: str) -> CommandLine:
     """The command line as bash would understand it."""
     reading = _Reading()
-    reading.read(command, 0)
-    return CommandLine(tuple(reading.calls), tuple(reading.bombs), reading.unclear)
+    try:
+        reading.read(command, 0)
+    except RecursionError:
+        reading.unclear = True
+    bombs = (*reading.bombs, *reading.functions.bombs())
+    return CommandLine(tuple(reading.calls), bombs, reading.unclear)
 
 
 @lru_cache(maxsize=1)
@@ -96,8 +73,12 @@ class _Reading:
     def __init__(self) -> None:
         self.calls: list[ProgramCall] = []
         self.bombs: list[str] = []
+        self.functions = Functions()
         self.unclear = False
-        self._variables: dict[str, Word] = {}
+        self._variables: dict[str, list[Word]] = {}
+        # Whose output a variable holds, and what was written into a file.
+        self._sources: dict[str, tuple[ProgramCall, ...]] = {}
+        self._files: dict[str, str] = {}
 
     def read(self, command: str, depth: int) -> list[ProgramCall]:
         """The calls of a line; everything found is kept too."""
@@ -120,9 +101,11 @@ class _Reading:
                 self._assign(node, depth)
                 return []
             case "function_definition":
-                self._function(node)
+                self.functions.add(node)
             case "while_statement" | "for_statement" | "c_style_for_statement":
-                self._loop(node)
+                if is_endless(node):
+                    self.bombs.append("a loop starts processes without end")
+                self._bind_loop(node, depth)
             case _:
                 pass
         return [call for child in node.named_children for call in self._walk(child, depth)]
@@ -132,41 +115,56 @@ class _Reading:
         fed: list[ProgramCall] = []
         given = ""
         for child in node.named_children:
+            # Two words without a space between them: the grammar did not understand a variable.
+            before = child.prev_sibling
+            if before is not None and before.end_byte == child.start_byte and before.is_named:
+                self.unclear = True
             if child.type == "variable_assignment":
                 self._assign(child, depth)
             elif child.type == "herestring_redirect":
-                given = " ".join(self._word(one, depth).text for one in child.named_children)
+                fed += self._inside(child, depth)
+                given = " ".join(self._word(one).text for one in child.named_children)
             elif child.type not in ("file_redirect", "heredoc_redirect"):
                 inner = child.named_children[0] if child.type == "command_name" else child
                 fed += self._inside(inner, depth)
-                words.append(self._word(inner, depth))
+                words += spelling.fields(self._encoded(inner))
         return self._kept(ProgramCall(tuple(words), (), tuple(fed), given), depth)
 
     def _redirected(self, node: Node, depth: int) -> list[ProgramCall]:
         body = node.child_by_field_name("body")
         calls = [] if body is None else self._walk(body, depth)
         writes: list[Word] = []
+        reads: list[Word] = []
+        fed: list[ProgramCall] = []
         given = ""
         after: list[Node] = []
-        for redirect in node.children_by_field_name("redirect"):
+        for redirect in _redirects(node):
             if redirect.type == "file_redirect":
                 target = redirect.child_by_field_name("destination")
-                if target is not None and any(">" in child.type for child in redirect.children):
-                    writes.append(self._word(target, depth))
+                if target is None:
+                    continue
+                outward = any(">" in child.type for child in redirect.children)
+                (writes if outward else reads).append(self._word(target))
+                fed += [] if outward else self._inside(target, depth)
             else:
-                text, stages = self._heredoc(redirect, depth)
+                text, stages = self._heredoc(redirect)
                 given, after = given + text, [*after, *stages]
         if not calls:
             return [self._kept(ProgramCall((), tuple(writes)), depth)]
         last = calls[-1]
         calls[-1] = msgspec.structs.replace(last, writes=(*last.writes, *writes))
-        if given:
-            calls[0] = msgspec.structs.replace(calls[0], input=given)
+        first = calls[0]
+        calls[0] = msgspec.structs.replace(
+            first,
+            input=given or first.input,
+            fed=(*first.fed, *fed),
+            reads=(*first.reads, *reads),
+        )
         for call in calls:
             self._kept(call, depth)
         return [*calls, *self._pipeline(after, depth, calls)]
 
-    def _heredoc(self, redirect: Node, depth: int) -> tuple[str, list[Node]]:
+    def _heredoc(self, redirect: Node) -> tuple[str, list[Node]]:
         """The text that a redirect holds, and the stages that stand behind its `<<EOF |`."""
         text, stages = "", []
         for child in redirect.named_children:
@@ -175,174 +173,192 @@ class _Reading:
             elif child.type in ("pipeline", "command"):
                 stages.append(child)
             elif redirect.type == "herestring_redirect":
-                text += self._word(child, depth).text
+                text += self._word(child).text
         return text, stages
 
     def _pipeline(
         self, stages: Iterable[Node], depth: int, before: Iterable[ProgramCall] = ()
     ) -> list[ProgramCall]:
-        found: list[ProgramCall] = []
+        calls: list[ProgramCall] = []
         feeding = tuple(before)
         for stage in stages:
             parts = stage.named_children if stage.type == "pipeline" else [stage]
             for part in parts:
-                calls = self._walk(part, depth)
+                started = self._walk(part, depth)
                 if feeding:
-                    calls = [
-                        msgspec.structs.replace(call, fed=(*call.fed, *feeding)) for call in calls
+                    started = [
+                        msgspec.structs.replace(call, fed=(*call.fed, *feeding)) for call in started
                     ]
-                    for call in calls:
+                    for call in started:
                         self._kept(call, depth)
-                found += calls
-                feeding = tuple(calls) or feeding
-        return found
+                calls += started
+                feeding = tuple(started) or feeding
+        return calls
 
     def _kept(self, call: ProgramCall, depth: int) -> ProgramCall:
         """The call, written down with every call that it makes in turn."""
+        if len(self.calls) >= MAX_CALLS:
+            self.unclear = True
+            return call
         self.calls.append(call)
-        self._look_inside(call, depth)
-        return call
-
-    def _look_inside(self, call: ProgramCall, depth: int) -> None:
+        self._note_files(call)
+        if call.name in _READERS:
+            self._read_into(call)
         if depth > MAX_DEPTH:
             self.unclear = True
+            return call
+        for words in inner_words(call):
+            self._kept(msgspec.structs.replace(call, words=words), depth + 1)
+        for line in (*inner_lines(call), *self._run_files(call)):
+            self.read(line, depth + 1)
+        return call
+
+    def _note_files(self, call: ProgramCall) -> None:
+        """What the line itself writes into files, where that is known."""
+        sources = (call, *call.fed) if call.name == "tee" else (call,)
+        text = "\n".join(filter(None, map(printed, sources)))
+        targets = [word.text for word in call.writes]
+        targets += call.operands if call.name == "tee" else ()
+        for target in targets if text else ():
+            self._files[posixpath.normpath(target)] = text
+
+    def _run_files(self, call: ProgramCall) -> list[str]:
+        """The texts of files that the line has written and the call runs."""
+        if call.name in SHELLS | {"source", "."}:
+            run = [*call.operands[:1], *(word.text for word in call.reads)]
+        else:
+            run = [call.words[0].text] if call.words else []
+        return [self._files[path] for path in map(posixpath.normpath, run) if path in self._files]
+
+    def _read_into(self, call: ProgramCall) -> None:
+        """Variables that are filled from what a call reads."""
+        text = call.input or " ".join(map(printed, call.fed))
+        for name in call.operands:
+            self._set(name, [Word(text, computed=not text)])
+            self._sources[name] = call.fed
+
+    def _bind_loop(self, node: Node, depth: int) -> None:
+        """The variable of a `for` over words that the line holds."""
+        name = node.child_by_field_name("variable")
+        if node.type != "for_statement" or name is None:
             return
-        if call.name in WRAPPERS:
-            for at, word in enumerate(call.words[1:], 1):
-                if word.computed or not word.text.startswith("-"):
-                    inner = msgspec.structs.replace(call, words=call.words[at:])
-                    if inner.name != call.name:
-                        self._kept(inner, depth + 1)
-        if call.name == "eval":
-            self.read(
-                " ".join(word.text for word in call.words[1:] if not word.computed), depth + 1
-            )
-        if call.name in ("find", "fd"):
-            self._executed_by_find(call, depth)
-        if call.name in SHELLS:
-            self._shell(call, depth)
-
-    def _executed_by_find(self, call: ProgramCall, depth: int) -> None:
-        for at, word in enumerate(call.words):
-            if word.text in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"):
-                places = [one for one in call.arguments[: at - 1] if not one.startswith("-")][:1]
-                inner = [
-                    Word(places[0]) if one.text == "{}" and places else one
-                    for one in call.words[at + 1 :]
-                    if one.text not in (";", "+")
-                ]
-                self._kept(ProgramCall(tuple(inner)), depth + 1)
-
-    def _shell(self, call: ProgramCall, depth: int) -> None:
-        """What a shell is told to run: by -c, or on its input."""
-        words = call.words[1:]
-        for at, word in enumerate(words):
-            if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word.text) and at + 1 < len(words):
-                self.read(words[at + 1].text, depth + 1)
-                return
-        given = [call.input, *(_printed(one) for one in call.fed)]
-        for text in given:
-            if text:
-                self.read(text, depth + 1)
+        words = [
+            word
+            for child in node.named_children
+            if child.type not in ("variable_name", "do_group", "compound_statement")
+            for word in spelling.fields(self._encoded(child))
+        ]
+        if words and not any(word.computed for word in words):
+            self._set(_text(name), words)
 
     def _assign(self, node: Node, depth: int) -> None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        if name is not None and value is not None:
-            self._inside(value, depth)
-            self._variables[_text(name)] = self._word(value, depth)
+        if name is None or value is None:
+            return
+        self._sources[_text(name)] = tuple(self._inside(value, depth))
+        if value.type == "array":
+            words = [
+                word
+                for child in value.named_children
+                for word in spelling.fields(self._encoded(child))
+            ]
+            added = any(child.type == "+=" for child in node.children)
+            before = self._variables.get(_text(name), []) if added else []
+            self._set(_text(name), [*before, *words])
+        else:
+            self._set(_text(name), [self._word(value)])
+
+    def _set(self, name: str, words: list[Word]) -> None:
+        """Values that double and double again are not followed."""
+        if len(words) > _MOST_WORDS or sum(len(word.text) for word in words) > _MOST_CHARS:
+            words = [Word("", computed=True)]
+        self._variables[name] = words
 
     def _inside(self, node: Node, depth: int) -> list[ProgramCall]:
-        """The calls of the substitutions within a word."""
+        """The calls of the substitutions within a word, and of those that its variables hold."""
         if node.type in ("command_substitution", "process_substitution"):
             return [call for child in node.named_children for call in self._walk(child, depth + 1)]
         if node.type in ("raw_string", "ansi_c_string"):
             return []
-        return [call for child in node.named_children for call in self._inside(child, depth)]
+        held = self._sources.get(_variable_of(node), ())
+        inner = [call for child in node.named_children for call in self._inside(child, depth)]
+        return [*held, *inner]
 
-    def _function(self, node: Node) -> None:
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if name is None or body is None:
-            return
-        own = [one for one in _commands(body) if _name_of(one) == _text(name)]
-        multiplied = len(own) > 1 or any(
-            one.parent is not None and (one.parent.type == "pipeline" or _backgrounds(one.parent))
-            for one in own
-        )
-        if own and multiplied:
-            self.bombs.append(f"the function {_text(name)} starts itself more than once")
+    def _word(self, node: Node) -> Word:
+        return spelling.one_word(self._encoded(node))
 
-    def _loop(self, node: Node) -> None:
-        condition = node.child_by_field_name("condition")
-        endless = node.type == "c_style_for_statement" and condition is None
-        if condition is not None and _text(condition).strip() in ("true", ":", "[ 1 ]", "((1))"):
-            endless = True
-        body = node.child_by_field_name("body")
-        if endless and body is not None and _backgrounds(body):
-            waits = any(_name_of(one) in ("wait", "sleep", "break") for one in _commands(body))
-            if not waits:
-                self.bombs.append("a loop starts processes without end")
-
-    def _word(self, node: Node, depth: int) -> Word:
+    def _encoded(self, node: Node, *, quoted: bool = False) -> str:
+        """A word, as the functions of `words` take it apart."""
         text = _text(node)
         match node.type:
             case "raw_string":
-                word = Word(text[1:-1])
+                encoded = spelling.JOIN + spelling.literal(text[1:-1])
             case "ansi_c_string":
-                word = Word(_ANSI.sub(_unescape_ansi, text[2:-1]))
+                encoded = spelling.JOIN + spelling.literal(spelling.unescaped(text[2:-1]))
             case "simple_expansion" | "expansion":
-                word = self._variable(node)
+                encoded = self._expanded(_variable_of(node), _index_of(node), quoted=quoted)
             case "command_substitution" | "process_substitution" | "arithmetic_expansion":
-                word = Word("", computed=True)
-            case "string" | "translated_string" | "concatenation":
-                parts = [self._word(child, depth) for child in node.named_children]
-                whole = "".join(part.text for part in parts)
-                word = Word(whole, any(part.computed for part in parts))
+                encoded = COMPUTED
+            case "string" | "translated_string":
+                parts = [self._encoded(child, quoted=True) for child in node.named_children]
+                encoded = spelling.JOIN + "".join(parts)
+            case "concatenation":
+                encoded = self._joined(node)
             case "string_content":
-                word = Word(re.sub(r'\\([$`"\\])', r"\1", text).replace("\\\n", ""))
+                unquoted = re.sub(r'\\([$`"\\])', r"\1", text).replace("\\\n", "")
+                encoded = spelling.literal(unquoted)
             case _:
-                word = Word(_ESCAPE.sub(r"\1", text.replace("\\\n", "")))
-        return word
+                encoded = spelling.bare(text)
+        return encoded
 
-    def _variable(self, node: Node) -> Word:
-        names = [_text(one) for one in node.named_children if one.type == "variable_name"]
-        name = names[0] if names else ""
-        if name in self._variables:
-            return self._variables[name]
-        return Word(_KNOWN[name]) if name in _KNOWN else Word("", computed=True)
+    def _joined(self, node: Node) -> str:
+        """A word of several parts. The grammar takes a variable behind an option for a word."""
+        encoded, after_dollar = "", False
+        for child in node.children:
+            split = _NAME.match(_text(child)) if after_dollar else None
+            if split:
+                encoded += self._expanded(split[0], "", quoted=False)
+                encoded += spelling.bare(_text(child)[split.end() :])
+            elif child.is_named:
+                encoded += self._encoded(child)
+            after_dollar = child.type == "$"
+        return encoded
+
+    def _expanded(self, name: str, index: str, *, quoted: bool) -> str:
+        words = self._variables.get(name)
+        if words is None:
+            words = [Word(_KNOWN[name])] if name in _KNOWN else [Word("", computed=True)]
+        elif index not in ("@", "*", ""):
+            at = int(index) if index.isdecimal() else 0
+            words = words[at : at + 1]
+        return spelling.value(words, quoted=quoted, listed=index == "@" or len(words) > 1)
 
 
-def _printed(call: ProgramCall) -> str:
-    """What echo and its like print, as far as the line itself holds it."""
-    if call.name not in ("echo", "printf", "cat"):
-        return ""
-    if call.name == "cat":
-        return call.input
-    return " ".join(word for word in call.arguments if not word.startswith("-"))
+def _redirects(node: Node) -> Iterator[Node]:
+    """The redirects of a statement, those behind a `<<EOF` too."""
+    for redirect in node.children_by_field_name("redirect"):
+        yield redirect
+        if redirect.type == "heredoc_redirect":
+            yield from (one for one in redirect.named_children if one.type == "file_redirect")
 
 
-def _commands(node: Node) -> Iterator[Node]:
-    if node.type == "command":
-        yield node
+def _index_of(node: Node) -> str:
+    """Which member of a list an expansion is; empty if it names none."""
     for child in node.named_children:
-        yield from _commands(child)
+        if child.type == "subscript":
+            return _text(child.named_children[-1])
+    return ""
 
 
-def _name_of(command: Node) -> str:
-    name = command.child_by_field_name("name")
-    return "" if name is None else _text(name)
-
-
-def _backgrounds(node: Node) -> bool:
-    return any(child.type == "&" for child in node.children)
-
-
-def _unescape_ansi(found: re.Match[str]) -> str:
-    code = found[1]
-    if code[0] in "xu" and len(code) > 1:
-        return chr(int(code[1:], 16))
-    if code.isdecimal():
-        return chr(int(code, 8) & 0xFF)
-    return _ANSI_NAMED.get(code, code)
+def _variable_of(node: Node) -> str:
+    """The name of the variable that a node is the value of; empty for any other."""
+    if node.type not in ("simple_expansion", "expansion"):
+        return ""
+    for child in node.named_children:
+        inner = child.named_children[0] if child.type == "subscript" else child
+        if inner.type == "variable_name":
+            return _text(inner)
+    return ""
 
 
 def _text(node: Node) -> str:

@@ -1,19 +1,24 @@
 """Commands that nobody should run without being asked: what they would do, in words for a person.
 
 Judged on the parsed command line (`commandline`), so that quoting, variables, wrappers and inner
-shells hide nothing. It is a seat belt for honest mistakes and injected commands, not a wall: the
-wall is the sandbox.
+shells hide nothing that the line itself says. It is a second line behind the sandbox, for honest
+mistakes and injected commands: whoever wants to can always write a program that it does not see
+through.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
 
 import msgspec
 
-from nanobot.tools.shell.commandline import SHELLS, CommandLine, ProgramCall, parse
+from nanobot.tools.shell.commandline import CommandLine, parse
+from nanobot.tools.shell.downloads import DOWNLOADERS, feeding, run_downloads
+from nanobot.tools.shell.inner_calls import interpreter
+from nanobot.tools.shell.program_call import ProgramCall
 
 
 class CommandRisk(msgspec.Struct, frozen=True):
@@ -29,6 +34,7 @@ KINDS = (
     "disk",
     "download",
     "hidden",
+    "irreversible",
     "permissions",
     "power",
     "privileged",
@@ -44,9 +50,6 @@ _SYSTEM = frozenset(
     | {"/sbin", "/srv", "/sys", "/usr", "/var"}
 )
 _DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|md|dm-|mapper/|disk/|mem|kmem|port|sg)")
-_INTERPRETERS = SHELLS | {"python", "perl", "ruby", "node", "php", "lua", "osascript", "pwsh"}
-_VERSIONED = re.compile(r"[\d.]+$")
-_DOWNLOADERS = frozenset({"curl", "wget", "fetch", "aria2c", "http", "https", "lynx", "w3m"})
 _DECODERS = frozenset({"base64", "base32", "xxd", "uudecode", "openssl", "gpg", "rev", "tr"})
 _FORMATTERS = frozenset(
     {"badblocks", "blkdiscard", "cfdisk", "cryptsetup", "fdisk", "gdisk", "hdparm", "lvremove"}
@@ -59,6 +62,14 @@ _ACCOUNTS = frozenset(
     {"adduser", "chpasswd", "chsh", "deluser", "groupadd", "passwd", "useradd", "userdel"}
     | {"usermod", "visudo"}
 )
+_GIT_WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
+_GIT_FORCE = frozenset({"--force", "--force-with-lease", "--mirror", "--delete", "--prune"})
+_FOR_GOOD: Mapping[str, frozenset[tuple[str, ...]]] = {
+    "gh": frozenset({("repo", "delete"), ("release", "delete"), ("secret", "delete")}),
+    "npm": frozenset({("unpublish",)}),
+    "terraform": frozenset({("destroy",)}),
+    "kubectl": frozenset({("delete",), ("drain",)}),
+}
 _WRITERS = frozenset({"tee", "cp", "mv", "install", "ln", "dd", "truncate", "shred", "sed"})
 
 
@@ -76,6 +87,8 @@ def _found(line: CommandLine) -> Iterator[CommandRisk]:
     for call in line.calls:
         for judge in _JUDGES:
             yield from judge(call)
+    for path, source in run_downloads(line.calls):
+        yield CommandRisk("download", f"it runs {path}, which {source} downloads, unread")
     if line.unclear:
         yield CommandRisk("unclear", "it is not valid shell, or nested too deeply to be understood")
 
@@ -91,7 +104,9 @@ def _broad(word: str) -> bool:
     """Whether a path names everything, a whole home, or a folder of the system."""
     place = _place(word).replace("//", "/")
     stem = place.removesuffix("/*").removesuffix("/.*") or "/"
-    return place in _ALL or stem in _SYSTEM or stem in _ALL or place.startswith("~root")
+    if place in _ALL or stem in _SYSTEM or stem in _ALL or place.startswith("~root"):
+        return True
+    return any(sign in stem for sign in "*?[") and any(fnmatchcase(one, stem) for one in _SYSTEM)
 
 
 def _of_system(word: str) -> bool:
@@ -114,14 +129,10 @@ def _has(call: ProgramCall, short: str, *long: str) -> bool:
     return False
 
 
-def _operands(call: ProgramCall) -> list[str]:
-    return [word for word in call.arguments if not word.startswith("-")]
-
-
 def _deletes(call: ProgramCall) -> Iterator[CommandRisk]:
     deep = call.name == "srm" or any(_has(call, letter, "--recursive") for letter in "rR")
     if call.name in ("rm", "srm") and deep:
-        for word in filter(_broad, _operands(call)):
+        for word in filter(_broad, list(call.operands)):
             yield CommandRisk("delete", f"it deletes {word} and all below it")
         if any(word.computed for word in call.words[1:]):
             yield CommandRisk("delete", "it deletes a folder whose name only running tells")
@@ -130,8 +141,8 @@ def _deletes(call: ProgramCall) -> Iterator[CommandRisk]:
 
 
 def _empties(call: ProgramCall) -> Iterator[CommandRisk]:
-    operands = _operands(call)
-    if call.name == "find" and "-delete" in call.arguments:
+    operands = list(call.operands)
+    if call.name == "find" and {"-delete", "rm"}.intersection(call.arguments):
         targets, does = operands[:1], "deletes what it finds below"
     elif call.name == "mv":
         targets, does = operands[:-1], "moves"
@@ -145,33 +156,28 @@ def _empties(call: ProgramCall) -> Iterator[CommandRisk]:
 
 
 def _writes_disks(call: ProgramCall) -> Iterator[CommandRisk]:
-    formats = call.name.split(".")[0] == "mkfs" or (call.name in _FORMATTERS and _operands(call))
+    formats = call.name.split(".")[0] == "mkfs" or (
+        call.name in _FORMATTERS and list(call.operands)
+    )
     if formats:
         yield CommandRisk("disk", f"{call.name} changes disks")
     targets = [word.text for word in call.writes]
     if call.name == "dd":
         targets += [word[3:] for word in call.arguments if word.startswith("of=")]
     elif call.name in _WRITERS:
-        targets += _operands(call)
+        targets += list(call.operands)
     for target in filter(_DEVICE.match, targets):
         yield CommandRisk("disk", f"it writes onto {target}")
 
 
 def _runs_downloads(call: ProgramCall) -> Iterator[CommandRisk]:
-    if _VERSIONED.sub("", call.name) not in _INTERPRETERS | {"eval", "source", "."}:
+    if not interpreter(call) and call.name not in ("eval", "source", "."):
         return
-    feeding = list(_feeding(call))
-    for fed in feeding:
-        if fed.name in _DOWNLOADERS:
+    for fed in feeding(call):
+        if fed.name in DOWNLOADERS:
             yield CommandRisk("download", f"it runs what {fed.name} downloads, unread")
         if fed.name in _DECODERS and _decodes(fed):
             yield CommandRisk("hidden", f"it runs what {fed.name} decodes, unread")
-
-
-def _feeding(call: ProgramCall) -> Iterator[ProgramCall]:
-    for fed in call.fed:
-        yield fed
-        yield from _feeding(fed)
 
 
 def _decodes(call: ProgramCall) -> bool:
@@ -183,11 +189,11 @@ def _decodes(call: ProgramCall) -> bool:
 
 def _changes_permissions(call: ProgramCall) -> Iterator[CommandRisk]:
     if call.name in ("chmod", "chown", "chgrp", "setfacl") and _has(call, "R", "--recursive"):
-        for word in _operands(call)[1:]:
+        for word in list(call.operands)[1:]:
             if _broad(word) and word not in _HERE:
                 yield CommandRisk("permissions", f"it changes who may do what in all of {word}")
     if call.name == "chmod" and any(
-        re.fullmatch(r"[ugoa]*\+[rwx]*s|[2-7][0-7]{3}", word) for word in _operands(call)[:1]
+        re.fullmatch(r"[ugoa]*\+[rwx]*s|[2-7][0-7]{3}", word) for word in list(call.operands)[:1]
     ):
         yield CommandRisk("permissions", "it lets a program run with another user's rights")
 
@@ -204,7 +210,7 @@ def _cuts_power(call: ProgramCall) -> Iterator[CommandRisk]:
 
 
 def _changes_system(call: ProgramCall) -> Iterator[CommandRisk]:
-    if call.name in _KERNEL and (call.name != "mount" or _operands(call)):
+    if call.name in _KERNEL and (call.name != "mount" or list(call.operands)):
         yield CommandRisk("system", f"{call.name} changes the running system")
     if call.name in _ACCOUNTS:
         yield CommandRisk("system", f"{call.name} changes who may log in")
@@ -214,11 +220,11 @@ def _changes_system(call: ProgramCall) -> Iterator[CommandRisk]:
         yield CommandRisk("system", "it opens the firewall")
     targets = [word.text for word in call.writes]
     if call.name == "tee":
-        targets += _operands(call)
+        targets += list(call.operands)
     elif call.name in ("cp", "mv", "install", "ln", "truncate") or (
         call.name == "sed" and _has(call, "i", "--in-place")
     ):
-        targets += _operands(call)[-1:]
+        targets += list(call.operands)[-1:]
     for target in filter(_of_system, targets):
         yield CommandRisk("system", f"it writes to {target}")
 
@@ -231,7 +237,7 @@ def _reaches_out(call: ProgramCall) -> Iterator[CommandRisk]:
         words = " ".join(call.arguments)
         if _has(call, "e", "--exec", "--sh-exec") or "exec:" in words.lower():
             yield CommandRisk("reverse", "it hands a shell to another machine")
-        elif any(_VERSIONED.sub("", fed.name) in _INTERPRETERS for fed in _feeding(call)):
+        elif any(interpreter(fed) for fed in feeding(call)):
             yield CommandRisk("reverse", "it connects a shell to another machine")
 
 
@@ -245,8 +251,33 @@ def _takes_privileges(call: ProgramCall) -> Iterator[CommandRisk]:
 
 
 def _hides(call: ProgramCall) -> Iterator[CommandRisk]:
-    if call.words and call.words[0].computed and any(map(_broad, call.arguments)):
+    if not call.words or not call.words[0].computed:
+        return
+    if any(map(_broad, call.arguments)):
         yield CommandRisk("hidden", "the program is computed and its target is everything")
+    for fed in call.fed:
+        if fed.name in _DECODERS | DOWNLOADERS:
+            yield CommandRisk("hidden", f"it runs what {fed.name} gives, unread")
+
+
+def _undoes_for_all(call: ProgramCall) -> Iterator[CommandRisk]:
+    """What cannot be taken back, and others lose by it."""
+    words = list(call.arguments)
+    if call.name == "git":
+        while words and words[0].startswith("-"):
+            del words[: 2 if words[0] in _GIT_WITH_VALUE else 1]
+        command, given = "".join(words[:1]), words[1:]
+        forced = any(re.fullmatch(r"-[a-zA-Z]*[fd][a-zA-Z]*", word) for word in given)
+        forced = forced or any(word.split("=")[0] in _GIT_FORCE for word in given)
+        forced = forced or any(re.match(r"\+|:.", word) for word in given)
+        if command == "push" and forced:
+            yield CommandRisk("irreversible", "it overwrites or deletes what others have pushed")
+        if command in ("filter-branch", "filter-repo") or words[:2] == ["reflog", "expire"]:
+            yield CommandRisk("irreversible", f"git {command} rewrites the history for good")
+    elif tuple(words[:2]) in _FOR_GOOD.get(call.name, ()) or words[:1] in (
+        [one[0]] for one in _FOR_GOOD.get(call.name, ()) if len(one) == 1
+    ):
+        yield CommandRisk("irreversible", f"{call.name} {' '.join(words[:2])} is for good")
 
 
 _JUDGES: tuple[Callable[[ProgramCall], Iterator[CommandRisk]], ...] = (
@@ -260,4 +291,5 @@ _JUDGES: tuple[Callable[[ProgramCall], Iterator[CommandRisk]], ...] = (
     _reaches_out,
     _takes_privileges,
     _hides,
+    _undoes_for_all,
 )

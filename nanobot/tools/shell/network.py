@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from nanobot.tools.shell.commandline import ProgramCall, parse
+from nanobot.tools.shell.commandline import parse
+from nanobot.tools.shell.program_call import ProgramCall
 
 _ALWAYS = frozenset(
     {"apt", "apt-get", "aria2c", "curl", "dig", "ftp", "gh", "host", "http", "https", "lftp"}

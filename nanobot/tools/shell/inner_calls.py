@@ -1,0 +1,128 @@
+"""What a program runs in turn: the programs in its arguments, and the texts that it takes for
+commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nanobot.tools.shell.program_call import ProgramCall
+from nanobot.tools.shell.words import Word, formatted, unescaped
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"})
+INTERPRETERS = SHELLS | {"python", "perl", "ruby", "node", "php", "lua", "osascript", "pwsh"}
+WRAPPERS = frozenset(
+    {"at", "batch", "builtin", "busybox", "chroot", "chrt", "command", "coproc", "doas", "env"}
+    | {"exec", "flock", "ionice", "ltrace", "nice", "nohup", "parallel", "runuser", "script"}
+    | {"setsid", "ssh", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "time"}
+    | {"timeout", "unshare", "watch", "xargs"}
+)
+"""Programs that run the program named in their arguments."""
+
+_TAKE_A_LINE = frozenset({"eval", "parallel", "ssh", "su", "watch"})
+_EXECUTE = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"})
+_MOST_EXECUTED = 2
+_VERSION = re.compile(r"[\d.]+$")
+_SYSTEM = re.compile(
+    r"(?:system|popen|exec[lv]?p?e?|run|call|Popen|check_output|spawn(?:Sync)?|execSync|qx)"
+    r"""\s*\(?\s*\[?\s*(["'])(.+?)\1"""
+)
+_REMOVED = re.compile(r"""(?:rmtree|rm_rf|removeSync|rmSync|remove_tree)\s*\(?\s*(["'])(.+?)\1""")
+
+
+def interpreter(call: ProgramCall) -> str:
+    """The name of a program without its version, if it runs what it is given; else empty."""
+    for name in (call.name, _VERSION.sub("", call.name)):
+        if name in INTERPRETERS:
+            return name
+    return ""
+
+
+def inner_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
+    """The words of each program that the call starts by its arguments."""
+    if call.name in WRAPPERS:
+        given = _given_by_xargs(call) if call.name == "xargs" else ()
+        for at, word in enumerate(call.words[1:], 1):
+            if word.computed or not word.text.startswith("-"):
+                inner = (*call.words[at:], *given)
+                if ProgramCall(inner).name != call.name:
+                    yield inner
+    if call.name in ("find", "fd"):
+        yield from _executed_by_find(call)
+
+
+def inner_lines(call: ProgramCall) -> Iterator[str]:
+    """The texts that the call takes for lines of a shell."""
+    if call.name in _TAKE_A_LINE:
+        words = [word.text for word in call.words[1:] if not word.computed]
+        yield " ".join(words)
+        yield from (word for word in words if " " in word)
+    if call.name == "trap":
+        yield from call.operands[:1]
+    if call.name == "alias":
+        yield from (word.partition("=")[2] for word in call.operands)
+    if call.name in SHELLS:
+        yield from _of_shell(call)
+    elif interpreter(call):
+        yield from _of_interpreter(call)
+
+
+def printed(call: ProgramCall) -> str:
+    """What echo and its like print, as far as the line itself holds it."""
+    match call.name:
+        case "cat":
+            return call.input
+        case "printf":
+            return formatted([word for word in call.arguments if word != "--"])
+        case "echo":
+            text = " ".join(word for word in call.arguments if not re.fullmatch("-[neE]+", word))
+            return unescaped(text) if any("e" in word for word in call.arguments[:1]) else text
+        case _:
+            return ""
+
+
+def _of_shell(call: ProgramCall) -> Iterator[str]:
+    """What a shell is told to run: by -c, or on its input."""
+    words = call.words[1:]
+    for at, word in enumerate(words):
+        if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word.text) and at + 1 < len(words):
+            yield words[at + 1].text
+            return
+    yield from filter(None, (call.input, *map(printed, call.fed)))
+
+
+def _of_interpreter(call: ProgramCall) -> Iterator[str]:
+    """What a program of another language hands to a shell, or deletes, where that is plain."""
+    for at, word in enumerate(call.arguments[:-1]):
+        if re.fullmatch(r"-[a-zA-Z]*[cer]", word):
+            program = call.arguments[at + 1]
+            yield from (match[2] for match in _SYSTEM.finditer(program))
+            yield from (f"rm -rf {match[2]}" for match in _REMOVED.finditer(program))
+
+
+def _given_by_xargs(call: ProgramCall) -> tuple[Word, ...]:
+    """The words that xargs adds: what was printed for it, else what only running tells. What find
+    found is below where it looked."""
+    words: list[Word] = []
+    for source in call.fed:
+        if source.name in ("find", "fd"):
+            roots = [word for word in source.operands[:1] if word] or ["."]
+            words += [Word(root if root == "/" else f"{root.rstrip('/')}/*") for root in roots]
+        elif text := printed(source):
+            words += [Word(word) for word in text.split()]
+        else:
+            words.append(Word("", computed=True))
+    if {"-a", "--arg-file"}.intersection(call.arguments):
+        words.append(Word("", computed=True))
+    return tuple(words)
+
+
+def _executed_by_find(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
+    executed = [at for at, word in enumerate(call.words) if word.text in _EXECUTE]
+    for at in executed[:_MOST_EXECUTED]:
+        places = [one for one in call.arguments[: at - 1] if not one.startswith("-")][:1]
+        yield tuple(
+            Word(places[0]) if inner.text == "{}" and places else inner
+            for inner in call.words[at + 1 :]
+            if inner.text not in (";", "+")
+        )
