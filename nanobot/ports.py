@@ -339,3 +339,12 @@ class Commanding(Protocol):
     async def register(self, commands: Sequence[MenuCommand]) -> None:
         """Make the menu these commands. Raises ChannelError; the host logs it and goes on."""
         ...
+
+
+@runtime_checkable
+class CommandingByChat(Protocol):
+    """A channel whose menu may differ from chat to chat."""
+
+    async def register_in(self, chat_id: str, commands: Sequence[MenuCommand]) -> None:
+        """Make the menu of that chat these commands. Raises ChannelError."""
+        ...

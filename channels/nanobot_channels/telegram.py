@@ -180,6 +180,12 @@ class TelegramChannel:
         """Make the menu these commands, as far as Telegram takes them. Raises as `send`."""
         await self._messages.call("set_My_Commands", {"commands": _json(menu(commands))})
 
+    async def register_in(self, chat_id: str, commands: Sequence[MenuCommand]) -> None:
+        """The same for one chat."""
+        scope = _json({"type": "chat", "chat_id": chat_id})
+        params = {"commands": _json(menu(commands)), "scope": scope}
+        await self._messages.call("set_My_Commands", params)
+
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Always None: the Bot API cannot look messages up."""
         del address, part

@@ -19,7 +19,7 @@ from nanobot.errors import PluginBroken
 from nanobot.messages import TERMINAL, Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins import Plugins
-from nanobot.ports import Capabilities, Channel, Clock, Fetching
+from nanobot.ports import Capabilities, Channel, Clock, CommandingByChat, Fetching
 from nanobot.workspace.received import Received
 
 _READY_SECONDS = 10.0
@@ -127,6 +127,9 @@ class ChannelStarter:
         if isinstance(channel, Fetching):
             limit = settings.max_attachment_mb * 1_000_000
             fetcher = AttachmentFetcher(name, channel, self.bus, self.clock, self.received, limit)
+        everybody = Role.MEMBER if settings.members else Role.OWNER
+        if isinstance(channel, CommandingByChat) and not settings.members:
+            everybody = Role.GUEST  # of those who are let in, and of strangers
         return Hosting(
             preview=settings.preview,
             show_tools=settings.show_tools,
@@ -135,7 +138,8 @@ class ChannelStarter:
             blobs=self.received.blobs,
             fetcher=fetcher,
             shared=self.shared,
-            commands=menu(self.operations, Role.MEMBER if settings.members else Role.OWNER),
+            commands=menu(self.operations, everybody),
+            commands_of=dict.fromkeys(settings.owners, menu(self.operations, Role.OWNER)),
         )
 
     def _start(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -29,6 +29,7 @@ from nanobot.ports import (
     Channel,
     Clock,
     Commanding,
+    CommandingByChat,
     Drafting,
     Editing,
     MenuCommand,
@@ -56,7 +57,8 @@ class _Silent(ChannelDown):
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `text_of` gives what a run has said so far (None: it is not driven
     here), `blobs` holds the contents of files, `fetcher` gets those that come with messages,
-    `commands` are for the platform's menu. `shared`: other processes work on the same store."""
+    `commands` are for the platform's menu, `commands_of` for that of some chats. `shared`: other
+    processes work on the same store."""
 
     preview: bool = True
     show_tools: bool = False
@@ -65,6 +67,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     blobs: BlobReader | None = None
     fetcher: AttachmentFetcher | None = None
     commands: tuple[MenuCommand, ...] = ()
+    commands_of: Mapping[str, tuple[MenuCommand, ...]] = {}
     shared: bool = False
 
 
@@ -209,6 +212,18 @@ class ChannelHost:
                 await channel.register(self._hosting.commands)
             except ChannelError as error:
                 logger.warning("{}: the menu of commands could not be set: {}", self.name, error)
+            if isinstance(channel, CommandingByChat):
+                for chat_id, commands in self._hosting.commands_of.items():
+                    await self._register_in(channel, chat_id, commands)
+
+    async def _register_in(
+        self, channel: CommandingByChat, chat_id: str, commands: tuple[MenuCommand, ...]
+    ) -> None:
+        """The menu of a chat. Who never wrote has none, which is no trouble."""
+        try:
+            await channel.register_in(chat_id, commands)
+        except ChannelError as error:
+            logger.debug("{}: no menu of its own for {}: {}", self.name, chat_id, error)
 
     def stop_intake(self) -> None:
         """Take nothing more from the platform; delivery goes on."""

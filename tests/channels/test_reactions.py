@@ -100,6 +100,25 @@ async def test_the_menu_is_told_once_the_channel_is_up() -> None:
         assert platform.menus == [COMMANDS]
 
 
+async def test_owners_have_a_menu_of_their_own_and_one_that_is_refused_spoils_no_other() -> None:
+    class PerChat(FakePlatform):
+        def __init__(self) -> None:
+            super().__init__()
+            self.own: dict[str, object] = {}
+
+        async def register_in(self, chat_id: str, commands: object) -> None:
+            if chat_id == "never-wrote":
+                raise ChannelDown("chat not found")
+            self.own[chat_id] = commands
+
+    platform, more = PerChat(), (*COMMANDS, MenuCommand("runs", "lists runs", "/runs"))
+    hosting = Hosting(commands=COMMANDS, commands_of={"never-wrote": more, "7": more})
+    async with gateway(channel=platform, options=Options(hosting=hosting)):
+        await platform.until(lambda: "7" in platform.own)
+        assert platform.menus == [COMMANDS]
+        assert platform.own == {"7": more}
+
+
 async def test_a_menu_that_is_refused_changes_nothing() -> None:
     class Menuless(FakePlatform):
         async def register(self, commands: object) -> None:

@@ -299,6 +299,17 @@ async def test_the_menu_holds_what_telegram_takes(
     assert len(menu["model"]) == 256
 
 
+async def test_a_chat_may_have_a_menu_of_its_own(
+    telegram: TelegramServer, channel: TelegramChannel
+) -> None:
+    await channel.register([MenuCommand("help", "Help.")])
+    await channel.register_in(
+        "7", [MenuCommand("help", "Help."), MenuCommand("runs list", "Runs.")]
+    )
+    assert [entry["command"] for entry in telegram.extras.commands] == ["help"]
+    assert [entry["command"] for entry in telegram.extras.commands_of[7]] == ["help", "runs"]
+
+
 async def test_a_menu_that_cannot_be_set_is_a_channels_error(
     telegram: TelegramServer, channel: TelegramChannel
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import struct
 from collections.abc import Callable
@@ -25,6 +26,7 @@ class Extras:
 
     def __init__(self, post: Callable[[Params, Upload], dict[str, Any]]) -> None:
         self.commands: list[dict[str, str]] = []
+        self.commands_of: dict[int, list[dict[str, str]]] = {}
         self.reactions: dict[tuple[int, int], list[str]] = {}
         self.topics: dict[int, set[int]] = {}
         """The threads of chats that are forums; in others every thread is accepted."""
@@ -105,7 +107,11 @@ class Extras:
                 raise Refusal(400, "Bad Request: BOT_COMMAND_INVALID")
             if not 1 <= len(command["description"]) <= 256:
                 raise Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
-        self.commands = commands
+        scope = json.loads(params.get("scope") or '{"type": "default"}')
+        if scope["type"] == "chat":
+            self.commands_of[int(scope["chat_id"])] = commands
+        else:
+            self.commands = commands
         return True
 
 
