@@ -22,13 +22,18 @@ from nanobot_channels._discord_messages import (
     person,
     sent_at,
 )
-from nanobot_channels._text import clean
+from nanobot_channels._text import clean, clipped
 
 _COMMAND = 2
 _COMPONENT = 3
 _MOST_COMMANDS = 100
 _NAME = re.compile(r"[-_'\w]{1,32}")
 _EPHEMERAL = 1 << 6
+ASK = "Ask about this"
+"""The command in the context menu of a message."""
+_ASKS = "What do you say to this message?"
+_ON_MESSAGE = 3
+_QUOTE_LENGTH = 2000
 
 
 class _Option(msgspec.Struct):
@@ -36,7 +41,23 @@ class _Option(msgspec.Struct):
     value: Any = None
 
 
+class _Author(msgspec.Struct):
+    id: str = ""
+
+
+class _Target(msgspec.Struct):
+    content: str = ""
+    author: _Author = msgspec.field(default_factory=_Author)
+
+
+class _Resolved(msgspec.Struct):
+    messages: dict[str, _Target] = {}
+
+
 class _Data(msgspec.Struct):
+    type: int = 1
+    target_id: str = ""
+    resolved: _Resolved = msgspec.field(default_factory=_Resolved)
     name: str = ""
     custom_id: str = ""
     options: list[_Option] = []
@@ -76,7 +97,7 @@ class Interaction(msgspec.Struct, kw_only=True):
 
 def is_command(interaction: Interaction) -> bool:
     """Whether it is a slash command."""
-    return interaction.type == _COMMAND
+    return interaction.type == _COMMAND and interaction.data.type != _ON_MESSAGE
 
 
 def parse_interaction(data: object) -> Interaction:
@@ -100,6 +121,8 @@ def interaction_message(
     if user is None or not is_snowflake(interaction.channel_id):
         raise BadEvent("nobody, or nowhere")
     data = interaction.data
+    if interaction.type == _COMMAND and data.type == _ON_MESSAGE:
+        return _about_message(interaction, place, channel, user)
     pressed = interaction.type == _COMPONENT
     if pressed:
         text = data.custom_id
@@ -123,21 +146,51 @@ def interaction_message(
     )
 
 
+def _about_message(
+    interaction: Interaction, place: ChannelPlace, channel: str, user: User
+) -> InboundMessage | None:
+    """What is asked about the message that somebody chose; the answer is a reply to that one."""
+    target_id = interaction.data.target_id
+    target = interaction.data.resolved.messages.get(target_id)
+    if target is None or not is_snowflake(target_id):
+        return None
+    return InboundMessage(
+        address=place.address(channel, interaction.channel_id),
+        message_id=target_id,
+        dedupe_key=f"press:{interaction.id}",
+        sender=person(user, interaction.member),
+        text=_ASKS,
+        sent_at=sent_at(int(interaction.id)),
+        reply_to=target_id,
+        quote=clipped(clean(target.content).strip() or "(no text)", _QUOTE_LENGTH),
+        group=place.group,
+        tainted=target.author.id != user.id,
+    )
+
+
 def acknowledgement(interaction: Interaction) -> dict[str, Any]:
     """The answer that Discord wants within three seconds: none to see for a button, and for a
     command a line that only its user sees."""
     if interaction.type == _COMPONENT:
         return {"type": 6}
+    if interaction.data.type == _ON_MESSAGE:
+        return _alone(f"*{ASK}*")
     options = (str(option.value) for option in interaction.data.options)
     command = " ".join([f"/{interaction.data.name}", *options])[:1900].replace("`", "'")
+    return _alone(f"`{command}`")
+
+
+def _alone(text: str) -> dict[str, Any]:
+    """A message that only who used the command sees."""
     return {
         "type": 4,
-        "data": {"content": f"`{command}`", "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}},
+        "data": {"content": text, "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}},
     }
 
 
 def menu(commands: Sequence[MenuCommand]) -> list[dict[str, Any]]:
-    """Application commands, one for each first word, with at most one free argument.
+    """Application commands, one for each first word, with at most one free argument; and the one in
+    the context menu of messages.
 
     Names are 1 to 32 lowercase letters, descriptions 1 to 100 characters; a bot has at most 100.
     A name that Discord would refuse is left out: typed in a message it works all the same.
@@ -155,7 +208,7 @@ def menu(commands: Sequence[MenuCommand]) -> list[dict[str, Any]]:
         if usage and not entry["options"]:
             option = {"type": 3, "name": "argument", "description": usage, "required": False}
             entry["options"] = [option]
-    return list(entries.values())[:_MOST_COMMANDS]
+    return [*list(entries.values())[:_MOST_COMMANDS], {"name": ASK, "type": _ON_MESSAGE}]
 
 
 def _line(text: str) -> str:

@@ -406,7 +406,8 @@ async def test_commands_become_a_menu_with_one_entry_for_each_first_word(
             MenuCommand("long", "y" * 300),
         ]
     )
-    assert [entry["name"] for entry in discord.commands] == ["status", "runs", "long"]
+    names = [entry["name"] for entry in discord.commands]
+    assert names == ["status", "runs", "long", "Ask about this"]
     assert discord.commands[0]["options"] == []
     assert [entry["name"] for entry in discord.commands[1]["options"]] == ["argument"]
     assert len(discord.commands[2]["description"]) == 100

@@ -131,6 +131,13 @@ class DiscordServer(GatewayServer):
         options = [{"name": "argument", "type": 3, "value": argument}] if argument else []
         return await self._interact(channel, 2, {"id": "9", "name": name, "options": options})
 
+    async def ask_about(self, message: dict[str, Any]) -> str:
+        """Somebody chooses the bot's command in a message's menu; returns the interaction's id."""
+        target = {key: message[key] for key in ("id", "content", "author", "attachments")}
+        data = {"id": "10", "name": "Ask about this", "type": 3, "target_id": message["id"]}
+        data |= {"resolved": {"messages": {message["id"]: target}}}
+        return await self._interact(message["channel_id"], 2, data)
+
     async def _interact(self, channel: str, kind: int, data: Any, **fields: Any) -> str:
         number = self._number()
         who = {"id": PERSON, "username": "person7", "global_name": "Person 7"}
