@@ -18,6 +18,7 @@ from nanobot.channels.delivery import Delivery
 from nanobot.channels.drafts import Drafts
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.lease import ChannelLease
+from nanobot.channels.menus import Menus
 from nanobot.channels.moved import MovedChats
 from nanobot.channels.previews import Previews
 from nanobot.channels.reactions import Reactions
@@ -29,7 +30,6 @@ from nanobot.ports import (
     Channel,
     Clock,
     Commanding,
-    CommandingByChat,
     Drafting,
     Editing,
     MenuCommand,
@@ -107,6 +107,9 @@ class ChannelHost:
         self._drafts: Drafts | None = None
         if hosting.preview and isinstance(channel, Drafting):
             self._drafts = Drafts(sender, clock, self._activity, hosting.text_of)
+        self._menus: Menus | None = None
+        if isinstance(channel, Commanding) and hosting.commands:
+            self._menus = Menus(name, channel, hosting.commands, hosting.commands_of)
         self._reactions: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
             self._reactions = Reactions(name, channel, self.moved)
@@ -125,6 +128,8 @@ class ChannelHost:
 
     def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
         """A message is in the journal."""
+        if self._menus is not None:
+            self._menus.heard(message)
         if self._reactions is not None:
             self._reactions.received(message, outcome)
 
@@ -179,8 +184,8 @@ class ChannelHost:
             if channel.capabilities.heartbeat is not None:
                 watch = self._watch_heart(channel.capabilities.heartbeat)
                 tasks.create_task(watch, name=f"{name}: heartbeat")
-            if isinstance(channel, Commanding) and self._hosting.commands:
-                tasks.create_task(self._register(channel), name=f"{name}: commands")
+            if self._menus is not None:
+                tasks.create_task(self._show_menus(self._menus), name=f"{name}: commands")
 
     async def _poll_outbox(self) -> None:
         """What other processes came to owe our chats: their wake-ups do not reach this one."""
@@ -204,26 +209,10 @@ class ChannelHost:
         if self._reactions is not None:
             self._reactions.ended(ended)
 
-    async def _register(self, channel: Commanding) -> None:
+    async def _show_menus(self, menus: Menus) -> None:
         """Tell the platform our commands, once it can be told."""
         await self._first_up.wait()
-        with boundary(f"the commands of {self.name}"):
-            try:
-                await channel.register(self._hosting.commands)
-            except ChannelError as error:
-                logger.warning("{}: the menu of commands could not be set: {}", self.name, error)
-            if isinstance(channel, CommandingByChat):
-                for chat_id, commands in self._hosting.commands_of.items():
-                    await self._register_in(channel, chat_id, commands)
-
-    async def _register_in(
-        self, channel: CommandingByChat, chat_id: str, commands: tuple[MenuCommand, ...]
-    ) -> None:
-        """The menu of a chat. Who never wrote has none, which is no trouble."""
-        try:
-            await channel.register_in(chat_id, commands)
-        except ChannelError as error:
-            logger.debug("{}: no menu of its own for {}: {}", self.name, chat_id, error)
+        await menus.run()
 
     def stop_intake(self) -> None:
         """Take nothing more from the platform; delivery goes on."""

@@ -303,6 +303,7 @@ async def test_a_chat_may_have_a_menu_of_its_own(
     telegram: TelegramServer, channel: TelegramChannel
 ) -> None:
     await channel.register([MenuCommand("help", "Help.")])
+    telegram.say(7, "hi")
     await channel.register_in(
         "7", [MenuCommand("help", "Help."), MenuCommand("runs list", "Runs.")]
     )

@@ -22,9 +22,12 @@ _KINDS = ("photo", "animation", "voice", "audio", "video", "document")
 
 
 class Extras:
-    """`post` puts a bot's message with a file into its chat and answers with it."""
+    """`post` puts a bot's message with a file into its chat and answers with it; `known` refuses
+    chats that are not there."""
 
-    def __init__(self, post: Callable[[Params, Upload], dict[str, Any]]) -> None:
+    def __init__(
+        self, post: Callable[[Params, Upload], dict[str, Any]], known: Callable[[Params], int]
+    ) -> None:
         self.commands: list[dict[str, str]] = []
         self.commands_of: dict[int, list[dict[str, str]]] = {}
         self.reactions: dict[tuple[int, int], list[str]] = {}
@@ -35,6 +38,7 @@ class Extras:
         self._files: dict[str, dict[str, Any]] = {}
         self._numbers = itertools.count(1)
         self._post = post
+        self._known = known
         self.methods: dict[str, Callable[[Params], Any]] = {
             "getFile": self._get_file,
             "setMessageReaction": self._react,
@@ -109,6 +113,7 @@ class Extras:
                 raise Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
         scope = json.loads(params.get("scope") or '{"type": "default"}')
         if scope["type"] == "chat":
+            self._known({"chat_id": scope["chat_id"]})
             self.commands_of[int(scope["chat_id"])] = commands
         else:
             self.commands = commands

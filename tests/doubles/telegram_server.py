@@ -55,7 +55,7 @@ class TelegramServer(PlatformServer[TelegramFault]):
         """By update_id: the offset of the poll that acknowledged it."""
         self.delivered: dict[int, int] = {}
         """By update_id: how many times a poll was answered with it."""
-        self.extras = Extras(self._post)
+        self.extras = Extras(self._post, self._check_chat)
         """Files, reactions, the menu and topics."""
         self.native = Native(self._post, self._check_chat, self.push)
         """Rich messages and drafts."""
