@@ -45,12 +45,24 @@ class Puppet:
         before it is made."""
         requests = len(self.world.model.requests)
         self.plan(tool, **arguments)
-        answer = await self.say(said)
+        await self.say(said)
+        try:
+            await self.world.telegram.until(self._has_ended, 20.0)
+        except TimeoutError:
+            raise AssertionError(self.world.texts(self.chat)[-3:]) from None
+        answer = self.world.texts(self.chat)[-1]
         for request in self.world.model.requests[requests:]:
             last = request["messages"][-1]
             if last["role"] == "tool":
                 return str(last["content"])
+        if answer.startswith("done"):  # a question that was asked before still waits
+            return next(text for text in reversed(self.world.texts(self.chat)) if QUESTION in text)
         return answer
+
+    def _has_ended(self) -> bool:
+        """Whether the run has said its last word; a message that it sends is not that."""
+        last = self.world.texts(self.chat)[-1]
+        return last.startswith(("done", "which")) or QUESTION in last
 
     async def decide(self, command: str) -> str:
         """An owner answers a question; the result of the call that was asked about."""

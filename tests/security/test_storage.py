@@ -23,6 +23,7 @@ groups = "all"
 allow_private = ["127.0.0.1"]
 [tools.exec]
 sandbox = "bwrap"
+hosts = ["127.0.0.1:{port}"]
 """
 
 
@@ -40,14 +41,14 @@ class Two:
 
     async def is_tainted(self, chat: int = 2, sender: int = 0) -> bool:
         """Whether a command that needs the network asks there."""
-        command = f"curl -s {self.site.url('/canary')}"
+        command = f"curl --noproxy '' -s {self.site.url('/canary')}"
         result = await Puppet(self.world, chat, sender).use("exec", command=command)
         return result.startswith(QUESTION)
 
 
 @pytest.fixture
 async def two(world: World, site: WebServer) -> Two:
-    world.configure(more=SETTINGS)
+    world.configure(more=SETTINGS.format(port=site.port))
     site.page("/canary", b"caught")
     site.page("/page", f"<p>{ORDER}".encode())
     await world.start()
@@ -144,7 +145,7 @@ async def test_a_kill_between_a_command_and_its_marks_loses_none(two: Two) -> No
 
 
 async def test_a_script_from_outside_does_not_get_the_network_unasked(two: Two) -> None:
-    script = f"curl -s {two.site.url('/canary')}?x"
+    script = f"curl --noproxy '' -s {two.site.url('/canary')}?x"
     await two.first("write_file", path="tool.sh", content=script)
     result = await two.second("exec", command="sh tool.sh", network=True)
     assert "holds content from outside" in result
@@ -153,8 +154,9 @@ async def test_a_script_from_outside_does_not_get_the_network_unasked(two: Two) 
 
 
 async def test_a_page_that_an_untainted_command_fetched_taints_where_it_is_read(two: Two) -> None:
-    command = f"curl -s {two.site.url('/page')} -o page.html"
-    await Puppet(two.world, 3).use("exec", command=command)
+    command = f"curl --noproxy '' -s {two.site.url('/page')} -o page.html"
+    fetched = await Puppet(two.world, 3).use("exec", command=command)
+    assert "exit code 0" in fetched
     assert ORDER in await two.second("read_file", path="page.html")
     assert await two.is_tainted()
 
