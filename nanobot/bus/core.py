@@ -248,8 +248,12 @@ class Bus:
     ) -> Subscription:
         """Watch from now on; `unsubscribe` when done."""
         subscription = Subscription(session_key, kinds)
-        self._watchers.setdefault(session_key, []).append(subscription)
+        self.watch(subscription)
         return subscription
+
+    def watch(self, subscription: Subscription) -> None:
+        """As `subscribe`, for one that takes events in a way of its own."""
+        self._watchers.setdefault(subscription.session_key, []).append(subscription)
 
     def unsubscribe(self, subscription: Subscription) -> None:
         watching = self._watchers[subscription.session_key]

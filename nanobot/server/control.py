@@ -131,7 +131,8 @@ class ControlServer:
         self._clock = clock
         self._hello = hello
         self._attached: list[_Attached] = []
-        self._current = CurrentRuns(bus)
+        self._current = CurrentRuns()
+        bus.on_stopped(self._current.stopped)
         self._programs: RunService | None = None
         self._received: Received | None = None
 
@@ -154,14 +155,13 @@ class ControlServer:
             ) from error
         finally:
             os.umask(before)
-        async with asyncio.TaskGroup() as tasks:
-            following = tasks.create_task(self._current.follow(), name="control: runs")
-            try:
-                yield
-            finally:
-                following.cancel()
-                server.close()
-                self._path.unlink(missing_ok=True)
+        self._bus.watch(self._current)
+        try:
+            yield
+        finally:
+            self._bus.unsubscribe(self._current)
+            server.close()
+            self._path.unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with boundary("a control connection"):
@@ -176,12 +176,13 @@ class ControlServer:
         attached = await self._attach(reader, writer)
         if attached is None:
             return
+        self._catch_up(attached)
         watching = self._bus.subscribe(attached.session)
-        await self._catch_up(attached)
         self._attached.append(attached)
         self._terminal.attach(attached.chat, attached)
         self._bus.owed(Address(TERMINAL, attached.chat))
         try:
+            await self._ask_again(attached)
             async with asyncio.TaskGroup() as tasks:
                 telling = tasks.create_task(self._tell(watching, attached), name="control: events")
                 # Within the group, which would wrap it: that a client goes away is no failure.
@@ -227,11 +228,10 @@ class ControlServer:
         attached.write(hello)
         return attached
 
-    async def _catch_up(self, attached: _Attached) -> None:
-        """What runs in the session, how far its answer is, and what waits for a decision there."""
-        session, engine = attached.session, self._intake.operations.engine
-        events = self._current.of(session)
-        partial = engine.partial(session)
+    def _catch_up(self, attached: _Attached) -> None:
+        """What runs in the session, and how far its answer is."""
+        events = self._current.of(attached.session)
+        partial = self._intake.operations.engine.partial(attached.session)
         for event in events:
             attached.write(EventLine(event))
         if events and partial is not None:
@@ -242,7 +242,12 @@ class ControlServer:
                 payload={"text": partial.text},
             )
             attached.write(EventLine(delta))
-        for approval in await engine.records.approvals(session=session, state="waiting", limit=10):
+
+    async def _ask_again(self, attached: _Attached) -> None:
+        """What waits for a decision in the session."""
+        records = self._intake.operations.engine.records
+        waiting = await records.approvals(session=attached.session, state="waiting", limit=10)
+        for approval in waiting:
             question = message(approval, Address(TERMINAL, attached.chat))
             attached.write(
                 ShowMessage(question.key, question.kind, question.text, question.choices)

@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-from nanobot.bus.core import Bus
+from nanobot.bus.core import Subscription
 from nanobot.messages import EventKind, RunEvent
 from nanobot.session.runs import Run
 
-_KINDS = frozenset(EventKind) - {EventKind.MODEL_DELTA}
 
-
-class CurrentRuns:
+class CurrentRuns(Subscription):
     """The events that say how it stands with the runs driven here: that they began, which calls
-    go on, and what they wait for."""
+    go on, and what they wait for. Each is taken as it is emitted, so that who subscribes right
+    after asking for them misses none."""
 
-    def __init__(self, bus: Bus) -> None:
-        self._bus = bus
-        self._events: dict[str, dict[str, RunEvent]] = {}
-        bus.on_stopped(self._stopped)
-
-    async def follow(self) -> None:
-        """Watch until cancelled."""
-        watching = self._bus.subscribe(None, _KINDS)
-        try:
-            async for event in watching:
-                self._keep(event)
-        finally:
-            self._bus.unsubscribe(watching)
+    def __init__(self) -> None:
+        super().__init__(None, frozenset(EventKind))
+        self._runs: dict[str, dict[str, RunEvent]] = {}
 
     def of(self, session_key: str) -> list[RunEvent]:
         """The events of the session's run, the first of them its status; none if nothing runs."""
-        return list(self._events.get(session_key, {}).values())
+        return list(self._runs.get(session_key, {}).values())
 
-    def _stopped(self, run: Run) -> None:
-        self._events.pop(run.session_key, None)
+    def stopped(self, run: Run) -> None:
+        """An order ended the run, which may not be driven here."""
+        self._runs.pop(run.session_key, None)
 
-    def _keep(self, event: RunEvent) -> None:
+    def offer(self, event: RunEvent) -> None:
         session, payload = event.session_key, event.payload
         match event.kind:
             case EventKind.STATUS if payload.get("state") == "running":
-                self._events[session] = {"": event}
+                self._runs[session] = {"": event}
             case EventKind.TOOL_CALL | EventKind.APPROVAL:
-                self._events.setdefault(session, {})[payload.get("key", "approval")] = event
+                self._runs.setdefault(session, {})[payload.get("key", "approval")] = event
             case EventKind.TOOL_RESULT:
-                self._events.get(session, {}).pop(payload.get("key", ""), None)
+                self._runs.get(session, {}).pop(payload.get("key", ""), None)
             case EventKind.END:
-                self._events.pop(session, None)
+                self._runs.pop(session, None)
             case _:
                 pass

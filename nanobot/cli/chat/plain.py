@@ -97,7 +97,8 @@ class PlainConversation:
             self._prompt()
             return
         self._spoken = self._busy = True
-        say_typed(self._client, text, self._ids.run_id())
+        if note := say_typed(self._client, text, self._ids.run_id()):
+            warn(note)
 
     def _interrupted(self) -> None:
         if not self._busy:
