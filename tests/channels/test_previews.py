@@ -194,8 +194,9 @@ async def test_what_was_said_before_a_question_stays_and_the_answer_comes_behind
         assert "May I do this?" in question
         await bot.channel.push("/approve 1")
         await bot.settle()
-        assert seen(bot)[:2] == [first, question]
-        assert seen(bot)[-1] == "Done."
+        text, decided, *_, answer = seen(bot)
+        assert (text, answer) == (first, "Done.")
+        assert decided.startswith(question.partition("\n")[0])
         assert made.calls == ["act now"]
         assert set(states(bot)) == {"sent"}
 

@@ -369,7 +369,7 @@ async def test_nobody_there_is_unreachable_and_says_where(
     provider = wire.open(gone, clock, POLICY)
     with pytest.raises(ModelUnreachable, match=f"{unused_tcp_port}.*api_base"):
         await provider.chat(wire.ask("hello"))
-    assert len(clock.sleeps) == 5
+    assert 0 < len(clock.sleeps) < POLICY.attempts
     await provider.close()
 
 
