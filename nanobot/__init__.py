@@ -32,7 +32,7 @@ _PUBLIC = {
     "RunLimits": "nanobot.agent.library.run_input",
     "RunResult": "nanobot.agent.library.run_input",
     "Sender": "nanobot.messages",
-    "SessionManager": "nanobot.session.manager",
+    "SessionManager": "nanobot.agent.library.sessions",
     "SubagentManager": "nanobot.agent.library.subagents",
     "Tool": "nanobot.tools.base",
     "ToolError": "nanobot.errors",
@@ -46,6 +46,7 @@ __all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 - names, taken from the tab
 _MOVED_PACKAGES = {"nanobot.cron": "nanobot.triggers.cron", "nanobot.tasks": "nanobot.agent.tasks"}
 _MOVED = _MOVED_PACKAGES | {
     "nanobot.cron.service": "nanobot.triggers.cron.service",
+    "nanobot.session.manager": "nanobot.agent.library.sessions",
     "nanobot.tasks.port": "nanobot.session.tasks",
     "nanobot.tasks.types": "nanobot.agent.tasks.types",
 }

@@ -8,6 +8,7 @@ from nanobot.agent.library.run_input import RunInput as RunInput
 from nanobot.agent.library.run_input import RunLimits as RunLimits
 from nanobot.agent.library.run_input import RunResult as RunResult
 from nanobot.agent.library.run_input import ToolPolicy as ToolPolicy
+from nanobot.agent.library.sessions import SessionManager as SessionManager
 from nanobot.agent.library.subagents import SubagentManager as SubagentManager
 from nanobot.api import Agent as Agent
 from nanobot.bus.queue import MessageBus as MessageBus
@@ -20,7 +21,6 @@ from nanobot.messages import RunEvent as RunEvent
 from nanobot.messages import Sender as Sender
 from nanobot.providers.base import LLMProvider as LLMProvider
 from nanobot.providers.litellm_provider import LiteLLMProvider as LiteLLMProvider
-from nanobot.session.manager import SessionManager as SessionManager
 from nanobot.tools.base import Effect as Effect
 from nanobot.tools.base import Tool as Tool
 from nanobot.tools.function import tool as tool

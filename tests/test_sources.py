@@ -20,6 +20,7 @@ from nanobot import AgentLoop, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.agent.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
 from nanobot.agent.library.default_tools import default_tools
 from nanobot.agent.library.persona import SkillsLoader
+from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.stages.decision import parse
 from nanobot.config.loader import load
 from nanobot.config.settings.agent import AgentSettings
@@ -27,7 +28,6 @@ from nanobot.config.settings.tools import ExecSettings
 from nanobot.config.settings.triggers import LifecycleSettings
 from nanobot.messages import EventKind, RunPayload
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.session.manager import SessionManager
 from nanobot.session.states import RunState
 from nanobot.store.message_bus import MessageBus
 from nanobot.system import SystemClock

@@ -62,7 +62,6 @@ class RunLog:
         self.append(entries)
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """The journal has these now."""
         self.entries.extend(entries)
         # Kept apart: they are asked for dozens of times a run, and the log may be long.
         self.own += own(self._run_id, entries)
@@ -155,17 +154,14 @@ class ActiveRun:
 
     @property
     def messages(self) -> list[UserEntry]:
-        """The messages this run answers."""
         return self.log.messages
 
     @property
     def terms(self) -> RunOptions:
-        """What was asked of this run besides its messages."""
         return self.log.terms
 
     @property
     def address(self) -> Address:
-        """Where the run's answers go."""
         return self.run.address
 
     @property
@@ -180,11 +176,9 @@ class ActiveRun:
 
     @property
     def watched(self) -> bool:
-        """Whether anybody would see single tokens."""
         return self._bus.watched(self.run.session_key)
 
     def limits(self, configured: StepLimits) -> StepLimits:
-        """How far this run may go."""
         terms = self.terms
         rounds = configured.max_tool_rounds
         return StepLimits(
@@ -201,7 +195,6 @@ class ActiveRun:
         return self.terms.tools is None or name in self.terms.tools
 
     def withhold(self, name: str) -> None:
-        """The run goes on without that tool."""
         self._withheld |= {name}
 
     # What it writes
@@ -243,7 +236,6 @@ class ActiveRun:
             self.answer, self.partial = None, ""
 
     async def start_tool(self, started: ToolStartedEntry) -> None:
-        """A call with an effect on the world is about to be made."""
         self.log.append(await self._journal.start_tool(self.lane, self.run, started))
 
     async def record(self, bodies: Sequence[Body], effects: Effects = ()) -> None:
@@ -317,13 +309,11 @@ class ActiveRun:
         return more
 
     async def release(self) -> None:
-        """Give it back unfinished, see Journal.release."""
         await self._journal.release(self.lane, self.run)
 
     # What its watchers are told
 
     def partial_reply(self) -> ReplyEntry:
-        """What the model said before somebody stopped it."""
         return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)
 
     def show_decided(self) -> None:
@@ -343,7 +333,6 @@ class ActiveRun:
         )
 
     def call_key(self, model_call: int, index: int) -> str:
-        """The identity of a call."""
         return f"{self.run.id}:{model_call}:{index}"
 
     def stopped(self) -> None:

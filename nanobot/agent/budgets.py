@@ -40,12 +40,10 @@ class BudgetLimit(msgspec.Struct, frozen=True, kw_only=True):
     amount: float
 
     def used(self, used: UsageSum) -> float:
-        """How much of it is gone."""
         return float(getattr(used, self.measure))
 
     @property
     def key(self) -> str:
-        """Its name in the store."""
         return f"{self.level} {self.measure} {self.name}"
 
     def __str__(self) -> str:
@@ -128,12 +126,9 @@ class Budgets:
             tables += [*_named(settings, own.get(level, level)).values()]
             tables += [_usual(settings, level)]
         self.daily = any(_amount(table, measure) for table in tables for measure in _MEASURES)
-        """Whether there is any limit by the day."""
         self.by_cost = any(_amount(table, "cost") for table in tables)
-        """Whether any of these is of cost."""
 
     def period(self, now: float) -> Period:
-        """The day that `now` belongs to."""
         period = self._period
         if period.ends - 86_400 + 7_200 <= now < period.ends:  # well within: no day is shorter
             return period
@@ -152,7 +147,6 @@ class Budgets:
         return (today - timedelta(days=days - 1)).date().isoformat()
 
     def limits(self, who: Account) -> list[BudgetLimit]:
-        """Every limit by the day that concerns a call."""
         if not self.daily:
             return []
         return [

@@ -221,7 +221,6 @@ class ModelCaller:
         return snapshot
 
     def _keep(self, name: str, snapshot: PromptSnapshot) -> None:
-        """At hand for the next call; those used last are."""
         self._snapshots[name] = snapshot
         while len(self._snapshots) > _MAX_PROMPTS:
             del self._snapshots[next(iter(self._snapshots))]

@@ -72,7 +72,6 @@ class RunClient:
             self._bus.unsubscribe(watching)
 
     async def outcome(self, address: Address, run_id: str) -> RunOutcome | None:
-        """How far a run has come that was asked for from there."""
         return await self._bus.journal.outcome(address, run_id)
 
     async def abort(self, address: Address, run_id: str) -> bool:

@@ -58,7 +58,6 @@ class Runner:
         self._before = before
 
     def begin(self, claim: Claim) -> ActiveRun:
-        """Take a claim in hand."""
         return ActiveRun(claim, self._bus, self._clock)
 
     async def drive(self, active: ActiveRun) -> bool:
@@ -173,7 +172,6 @@ class Runner:
                 return await self._undo_compact(active)
 
     async def _compact(self, active: ActiveRun) -> bool:
-        """/compact: what was said before is summed up now."""
         summary = await self._model_calls.compact(active)
         text = "There is nothing to sum up, or this model cannot."
         if summary is not None:
@@ -182,7 +180,6 @@ class Runner:
         return await active.finish(RunState.COMPLETED, text, OutboundKind.NOTICE)
 
     async def _undo_compact(self, active: ActiveRun) -> bool:
-        """/compact undo: the model sees again what the last summary covers."""
         summary, kind = latest(active.log.entries), OutboundKind.NOTICE
         if summary is None:
             text = "There is no summary to take back."

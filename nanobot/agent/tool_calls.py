@@ -53,7 +53,6 @@ class _Batch:
         self.begin()
 
     def begin(self) -> None:
-        """Calls are made from now on."""
         self._since = self._clock.monotonic()
 
     def lap(self) -> int:
@@ -62,7 +61,6 @@ class _Batch:
         return max(int((self._since - began) * 1000), 0)
 
     def taken(self) -> tuple[list[ToolResultEntry], tuple[OutboundMessage | StoreWrite, ...]]:
-        """All of it, for the log."""
         taken = self.results, self.effects
         self.results, self.effects = [], ()
         return taken

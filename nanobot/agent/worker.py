@@ -111,7 +111,6 @@ class Worker:
 
     @property
     def running(self) -> list[Run]:
-        """The runs driven here now."""
         return [active.run for active, _scope in self._driven.values()]
 
     def partial(self, session_key: str) -> ReplyEntry | None:

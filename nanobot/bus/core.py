@@ -96,7 +96,6 @@ class _Due(NamedTuple):
     wall_time: float
 
     def over(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether it is time by either of them."""
         return loop.time() >= self.loop_time or time.time() >= self.wall_time
 
     def looked_at(self, loop: asyncio.AbstractEventLoop) -> float:
@@ -124,7 +123,6 @@ class Bus:
 
     @property
     def journal(self) -> Journal:
-        """The store's verbs."""
         if self._journal is None:
             raise UsageError("this bus has no journal")
         return self._journal
@@ -232,7 +230,6 @@ class Bus:
     # Outbound
 
     def owed(self, address: Address) -> None:
-        """Something is owed to a chat."""
         if address.channel in self._owed:
             self._owed[address.channel].put(address.chat_id)
 
@@ -275,7 +272,6 @@ class Bus:
         return number
 
     def emit(self, event: RunEvent) -> None:
-        """Tell the watchers; never blocks."""
         for key in (event.session_key, None):
             for watcher in self._watchers.get(key, ()):
                 watcher.offer(event)

@@ -12,6 +12,7 @@ import msgspec
 from nanobot.agent.library.context_builder import ContextBuilder
 from nanobot.agent.library.default_tools import default_tools, keeper
 from nanobot.agent.library.failures import raise_failure
+from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.streamed_text import StreamedText
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.model_calls import ModelCaller
@@ -41,7 +42,6 @@ from nanobot.messages import session_key as session_key_of
 from nanobot.providers.base import LLMProvider
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.vision import VisionModels
-from nanobot.session.manager import SessionManager
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import direct_call
 from nanobot.tools.registry import ToolRegistry
