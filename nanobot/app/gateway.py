@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -154,9 +153,6 @@ class Gateway:
         states = ",".join(f"{name}:{state}" for name, state in parts.channels.states().items())
         web = parts.http.url or "off"
         ready(f"ready pid={os.getpid()} web={web} channels={states or 'none'}")
-        # What stays for the process's life is not gone through again by the garbage collector,
-        # which held everything up for 75 ms each time.
-        gc.freeze()
 
     async def _drain(
         self, parts: Parts, agent: asyncio.Task[None], hosting: list[asyncio.Task[None]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import Mapping
@@ -42,11 +43,18 @@ async def _serve(config: Config, environ: Mapping[str, str]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _signalled, stop)
     async with asyncio.TaskGroup() as tasks:
-        async with Gateway(config, environ).serving("nanobot gateway", say) as parts:
+        async with Gateway(config, environ).serving("nanobot gateway", _ready) as parts:
             runs = tasks.create_task(log_runs(parts.engine.bus), name="log of runs")
             await stop.wait()
             logger.info("stopping: what runs gets {:g} s", config.drain_seconds)
         runs.cancel()
+
+
+def _ready(line: str) -> None:
+    say(line)
+    # What stays for the life of this process is not gone through again by the garbage collector,
+    # which held everything up for 75 ms each time.
+    gc.freeze()
 
 
 def _signalled(stop: asyncio.Event) -> None:
