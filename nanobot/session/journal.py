@@ -34,7 +34,7 @@ from nanobot.session.states import RunKind
 class Deciding(Protocol):
     """The verb of the Journal by which people decide."""
 
-    async def answer(self, identity: int, given: ApprovalAnswer) -> AnswerOutcome | None:
+    async def answer(self, identity: int, answer: ApprovalAnswer) -> AnswerOutcome | None:
         """A person's answer, of which the first counts; None: nothing of that id was asked. A
         parked run goes on with it. One that went on without it is followed by a message, whose run
         makes exactly that call first."""
@@ -208,7 +208,7 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         """What tool calls gave, with what they send (in the log of the other chat too) or keep."""
         ...
 
-    async def park(self, lane: Lane, run: Run, asked: Approval) -> ParkResult:
+    async def park(self, lane: Lane, run: Run, approval: Approval) -> ParkResult:
         """Ask a person and let go of the lane: the run is a row until an answer, a message in the
         lane, an order to stop or the time ends its waiting."""
         ...

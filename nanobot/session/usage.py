@@ -155,10 +155,10 @@ def run_cost(bodies: Iterable[Body]) -> float | None:
             price = body.profile.price
         elif isinstance(body, ReplyEntry | SummaryEntry | TriageEntry) and body.usage is not None:
             other = None if isinstance(body, ReplyEntry) else body.profile
-            known = price if other is None else other.price
-            if known is None:
+            price_of_call = price if other is None else other.price
+            if price_of_call is None:
                 return None
-            cost += dollars(known.of(bounded(body.usage)))
+            cost += dollars(price_of_call.of(bounded(body.usage)))
     return cost
 
 

@@ -139,11 +139,11 @@ def check(path: Path) -> None:
     """SQLite's own integrity check; raises StoreCorrupt with what it found."""
     try:
         with closing(sqlite3.connect(path)) as connection:
-            found = connection.execute("PRAGMA quick_check(3)").fetchall()
+            rows = connection.execute("PRAGMA quick_check(3)").fetchall()
     except sqlite3.Error as error:
         raise as_store_error(error) from error
-    if found != [("ok",)]:
-        problems = "; ".join(" ".join(str(row[0]).split()) for row in found)
+    if rows != [("ok",)]:
+        problems = "; ".join(" ".join(str(row[0]).split()) for row in rows)
         raise StoreCorrupt(
             f"{path} is damaged ({problems}): move it away and put a backup (*.bak beside it) "
             "in its place"

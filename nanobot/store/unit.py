@@ -162,10 +162,10 @@ class StoreContext:
         self.owner = owner
         self.lease = lease
         self.held = HeldLanes()
-        given = StoreHooks() if hooks is None else hooks(self)
-        self.ledger = given.ledger
-        self.tasks = given.tasks
-        self.notifications = given.notifications
+        parts = StoreHooks() if hooks is None else hooks(self)
+        self.ledger = parts.ledger
+        self.tasks = parts.tasks
+        self.notifications = parts.notifications
 
 
 def start_auxiliary(

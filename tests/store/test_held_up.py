@@ -23,11 +23,13 @@ LOCK = sa.text("SELECT * FROM sessions FOR UPDATE")
 
 
 class Proxy:
-    """Between a client and the server; `silent`: it takes what comes and passes nothing on."""
+    """Between a client and the server; `silent`: it takes what comes and passes nothing on.
+    `swallow`: of what follows these words of the client no answer comes back."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self.silent = False
+        self.swallow: bytes | None = None
         self.connections = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -43,6 +45,9 @@ class Proxy:
     ) -> None:
         with suppress(ConnectionError):
             while data := await source.read(65_536):
+                if self.swallow is not None and self.swallow in data:
+                    target.write(data)
+                    self.silent = True
                 if not self.silent and not silent:
                     target.write(data)
                     await target.drain()
@@ -146,6 +151,26 @@ async def test_a_connection_that_says_nothing_is_cut_and_a_new_one_taken(
             proxy.silent = False  # for new connections; what was sent meanwhile is lost
             assert [lane.session_key for lane in await asked] == [KEY]
         assert proxy.connections == 2
+        await database.close()
+
+
+@on_postgres
+async def test_a_lane_is_not_lost_with_the_answer_to_the_commit_that_claimed_it(
+    home: Home, postgres_url: str
+) -> None:
+    await admit(home.journal(), said("hello"))
+    async with proxied(postgres_url) as (proxy, url):
+        database = PostgresDatabase(url, workers=1, patience=0.5)
+        journal = home.journal(database=database)
+        await journal.ready()
+        proxy.swallow = b"Q\x00\x00\x00\x0bCOMMIT"
+        with pytest.raises(StoreError):
+            await journal.claim(KEY, "r1", "UTC")
+        proxy.swallow, proxy.silent = None, False
+        assert await home.column("SELECT id FROM runs") == ["r1"]  # it was committed all the same
+        assert [lane.session_key for lane in await journal.ready()] == [KEY]
+        claimed = await claim(journal, "r2")
+        assert (claimed.run.id, claimed.run.attempts) == ("r1", 2)
         await database.close()
 
 

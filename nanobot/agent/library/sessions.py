@@ -55,7 +55,7 @@ def as_messages(entries: Sequence[Entry]) -> list[OpenAIMessage]:
             message: OpenAIMessage = {"role": "assistant", "content": body.text}
             if body.tool_calls:
                 ids = [f"call_{entry.seq}_{n}" for n in range(len(body.tool_calls))]
-                calls |= {(entry.run_id, body.call, n): one for n, one in enumerate(ids)}
+                calls |= {(entry.run_id, body.call, n): number for n, number in enumerate(ids)}
                 pairs = zip(ids, body.tool_calls, strict=True)
                 message["tool_calls"] = [_call(identity, call) for identity, call in pairs]
             messages.append(message)

@@ -25,10 +25,10 @@ class Failpoint(msgspec.Struct, frozen=True):
         """From `verb[:n][:before|after]`; empty means none."""
         if not text:
             return None
-        found = _TEXT.fullmatch(text)
-        if found is None:
+        match = _TEXT.fullmatch(text)
+        if match is None:
             raise ConfigError(f"NANOBOT_CRASH_AT={text!r} is not verb[:n][:before|after]")
-        return cls(found["verb"], int(found["nth"] or 1), found["when"] == "after")
+        return cls(match["verb"], int(match["nth"] or 1), match["when"] == "after")
 
 
 class Failpoints:

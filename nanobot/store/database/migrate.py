@@ -41,16 +41,16 @@ def current(connection: sa.Connection, history: Revisions = OURS) -> str | None:
     """The revision of the database; None for an empty one. Raises StoreTooNew for a newer one."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
-    found: str | None = connection.scalar(sa.select(_VERSION.c.version_num))
-    if found is None or found in history.revisions:
-        return found
+    revision: str | None = connection.scalar(sa.select(_VERSION.c.version_num))
+    if revision is None or revision in history.revisions:
+        return revision
     reader = connection.scalar(
         sa.select(schema.meta.c.value).where(schema.meta.c.key == "min_reader")
     )
     if reader is not None and reader.isdigit() and int(reader) <= schema.MIN_READER:
         return history.head
     raise StoreTooNew(
-        f"the database has revision {found}, newer than this nanobot ({history.head}): "
+        f"the database has revision {revision}, newer than this nanobot ({history.head}): "
         "update nanobot, or restore the .bak copy made before the update"
     )
 
@@ -118,8 +118,8 @@ def _note_reader(connection: sa.Connection) -> None:
 def prepare(connection: sa.Connection, history: Revisions = OURS) -> bool:
     """Create the tables if there are none. True: revisions are missing, `upgrade` is due."""
     alone(connection, _TABLES)
-    found = current(connection, history)
-    if found is None:
+    revision = current(connection, history)
+    if revision is None:
         create(connection)
         return False
-    return found != history.head
+    return revision != history.head

@@ -57,13 +57,13 @@ class Prepared:
         self, connection: sa.Connection, values: Values | None = None, /, **named: Any
     ) -> PreparedResult:
         """With the parameters in `values`, or by their names."""
-        given = named if values is None else values
+        parameters = named if values is None else values
         if connection.dialect.name != "sqlite":
-            result = connection.execute(self.statement, given)
+            result = connection.execute(self.statement, parameters)
             return PreparedResult([*result] if result.returns_rows else [], result.rowcount)
-        compiled = self._compiled or self._compile(connection, given)
+        compiled = self._compiled or self._compile(connection, parameters)
         try:
-            cursor = _driver(connection).execute(compiled.sql, compiled.values(given))
+            cursor = _driver(connection).execute(compiled.sql, compiled.values(parameters))
             return PreparedResult(compiled.rows(cursor), cursor.rowcount)
         except sqlite3.Error as error:
             raise DBAPIError(compiled.sql, None, error) from error
@@ -86,8 +86,8 @@ class Prepared:
             raise DBAPIError(compiled.sql, None, error) from error
         return changed
 
-    def _compile(self, connection: sa.Connection, given: Values) -> _Compiled:
-        self._compiled = _Compiled(self.statement, connection.dialect, list(given))
+    def _compile(self, connection: sa.Connection, parameters: Values) -> _Compiled:
+        self._compiled = _Compiled(self.statement, connection.dialect, list(parameters))
         return self._compiled
 
 
@@ -112,9 +112,9 @@ class _Compiled:
         }
         self._row: Any = None
 
-    def values(self, given: Values) -> list[Any]:
+    def values(self, parameters: Values) -> list[Any]:
         fixed = self._fixed
-        return [given[name] if name in given else fixed[name] for name in self._order]
+        return [parameters[name] if name in parameters else fixed[name] for name in self._order]
 
     def rows(self, cursor: sqlite3.Cursor) -> list[Any]:
         """Rows with names, as SQLAlchemy's have."""

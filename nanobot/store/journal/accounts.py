@@ -26,11 +26,11 @@ def use(connection: sa.Connection, channel: str, identity: str) -> None:
     """See Journal.account. The first that a channel names is the one that it had all along."""
     alone(connection, f"account {channel}")
     rows = connection.execute(sa.select(_a).where(_a.c.channel == channel)).all()
-    known = {row.identity: row for row in rows}
+    accounts = {row.identity: row for row in rows}
     now = connection.execute(sa.select(_c).where(_c.c.name == channel)).first()
     if now is None:
         connection.execute(sa.insert(_c), {"name": channel})
-    chosen = known.get(identity)
+    chosen = accounts.get(identity)
     number = len(rows) if chosen is None else chosen.account
     if chosen is None:
         row = {"channel": channel, "identity": identity, "account": number}

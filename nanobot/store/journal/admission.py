@@ -45,8 +45,8 @@ _MOVE_CURSOR = Prepared(
 
 def cursor(connection: sa.Connection, channel: str) -> str | None:
     """Where a channel's intake stands."""
-    found: str | None = _CURSOR.scalar(connection, n=channel)
-    return found
+    value: str | None = _CURSOR.scalar(connection, n=channel)
+    return value
 
 
 def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
@@ -77,67 +77,71 @@ def admit(  # noqa: PLR0913 - the parameters of the port
         alone(connection, f"admit {channel}")
     limits = _Limits(lane_limit, busy)
     account = accounts.current(connection, channel)
-    done = [_admit_one(connection, writer, one, limits, account) for one in admissions]
+    done = [_admit_one(connection, writer, admission, limits, account) for admission in admissions]
     if cursor is not None:
         set_cursor(connection, channel, cursor)
     return done
 
 
 def _admit_one(
-    connection: sa.Connection, writer: StoreContext, one: Admission, limits: _Limits, current: int
+    connection: sa.Connection,
+    writer: StoreContext,
+    admission: Admission,
+    limits: _Limits,
+    current: int,
 ) -> Admitted:
-    one, account = accounts.of(one, current)
-    message = plausible(one.message, writer.clock.now())
-    one = msgspec.structs.replace(one, message=message)
+    admission, account = accounts.of(admission, current)
+    message = plausible(admission.message, writer.clock.now())
+    admission = msgspec.structs.replace(admission, message=message)
     address = message.address
     key: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
     key |= {"d": message.dedupe_key, "a": account}
     kind = inbox.kind_for(message.origin)
-    again = Admitted(inbound_id=0, session_key=one.session_key, kind=kind, fresh=False)
+    again = Admitted(inbound_id=0, session_key=admission.session_key, kind=kind, fresh=False)
     if _SEEN.execute(connection, key).first() is not None:
         return again
     if message.origin is Origin.USER:
         chats.reached(connection, address)
-    log.ensure_session(connection, writer, one.session_key, message.text)
+    log.ensure_session(connection, writer, admission.session_key, message.text)
     if message.group:
-        _SHARED.execute(connection, k=one.session_key)
-    answer = one.answer
-    waits = answer is None and one.stop is None
+        _SHARED.execute(connection, k=admission.session_key)
+    answer = admission.answer
+    waits = answer is None and admission.stop is None
     refused = False
     if waits and message.edit_of is not None:
-        waits, answer = _edit(connection, one, {**key, "d": message.edit_of})
+        waits, answer = _edit(connection, admission, {**key, "d": message.edit_of})
     if waits:
-        waiting = _WAITING.scalar(connection, k=one.session_key) or 0
+        waiting = _WAITING.scalar(connection, k=admission.session_key) or 0
         refused = waiting >= limits.lane
-        answer = _too_many(one, waiting, account) if refused else None
+        answer = _too_many(admission, waiting, account) if refused else None
         waits = not refused
-    held = _hold(connection, one, limits.busy) if waits else 0.0
-    identity = insert(connection, writer, one, waits=waits, held=held, account=account)
+    held = _hold(connection, admission, limits.busy) if waits else 0.0
+    identity = insert(connection, writer, admission, waits=waits, held=held, account=account)
     if identity is None:
         return again  # another process took it in at this very moment
     if answer is not None:
-        outbox.owe(connection, writer, one.session_key, "", [answer])
+        outbox.owe(connection, writer, admission.session_key, "", [answer])
     return Admitted(
         inbound_id=identity,
-        session_key=one.session_key,
+        session_key=admission.session_key,
         kind=kind,
         fresh=True,
         refused=refused,
-        owes=None if answer is None and one.stop is None else address,
-        stopped=_ended(connection, writer, one, limits.busy, waits=waits),
+        owes=None if answer is None and admission.stop is None else address,
+        stopped=_ended(connection, writer, admission, limits.busy, waits=waits),
         held=held,
     )
 
 
 def _edit(
-    connection: sa.Connection, one: Admission, original: dict[str, str | int]
+    connection: sa.Connection, admission: Admission, original: dict[str, str | int]
 ) -> tuple[bool, OutboundMessage | None]:
     """A new version of a message: whether it waits, and what is said to it. It waits like any other
     while a run answers the original, or when a group's original was not let in (it did not mention
     the assistant); one that nobody has read yet it replaces; and what was answered is not answered
     again, which its sender is told once."""
-    message = one.message
-    lanes.lock(connection, one.session_key)  # a claim may be reading the original
+    message = admission.message
+    lanes.lock(connection, admission.session_key)  # a claim may be reading the original
     row = connection.execute(_ORIGINAL, original).first()
     if row is None:
         return message.group, None
@@ -148,56 +152,61 @@ def _edit(
         fetched = {file.ref: file for file in old.attachments if file.ref}
         files = [fetched.get(file.ref, file) for file in message.attachments]
         new = msgspec.structs.replace(old, text=message.text, command=message.command)
-        inbox.replace(connection, row.id, new, files, awaiting_files=one.awaiting_files)
+        inbox.replace(connection, row.id, new, files, awaiting_files=admission.awaiting_files)
     late = row.state == "settled" and message.text != old.text
     return bool(row.state == "taken"), _too_late(message, row.id) if late else None
 
 
-def _hold(connection: sa.Connection, one: Admission, busy: Busy) -> float:
+def _hold(connection: sa.Connection, admission: Admission, busy: Busy) -> float:
     """Seconds for which a message is held back, so that what belongs together comes together."""
-    if one.message.origin is not Origin.USER:
+    if admission.message.origin is not Origin.USER:
         return 0.0
-    if busy.mode == "collect" and runs.live(connection, one.session_key):
+    if busy.mode == "collect" and runs.live(connection, admission.session_key):
         return busy.collect_seconds
-    return busy.group_seconds if one.message.group_id is not None else 0.0
+    return busy.group_seconds if admission.message.group_id is not None else 0.0
 
 
 def _ended(
-    connection: sa.Connection, writer: StoreContext, one: Admission, busy: Busy, *, waits: bool
+    connection: sa.Connection,
+    writer: StoreContext,
+    admission: Admission,
+    busy: Busy,
+    *,
+    waits: bool,
 ) -> Run | None:
     """The run that this message ends: by an order to stop, or because it interrupts."""
-    if one.stop is not None:
-        return runs.stop(connection, writer, one)
-    if waits and busy.mode == "interrupt" and one.message.origin is Origin.USER:
-        return runs.interrupt(connection, writer, one)
+    if admission.stop is not None:
+        return runs.stop(connection, writer, admission)
+    if waits and busy.mode == "interrupt" and admission.message.origin is Origin.USER:
+        return runs.interrupt(connection, writer, admission)
     return None
 
 
 def insert(
     connection: sa.Connection,
     writer: StoreContext,
-    one: Admission,
+    admission: Admission,
     *,
     waits: bool,
     held: float,
     account: int = 0,
 ) -> int | None:
     """A message's row; its id, or None if the message was here already."""
-    message = one.message
+    message = admission.message
     now = writer.clock.now()
     values = {
-        "session_key": one.session_key,
+        "session_key": admission.session_key,
         "channel": message.address.channel,
         "chat_id": message.address.chat_id,
         "dedupe_key": message.dedupe_key,
         "account": account,
         "sender_id": message.sender.id,
-        "role": one.role,
+        "role": admission.role,
         "origin": message.origin,
         "state": "pending" if waits else "settled",
         "at": now,
         "not_before": now + held if held else 0.0,
-        "awaiting_files": waits and one.awaiting_files,
+        "awaiting_files": waits and admission.awaiting_files,
         "body": msgspec.json.encode(message),
     }
     identity: int | None = insert_ignore(connection, _i, values, _i.c.id)
@@ -214,8 +223,8 @@ def _too_late(message: InboundMessage, original: int) -> OutboundMessage:
     )
 
 
-def _too_many(one: Admission, waiting: int, account: int) -> OutboundMessage:
-    message = one.message
+def _too_many(admission: Admission, waiting: int, account: int) -> OutboundMessage:
+    message = admission.message
     address = message.address
     return OutboundMessage(
         address=address,

@@ -58,73 +58,75 @@ _OF_OWNERS = (
 
 
 def park(
-    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, asked: Approval
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, approval: Approval
 ) -> ParkResult:
     log.fence(connection, lane)
-    rule = None if asked.question else _allowed_for_good(connection, asked)
-    reached = _reached(connection, asked) if rule is None else ()
+    rule = None if approval.question else _allowed_for_good(connection, approval)
+    reached = _reached(connection, approval) if rule is None else ()
     if rule is not None:
-        bodies = _entries(msgspec.structs.replace(asked, decided_by=f"rule {rule}"))
+        bodies = _entries(msgspec.structs.replace(approval, decided_by=f"rule {rule}"))
         return AllowedForGood(log.append(connection, writer, lane, run.id, bodies))
     if not reached:
         return NobodyReached()
-    asked = msgspec.structs.replace(asked, asked_in=() if asked.direct else tuple(reached))
+    approval = msgspec.structs.replace(approval, asked_in=() if approval.direct else tuple(reached))
     row = {
-        "session_key": asked.session_key,
-        "run_id": asked.run_id,
-        "state": asked.state,
-        "body": msgspec.json.encode(asked),
+        "session_key": approval.session_key,
+        "run_id": approval.run_id,
+        "state": approval.state,
+        "body": msgspec.json.encode(approval),
     }
     identity = connection.scalar(sa.insert(_a).returning(_a.c.id), row)
-    asked = msgspec.structs.replace(asked, id=identity)
-    entries = log.append(connection, writer, lane, run.id, _entries(asked)[:1])
+    approval = msgspec.structs.replace(approval, id=identity)
+    entries = log.append(connection, writer, lane, run.id, _entries(approval)[:1])
     runs.transition(connection, run, RunState.AWAITING_HUMAN, progress=True)
     runs.attempted(connection, run, -1)  # its next claim is no unclean end
     lanes.free(connection, lane)
     aside = previews.set_aside(connection, writer, run, identity)
-    asking = [message(asked, to) for to in asked.asked_in]
-    outbox.owe(connection, writer, asked.session_key, run.id, asking)
-    more = inbox.any_waiting(connection, asked.session_key)
+    asking = [message(approval, to) for to in approval.asked_in]
+    outbox.owe(connection, writer, approval.session_key, run.id, asking)
+    more = inbox.any_waiting(connection, approval.session_key)
     owes = {*reached, run.address} if aside else reached
     return Parked(entries=entries, owes=tuple(owes), more=more)
 
 
-def _entries(asked: Approval) -> list[Body]:
+def _entries(approval: Approval) -> list[Body]:
     return [
-        ApprovalEntry(id=asked.id, call=asked.model_call, index=asked.index, digest=asked.digest),
-        DecisionEntry(id=asked.id, verdict="approved", by=asked.decided_by),
+        ApprovalEntry(
+            id=approval.id, call=approval.model_call, index=approval.index, digest=approval.digest
+        ),
+        DecisionEntry(id=approval.id, verdict="approved", by=approval.decided_by),
     ]
 
 
-def _allowed_for_good(connection: sa.Connection, asked: Approval) -> int | None:
+def _allowed_for_good(connection: sa.Connection, approval: Approval) -> int | None:
     query = sa.select(_u.c.id).where(
-        _u.c.session_key == asked.session_key,
-        _u.c.tool == asked.tool,
-        _u.c.subject == subject(asked),
-        _u.c.tainted == asked.tainted,
+        _u.c.session_key == approval.session_key,
+        _u.c.tool == approval.tool,
+        _u.c.subject == subject(approval),
+        _u.c.tainted == approval.tainted,
     )
-    found: int | None = connection.scalar(query)
-    return found
+    rule: int | None = connection.scalar(query)
+    return rule
 
 
-def _reached(connection: sa.Connection, asked: Approval) -> list[Address]:
+def _reached(connection: sa.Connection, approval: Approval) -> list[Address]:
     """The chats to ask in: where the call was asked for, if somebody there may answer or is told
     who will; and where those who may have spoken alone with us."""
-    if asked.here:
-        return [asked.address]
-    others = chats_of_approvers(connection, asked.approvers)
-    if asked.address in others:
-        return [asked.address]
-    return [asked.address, *others] if others else []
+    if approval.here:
+        return [approval.address]
+    others = chats_of_approvers(connection, approval.approvers)
+    if approval.address in others:
+        return [approval.address]
+    return [approval.address, *others] if others else []
 
 
 def chats_of_approvers(connection: sa.Connection, approvers: tuple[str, ...] = ()) -> list[Address]:
     """Where owners, and those who are named, have spoken alone with us; the latest first."""
     chats: dict[tuple[str, str], Address] = {}
     for body in _spoken_by_approvers(connection, approvers):
-        said = msgspec.json.decode(body, type=InboundMessage)
-        if not said.group:
-            chats.setdefault((said.address.channel, said.sender.id), said.address)
+        spoken = msgspec.json.decode(body, type=InboundMessage)
+        if not spoken.group:
+            chats.setdefault((spoken.address.channel, spoken.sender.id), spoken.address)
     return list(dict.fromkeys(chats.values()))[:_MOST_ASKED]
 
 
@@ -154,25 +156,27 @@ def _load(
 def as_approval(row: Any) -> Approval:
     """A row (id, state, body) as people see it."""
     identity, state, body = row
-    asked = msgspec.json.decode(body, type=Approval)
-    return msgspec.structs.replace(asked, id=identity, state=state)
+    approval = msgspec.json.decode(body, type=Approval)
+    return msgspec.structs.replace(approval, id=identity, state=state)
 
 
 def _close(
     connection: sa.Connection,
     writer: StoreContext,
-    asked: Approval,
+    approval: Approval,
     state: State,
     by: str,
     text: str = "",
 ) -> Approval:
     now = writer.clock.now()
-    done = msgspec.structs.replace(asked, state=state, decided_at=now, decided_by=by, answer=text)
+    done = msgspec.structs.replace(
+        approval, state=state, decided_at=now, decided_by=by, answer=text
+    )
     values = {"state": state, "body": msgspec.json.encode(done)}
-    connection.execute(sa.update(_a).where(_a.c.id == asked.id).values(values))
+    connection.execute(sa.update(_a).where(_a.c.id == approval.id).values(values))
     if state not in OPEN:
-        told = [message(done, address) for address in asked.asked_in]
-        outbox.owe(connection, writer, asked.session_key, asked.run_id, told)
+        notices = [message(done, address) for address in approval.asked_in]
+        outbox.owe(connection, writer, approval.session_key, approval.run_id, notices)
     return done
 
 
@@ -192,20 +196,24 @@ def _news(
     connection: sa.Connection, writer: StoreContext, run: Run
 ) -> tuple[Approval, State, inbox.Pending | None] | None:
     """What a parked run waits for, the state that it is in by now, and the message that says so."""
-    asked = _load(connection, schema.APPROVAL_OPEN, _a.c.run_id == run.id, _a.c.state == "waiting")
-    if asked is None:
+    approval = _load(
+        connection, schema.APPROVAL_OPEN, _a.c.run_id == run.id, _a.c.state == "waiting"
+    )
+    if approval is None:
         return None
     waiting = inbox.pending(connection, run.session_key)
-    for one in waiting:
-        said = one.message
-        own = said.sender.id == run.sender_id and said.address == run.address
-        if asked.question and own and said.origin is Origin.USER and not said.attachments:
-            return (asked, "detached", None) if one.alone else (asked, "answered", one)
-    if asked.expires_at <= writer.clock.now():
-        return asked, "expired", None
+    for pending in waiting:
+        answer = pending.message
+        own = answer.sender.id == run.sender_id and answer.address == run.address
+        if approval.question and own and answer.origin is Origin.USER and not answer.attachments:
+            return (
+                (approval, "detached", None) if pending.alone else (approval, "answered", pending)
+            )
+    if approval.expires_at <= writer.clock.now():
+        return approval, "expired", None
     turn = inbox.one_turn(waiting)
-    detached = turn and not asked.direct and not inbox.hold(writer, turn)
-    return asked, "detached" if detached else "waiting", None
+    detached = turn and not approval.direct and not inbox.hold(writer, turn)
+    return approval, "detached" if detached else "waiting", None
 
 
 def go_on(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run) -> None:
@@ -213,12 +221,12 @@ def go_on(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run)
     news = _news(connection, writer, run)
     if news is None:
         return
-    asked, state, one = news
-    if one is not None:
-        inbox.take(connection, run.id, [one])
-    text = "" if one is None else one.message.text
-    by = run.sender_id if one is not None else ""
-    _resume(connection, writer, lane, run, _close(connection, writer, asked, state, by, text))
+    approval, state, pending = news
+    if pending is not None:
+        inbox.take(connection, run.id, [pending])
+    text = "" if pending is None else pending.message.text
+    by = run.sender_id if pending is not None else ""
+    _resume(connection, writer, lane, run, _close(connection, writer, approval, state, by, text))
 
 
 def _resume(
@@ -226,14 +234,14 @@ def _resume(
 ) -> None:
     bodies: list[Body] = [DecisionEntry(id=done.id, verdict=done.state, by=done.decided_by)]
     if done.state != "approved":
-        told = ToolResultEntry(
+        outcome = ToolResultEntry(
             call=done.model_call,
             index=done.index,
             name=done.tool,
             text=result(done),
             ok=done.state == "answered",
         )
-        bodies.append(told)
+        bodies.append(outcome)
     log.append(connection, writer, lane, run.id, bodies)
     if done.state == "detached":
         outbox.owe(connection, writer, done.session_key, run.id, [still_waits(done)])
@@ -241,27 +249,27 @@ def _resume(
 
 
 def answer(
-    connection: sa.Connection, writer: StoreContext, identity: int, given: ApprovalAnswer
+    connection: sa.Connection, writer: StoreContext, identity: int, answer: ApprovalAnswer
 ) -> AnswerOutcome | None:
     key = connection.scalar(sa.select(_a.c.session_key).where(_a.c.id == identity))
     if key is None:
         return None
     lane = log.lane_of(connection, key)
-    asked = _load(connection, _a.c.id == identity)
-    if asked is None or asked.state not in OPEN:
-        return None if asked is None else AnswerOutcome(asked, fresh=False)
+    approval = _load(connection, _a.c.id == identity)
+    if approval is None or approval.state not in OPEN:
+        return None if approval is None else AnswerOutcome(approval, fresh=False)
     live, now = runs.live(connection, key), writer.clock.now()
-    if asked.expires_at <= now:  # a parked run finds that out itself
-        if asked.state == "detached":
-            asked = _close(connection, writer, asked, "expired", "")
-        return AnswerOutcome(msgspec.structs.replace(asked, state="expired"), fresh=False)
-    done = _close(connection, writer, asked, given.state, given.by, given.text)
-    if given.always:
+    if approval.expires_at <= now:  # a parked run finds that out itself
+        if approval.state == "detached":
+            approval = _close(connection, writer, approval, "expired", "")
+        return AnswerOutcome(msgspec.structs.replace(approval, state="expired"), fresh=False)
+    done = _close(connection, writer, approval, answer.state, answer.by, answer.text)
+    if answer.always:
         _allow_for_good(connection, done, now)
-    if asked.state == "waiting" and live is not None:
+    if approval.state == "waiting" and live is not None:
         _resume(connection, writer, lane, live, done)
-    elif given.state == "denied":
-        note = DeniedEntry(text=f"#{done.id} ({done.tool}) was denied by {given.by}")
+    elif answer.state == "denied":
+        note = DeniedEntry(text=f"#{done.id} ({done.tool}) was denied by {answer.by}")
         log.append(connection, writer, lane, done.run_id, [note])
     else:
         admission.insert(connection, writer, _follow_up(done, now), waits=True, held=0.0)
@@ -286,7 +294,7 @@ def _follow_up(done: Approval, now: float) -> Admission:
     text = f"(answering: {done.question})\n{done.answer}"
     if not done.question:
         text = f"#{done.id} was approved by {done.decided_by} and is executed now:"
-    said = InboundMessage(
+    question = InboundMessage(
         address=done.address,
         message_id=key,
         dedupe_key=key,
@@ -295,15 +303,15 @@ def _follow_up(done: Approval, now: float) -> Admission:
         sent_at=now,
         origin=Origin.USER if done.question else Origin.APPROVAL,
     )
-    return Admission(message=said, session_key=done.session_key, role=done.role)
+    return Admission(message=question, session_key=done.session_key, role=done.role)
 
 
-def approved_call(connection: sa.Connection, said: InboundMessage) -> list[Body]:
+def approved_call(connection: sa.Connection, answer: InboundMessage) -> list[Body]:
     """What such a message's run begins with: the call, as if the model had just asked for it."""
-    asked = _load(connection, _a.c.id == int(APPROVALS.id_of(said.dedupe_key)))
-    if asked is None:
-        raise StoreCorrupt(f"the approval behind {said.dedupe_key} is missing")
-    call = ToolCall(f"approved_{asked.id}", asked.tool, asked.arguments)
-    first = msgspec.structs.replace(asked, model_call=0, index=0)
+    approval = _load(connection, _a.c.id == int(APPROVALS.id_of(answer.dedupe_key)))
+    if approval is None:
+        raise StoreCorrupt(f"the approval behind {answer.dedupe_key} is missing")
+    call = ToolCall(f"approved_{approval.id}", approval.tool, approval.arguments)
+    first = msgspec.structs.replace(approval, model_call=0, index=0)
     reply = ReplyEntry(call=0, text="", tool_calls=(call,), finish_reason="tool_calls")
     return [reply, *_entries(first)]

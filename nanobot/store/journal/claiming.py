@@ -33,12 +33,12 @@ _RUN_INSERT = Prepared(sa.insert(_r))
 def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
     one_snapshot(connection)  # a message that is claimed meanwhile is pending or in a run
     now = store_now(connection, writer)
-    found: dict[str, Ready] = {}
+    lanes_by_key: dict[str, Ready] = {}
     live = sa.select(_r.c.session_key, _r.c.kind, _r.c.attempts, _r.c.state).where(schema.RUN_LIVE)
     for key, kind, attempts, state in connection.execute(live.order_by(_r.c.created_at)).all():
         waits = state in (RunState.AWAITING_HUMAN, RunState.QUEUED)
         held_yet = _waits(connection, writer, key) if waits else 0.0
-        found[key] = Ready(key, RunKind(kind), attempts, held_yet)
+        lanes_by_key[key] = Ready(key, RunKind(kind), attempts, held_yet)
     waiting = sa.select(
         _i.c.session_key, _i.c.origin, _i.c.not_before, _i.c.awaiting_files, _i.c.at
     ).where(schema.INBOUND_OPEN, _i.c.state == "pending")
@@ -48,11 +48,13 @@ def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
     ):
         until = max(until_then, inbox.files_until(awaiting_files, at))
         kind = inbox.kind_for(Origin(origin))
-        known = found.setdefault(key, Ready(key, kind, held=max(until - writer.clock.now(), 0.0)))
-        if known.held and until_then:  # the last of a burst decides when it may be taken
-            later = max(known.held, until_then - writer.clock.now())
-            found[key] = msgspec.structs.replace(known, held=later)
-    return [one for key, one in found.items() if not _held(connection, writer, key, now)]
+        lane = lanes_by_key.setdefault(
+            key, Ready(key, kind, held=max(until - writer.clock.now(), 0.0))
+        )
+        if lane.held and until_then:  # the last of a burst decides when it may be taken
+            later = max(lane.held, until_then - writer.clock.now())
+            lanes_by_key[key] = msgspec.structs.replace(lane, held=later)
+    return [lane for key, lane in lanes_by_key.items() if not _held(connection, writer, key, now)]
 
 
 def _held(connection: sa.Connection, writer: StoreContext, key: str, now: float) -> bool:
@@ -119,7 +121,7 @@ def _seen(connection: sa.Connection, run: Run, window_from: int) -> tuple[Entry,
     own = log.read(connection, run.session_key, max(run.first_seq, window_from))
     bodies = (entry.body for entry in own if entry.run_id == run.id)
     terms = (body.terms for body in bodies if isinstance(body, UserEntry) and body.terms)
-    if any(one.history is not None for one in terms):
+    if any(options.history is not None for options in terms):
         return own
     return log.read(connection, run.session_key, window_from, run.first_seq) + own
 
@@ -150,15 +152,15 @@ def _begin(
 ) -> Run:
     first = taken[0]
     message = first.message
-    asked = "" if message.terms is None else message.terms.run_id
-    if asked and not runs.is_known(connection, asked):
-        run_id = asked
+    requested = "" if message.terms is None else message.terms.run_id
+    if requested and not runs.is_known(connection, requested):
+        run_id = requested
     inbox.take(connection, run_id, taken)
     bodies: list[Body] = [inbox.as_entry(p, zone) for p in taken]
     approved = message.origin is Origin.APPROVAL
     if approved:
         bodies += approvals.approved_call(connection, message)
-    made = log.append(connection, writer, lane, run_id, bodies)
+    entries = log.append(connection, writer, lane, run_id, bodies)
     run = Run(
         id=run_id,
         session_key=lane.session_key,
@@ -169,7 +171,7 @@ def _begin(
         sender_id=message.sender.id,
         role=first.role,
         reply_to=message.message_id,
-        first_seq=made[0].seq,
+        first_seq=entries[0].seq,
         attempts=1,
         created_at=writer.clock.now(),
     )
@@ -200,24 +202,24 @@ def take_pending(
 ) -> tuple[Entry, ...]:
     log.fence(connection, lane)
     steering = []
-    for one in inbox.pending(connection, lane.session_key):
-        message = one.message
-        if one.alone and message.sender.id == run.sender_id:
+    for pending in inbox.pending(connection, lane.session_key):
+        message = pending.message
+        if pending.alone and message.sender.id == run.sender_id:
             break
         own = message.sender.id == run.sender_id and message.address == run.address
         if own and message.origin in (Origin.USER, Origin.RUN):
-            steering.append(one)
+            steering.append(pending)
     taken = inbox.here(steering, writer.clock.now())
     if not taken:
         return ()
     inbox.take(connection, run.id, taken)
-    bodies = [inbox.as_entry(one, zone, steered=True) for one in taken]
+    bodies = [inbox.as_entry(pending, zone, steered=True) for pending in taken]
     return log.append(connection, writer, lane, run.id, bodies)
 
 
 def held(connection: sa.Connection, writer: StoreContext, session_key: str) -> float:
-    known = lanes.look(connection, session_key) is not None
-    if known and lanes.lock_at_hand(connection, session_key) is None:
+    exists = lanes.look(connection, session_key) is not None
+    if exists and lanes.lock_at_hand(connection, session_key) is None:
         return _BUSY_SECONDS
     return _waits(connection, writer, session_key)
 

@@ -69,22 +69,22 @@ def history(connection: sa.Connection, session_key: str) -> tuple[Entry, ...]:
 
 
 def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutcome | None:
-    asked = connection.execute(_asked(address, run_id)).first()
-    if asked is None:
+    request = connection.execute(_asked(address, run_id)).first()
+    if request is None:
         return None
-    known = RunOutcome(
+    result = RunOutcome(
         run_id=run_id,
-        session_key=asked.session_key,
-        message=_message.decode(asked.body),
-        state=RunState.QUEUED if asked.state == "pending" else RunState.ABORTED,
+        session_key=request.session_key,
+        message=_message.decode(request.body),
+        state=RunState.QUEUED if request.state == "pending" else RunState.ABORTED,
     )
     row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
     if row is None:
-        return known
+        return result
     answer = sa.select(_o.c.body).where(_o.c.key == keys.answer(run_id), _o.c.state != "preview")
     body = connection.scalar(answer)
     return msgspec.structs.replace(
-        known,
+        result,
         state=RunState(row.state),
         text="" if body is None else msgspec.json.decode(body)["text"],
         error=row.error,
@@ -95,11 +95,11 @@ def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutc
 def abort(
     connection: sa.Connection, writer: StoreContext, address: Address, run_id: str, ending: Ending
 ) -> Run | None:
-    asked = connection.execute(_asked(address, run_id)).first()
-    if asked is None:
+    request = connection.execute(_asked(address, run_id)).first()
+    if request is None:
         return None
-    if asked.state == "pending" and not runs.is_known(connection, run_id):
-        inbox.settle_one(connection, asked.id)
+    if request.state == "pending" and not runs.is_known(connection, run_id):
+        inbox.settle_one(connection, request.id)
         return None
     return runs.cancel(connection, writer, run_id, ending, "caller")
 

@@ -107,9 +107,9 @@ def one_turn(waiting: Sequence[Pending]) -> list[Pending]:
 def here(turn: Sequence[Pending], now: float) -> Sequence[Pending]:
     """The messages of a turn that lie before the first whose files are still being fetched. The
     parts of its group wait for it too."""
-    for end, one in enumerate(turn):
-        if now < one.files_until:
-            group = one.message.group_id
+    for end, pending in enumerate(turn):
+        if now < pending.files_until:
+            group = pending.message.group_id
             while end and group is not None and turn[end - 1].message.group_id == group:
                 end -= 1  # noqa: PLW2901 - the loop ends here
             return turn[:end]
@@ -129,8 +129,8 @@ def same_speaker(first: Pending, other: Pending) -> bool:
 def held_until(turn: Sequence[Pending]) -> float:
     """When the messages of a turn may be taken: once the last of them was held long enough, but
     not for ever, even if more keep coming. 0: at once."""
-    longest = max((one.not_before for one in turn), default=0.0)
-    first = min((one.not_before for one in turn if one.not_before), default=0.0)
+    longest = max((pending.not_before for pending in turn), default=0.0)
+    first = min((pending.not_before for pending in turn if pending.not_before), default=0.0)
     return min(longest, first + MOST_HELD_SECONDS)
 
 
@@ -138,16 +138,18 @@ def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
     """Seconds for which a turn is held yet. A clock set back does not hold it any longer."""
     now = writer.clock.now()
     if turn and not here(turn, now):
-        return min(one.files_until for one in turn if now < one.files_until) - now
+        return min(pending.files_until for pending in turn if now < pending.files_until) - now
     left = held_until(turn) - now
-    longest = MOST_HELD_SECONDS + max((one.not_before - one.at for one in turn), default=0.0)
+    longest = MOST_HELD_SECONDS + max(
+        (pending.not_before - pending.at for pending in turn), default=0.0
+    )
     return left if 0 < left <= longest else 0.0
 
 
 def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:
     """Mark messages as being answered by a run."""
-    for one in taken:
-        _TAKE.execute(connection, i=one.id, r=run_id)
+    for pending in taken:
+        _TAKE.execute(connection, i=pending.id, r=run_id)
 
 
 def settle(connection: sa.Connection, key: str, run_id: str) -> None:
@@ -172,18 +174,18 @@ def settle_one(connection: sa.Connection, identity: int) -> None:
     connection.execute(sa.update(_i).where(_i.c.id == identity).values(state="settled"))
 
 
-def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
+def as_entry(pending: Pending, zone: str, *, steered: bool = False) -> UserEntry:
     """The log's view of a message."""
-    message = one.message
+    message = pending.message
     return UserEntry(
         text=message.text,
         address=message.address,
         sender_id=message.sender.id,
         sender_name=message.sender.name,
-        role=one.role,
+        role=pending.role,
         sent_at=message.sent_at,
         zone=zone,
-        inbound_id=one.id,
+        inbound_id=pending.id,
         message_id=message.message_id,
         reply_to=message.reply_to,
         quote=message.quote,
@@ -194,8 +196,8 @@ def as_entry(one: Pending, zone: str, *, steered: bool = False) -> UserEntry:
         group=message.group,
         tainted=message.tainted
         or message.origin is Origin.WEBHOOK
-        or one.role is Role.GUEST
-        or bool(message.attachments and one.role is not Role.OWNER),
+        or pending.role is Role.GUEST
+        or bool(message.attachments and pending.role is not Role.OWNER),
         command=message.command,
         terms=message.terms,
     )
@@ -223,7 +225,7 @@ def fetched(
     if row is None:
         return None
     message = _decoder.decode(row.body)
-    came = {one.ref: one for one in attachments if one.ref}
+    came = {file.ref: file for file in attachments if file.ref}
     left = replace(
         connection, inbound_id, message, [came.get(a.ref, a) for a in message.attachments]
     )
@@ -241,7 +243,7 @@ def replace(
     awaiting_files: bool = True,
 ) -> bool:
     """Keep the message with these files; whether some of them are still to be fetched."""
-    left = awaiting_files and any(one.coming for one in attachments)
+    left = awaiting_files and any(file.coming for file in attachments)
     body = msgspec.structs.replace(message, attachments=tuple(attachments))
     changed = sa.update(_i).where(_i.c.id == identity)
     connection.execute(changed.values(body=msgspec.json.encode(body), awaiting_files=left))

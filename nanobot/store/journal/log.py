@@ -117,7 +117,7 @@ def append(
     head = fence(connection, lane)
     now = writer.clock.now()
     seq, chain = int(head.head_seq), bytes(head.head_hash)
-    rows, made = [], []
+    rows, entries = [], []
     for body in bodies:
         seq += 1
         payload = log.encode(body)
@@ -141,7 +141,7 @@ def append(
                 "hash": chain,
             }
         )
-        made.append(log.Entry(seq, run_id, now, body))
+        entries.append(log.Entry(seq, run_id, now, body))
     if rows:
         _INSERT.many(connection, rows)
     advanced = _ADVANCE.execute(
@@ -155,7 +155,7 @@ def append(
     )
     if advanced.rowcount != 1:
         raise Fenced(f"the lane of {lane.session_key} has another owner now")
-    return tuple(made)
+    return tuple(entries)
 
 
 def lane_of(connection: sa.Connection, key: str) -> Lane:

@@ -95,8 +95,8 @@ def transition(
 
 def live(connection: sa.Connection, key: str) -> Run | None:
     """The run of the session that is going on."""
-    found = _LIVE.execute(connection, k=key).first()
-    return None if found is None else as_run(found)
+    row = _LIVE.execute(connection, k=key).first()
+    return None if row is None else as_run(row)
 
 
 def attempted(connection: sa.Connection, run: Run, count: int) -> None:
@@ -143,7 +143,7 @@ def start_model(
     if writer.ledger is not None and isinstance(call, ModelCallEntry):
         log.fence(connection, lane)
         call = writer.ledger.reserve(connection, run, call)
-    made = log.append(connection, writer, lane, run.id, [*bodies[:-1], call])
+    entries = log.append(connection, writer, lane, run.id, [*bodies[:-1], call])
     transition(connection, run, RunState.MODEL_RUNNING)
     for body in bodies:
         if isinstance(body, PromptEntry) and isinstance(call, ModelCallEntry):
@@ -154,7 +154,7 @@ def start_model(
             if prompt is not None:
                 row = {"digest": body.digest, "body": msgspec.json.encode(prompt)}
                 insert_ignore(connection, schema.prompts, row)
-    return made
+    return entries
 
 
 def record_reply(
@@ -277,10 +277,10 @@ def interrupt(connection: sa.Connection, writer: StoreContext, message: Admissio
         return None
     if run.state is RunState.AWAITING_HUMAN:
         return None  # it is not at work: what is said may be what it waits for
-    said = () if message.said is None else (message.said,)
+    bodies = () if message.said is None else (message.said,)
     shown = OutboundMessage(address=run.address, text=message.drafted, key=run.reply_key)
     owed = (shown,) if message.drafted else ()
-    ending = Ending(state=RunState.ABORTED, bodies=said, outbound=owed, error="interrupted")
+    ending = Ending(state=RunState.ABORTED, bodies=bodies, outbound=owed, error="interrupted")
     _abort(connection, writer, session.token, run, ending, run.sender_id)
     return run
 

@@ -56,9 +56,9 @@ class SqlChatHistory:
 
         return await self._database.transact(work)
 
-    async def around(self, address: Address, said: int) -> ChatSituation:
+    async def around(self, address: Address, count: int) -> ChatSituation:
         now = self._writer.clock.now()
-        return await self._database.transact(lambda c: _around(c, address, said, now))
+        return await self._database.transact(lambda c: _around(c, address, count, now))
 
     async def alone(self, address: Address) -> bool:
         """Whether who spoke there last is an owner, where nobody else reads."""

@@ -176,16 +176,16 @@ def _let_in(
 ) -> PairingView:
     alone(connection, "pairings")
     now, mine = writer.clock.now(), _of(channel, sender.id)
-    known = connection.execute(sa.select(_p).where(mine)).first()
+    existing = connection.execute(sa.select(_p).where(mine)).first()
     values = {
         "channel": channel,
         "sender_id": sender.id,
-        "name": "" if known is None else known.name,
-        "chat_id": "" if known is None else known.chat_id,
+        "name": "" if existing is None else existing.name,
+        "chat_id": "" if existing is None else existing.chat_id,
         "state": "approved",
         "role": role,
         "code": None,
-        "asked_at": now if known is None else known.asked_at,
+        "asked_at": now if existing is None else existing.asked_at,
         "expires_at": now,
         "decided_at": now,
         "decided_by": by,

@@ -87,13 +87,15 @@ class SqlRecords(SqlStore):
         """Walk the chains, a session at a time: others may write in between."""
         keys = [session]
         if not session:
-            keys = [one.key for one in await self.sessions(limit=_ALL, unread=False)]
+            keys = [
+                session_row.key for session_row in await self.sessions(limit=_ALL, unread=False)
+            ]
         elif await self.session(session) is None:
             raise UsageError(f"there is no session {session}")
         walked = [await self._chain(key) for key in keys]
         if head:
-            wanted = _bytes(head)
-            held = [await self._contains(key, wanted) for key in keys]
+            digest = _bytes(head)
+            held = [await self._contains(key, digest) for key in keys]
             if not any(held):
                 raise StoreCorrupt(f"no log contains the head {head}: the tail of one was cut")
         return walked

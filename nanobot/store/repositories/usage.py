@@ -21,10 +21,10 @@ _COUNTED = ("day", "level", "name", "requests", "tokens_in", "tokens_out", "cost
 
 
 def _of(table: sa.Table, level: Level) -> sa.Select[*tuple[Any, ...]]:
-    said: sa.ColumnElement[str] = sa.literal_column(f"'{level}'")
+    its_level: sa.ColumnElement[str] = sa.literal_column(f"'{level}'")
     return (
         sa.select(
-            said.label("level"),
+            its_level.label("level"),
             *(_NOTHING.label(each) for each in LEVELS[1:]),
             sa.func.sum(table.c.requests).label("requests"),
             sa.func.sum(table.c.tokens_in + table.c.tokens_out).label("tokens"),
@@ -32,7 +32,7 @@ def _of(table: sa.Table, level: Level) -> sa.Select[*tuple[Any, ...]]:
         )
         .where(
             table.c.day == sa.bindparam("day"),
-            table.c.level == said,
+            table.c.level == its_level,
             table.c.name == sa.bindparam(level),
         )
         .group_by(table.c.level)
