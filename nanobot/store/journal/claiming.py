@@ -15,7 +15,6 @@ from nanobot.session.runs import Claim, Lane, Ready, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import one_snapshot
-from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import approvals, inbox, lanes, log, runs
 from nanobot.store.unit import Hold, StoreContext, store_now
 
@@ -26,8 +25,6 @@ _BUSY_SECONDS = 0.2
 """When a lane is looked at again that another transaction had at hand."""
 MOST_READ = 5_000
 """Entries before a run that it sees at most; windows of models are far smaller."""
-
-_RUN_INSERT = Prepared(sa.insert(_r))
 
 
 def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
@@ -175,25 +172,8 @@ def _begin(
         attempts=1,
         created_at=writer.clock.now(),
     )
-    _RUN_INSERT.execute(
-        connection,
-        id=run.id,
-        session_key=run.session_key,
-        kind=run.kind,
-        state=run.state,
-        origin=run.origin,
-        channel=run.address.channel,
-        chat_id=run.address.chat_id,
-        thread_id=run.address.thread_id,
-        sender_id=run.sender_id,
-        role=run.role,
-        parent=REPORTS.id_of(message.dedupe_key) if message.origin is Origin.RUN else None,
-        reply_to=run.reply_to,
-        first_seq=run.first_seq,
-        attempts=run.attempts,
-        progress=0,
-        created_at=run.created_at,
-    )
+    of_report = REPORTS.id_of(message.dedupe_key) if message.origin is Origin.RUN else None
+    runs.insert(connection, run, of_report)
     return run
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from msgspec.structs import replace
 
 from nanobot.errors import Fenced, StoreError
-from nanobot.messages import TERMINAL, Address, Origin, OutboundMessage, Role
+from nanobot.messages import TERMINAL, Address, OutboundMessage
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.journal import Effects
@@ -28,8 +29,10 @@ _s = schema.sessions
 _r = schema.runs
 _i = schema.inbound
 
+_COLUMNS = {*Run.__struct_fields__, *Address.__struct_fields__} - {"address"}
 PENDING = sa.and_(schema.INBOUND_OPEN, _i.c.state == "pending")
 
+_INSERT = Prepared(sa.insert(_r))
 _WAITING = Prepared(
     sa.select(sa.func.count()).where(_i.c.session_key == sa.bindparam("k"), PENDING)
 )
@@ -109,26 +112,18 @@ def is_known(connection: sa.Connection, run_id: str) -> bool:
     return connection.execute(sa.select(_r.c.id).where(_r.c.id == run_id)).first() is not None
 
 
-def as_run(row: sa.Row[tuple[object, ...]]) -> Run:
+def as_run(row: Any) -> Run:
     """A row of the table as the port's type."""
     r = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for it
-    return Run(
-        id=r["id"],
-        session_key=r["session_key"],
-        kind=RunKind(r["kind"]),
-        state=RunState(r["state"]),
-        origin=Origin(r["origin"]),
-        address=Address(r["channel"], r["chat_id"], r["thread_id"]),
-        sender_id=r["sender_id"],
-        role=Role(r["role"]),
-        reply_to=r["reply_to"],
-        first_seq=r["first_seq"],
-        attempts=r["attempts"],
-        created_at=r["created_at"],
-        error=r["error"],
-        ended_at=r["ended_at"],
-        parent_session=r["parent_session"],
-    )
+    columns = {name: r[name] for name in _COLUMNS}
+    return msgspec.convert({**columns, "address": columns}, Run)
+
+
+def insert(connection: sa.Connection, run: Run, parent: str | None) -> None:
+    """The run begins to exist, started by the run `parent`."""
+    columns = msgspec.structs.asdict(run)
+    columns |= msgspec.structs.asdict(columns.pop("address"))
+    _INSERT.execute(connection, {**columns, "parent": parent, "progress": 0})
 
 
 def start_model(

@@ -175,25 +175,22 @@ class SqlTasks:
         )
         lane = log.lane_of(connection, key)
         (first,) = log.append(connection, self._writer, lane, run_id, [entry])
-        run = {
-            "id": run_id,
-            "session_key": key,
-            "kind": RunKind.TASK,
-            "state": RunState.QUEUED,
-            "parent": None if parent is None else parent.run_id or None,
-            "parent_session": None if parent is None else parent.session_key,
-            "origin": Origin.RUN,
-            "channel": address.channel,
-            "chat_id": address.chat_id,
-            "thread_id": address.thread_id,
-            "sender_id": sender,
-            "role": role,
-            "first_seq": first.seq,
-            "attempts": 0,
-            "progress": 0,
-            "created_at": now,
-        }
-        connection.execute(sa.insert(_r), run)
+        run = Run(
+            id=run_id,
+            session_key=key,
+            kind=RunKind.TASK,
+            state=RunState.QUEUED,
+            origin=Origin.RUN,
+            address=address,
+            sender_id=sender,
+            role=role,
+            reply_to=None,
+            first_seq=first.seq,
+            attempts=0,
+            created_at=now,
+            parent_session=None if parent is None else parent.session_key,
+        )
+        runs.insert(connection, run, None if parent is None else parent.run_id or None)
         row = {
             "run_id": run_id,
             "key": request.key,
