@@ -19,6 +19,7 @@ import msgspec
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
+from nanobot.tools.shell.escapes import escapes
 from nanobot.tools.web.hosts import among
 from nanobot.workspace.globs import Glob
 
@@ -305,9 +306,12 @@ def _is_path(name: str) -> bool:
 def _command(pattern: str, command: str, *, lenient: bool) -> bool:
     whole = command.strip()
     if lenient:
-        # "git *" is one command of git, not `git status; curl ... | sh`.
-        plain = not _SEPARATORS.search(whole) or whole == pattern
-        return plain and fnmatchcase(whole, pattern)
+        # "git *" is one command of git, not `git status; curl ... | sh`, nor what
+        # `git -c alias.x='!curl ...' x` starts.
+        if whole == pattern:
+            return True
+        plain = not _SEPARATORS.search(whole) and fnmatchcase(whole, pattern)
+        return plain and not escapes(whole, pattern)
     parts = (" ".join(part.split()) for part in _PARTS.split(whole))
     return fnmatchcase(whole, pattern) or any(fnmatchcase(part, pattern) for part in parts)
 
