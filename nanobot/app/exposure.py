@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from nanobot.app.program_exposure import program_exposure
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
@@ -83,7 +84,7 @@ class SecurityAuditor:
             *self._unasked("web page", Role.OWNER, bare, tainted=True),
             *await self._allowed_for_good(),
             *_pages(self._config, bare),
-            *_servers(self._config),
+            *_servers(self._config, bare),
             *_machine(self._config),
         ]
         return sorted(
@@ -299,17 +300,12 @@ def _pages(config: Config, bare: str | None) -> Iterator[Exposure]:
     )
 
 
-def _servers(config: Config) -> Iterator[Exposure]:
+def _servers(config: Config, bare: str | None) -> Iterator[Exposure]:
     for name, server in config.mcp.items():
         if not server.enabled:
             continue
         if server.command:
-            yield Exposure(
-                attacker="MCP server",
-                level="risk",
-                reaches=f"mcp.{name}: its program, what it is told in calls, and its environment",
-                remedy=f"Use only programs that you trust; pin the version in mcp.{name}.args.",
-            )
+            yield program_exposure(name, server, bare)
         elif server.url.startswith("http://") and not _is_local(
             urlsplit(server.url).hostname or ""
         ):

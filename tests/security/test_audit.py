@@ -65,7 +65,10 @@ async def test_a_plain_configuration_has_no_danger(tmp_path: Path) -> None:
         ("web page", "risk", '[tools.web]\nallow_private = ["10.0.0.0/8"]', "10.0.0.0/8"),
         ("web page", "risk", '[tools.exec]\nsandbox = "off"', "without a sandbox once"),
         ("MCP server", "danger", '[mcp.it]\nurl = "http://it.example/mcp"', "unencrypted"),
-        ("MCP server", "risk", '[mcp.it]\ncommand = "server"', "its program"),
+        ("MCP server", "note", '[mcp.it]\ncommand = "server"', "no files but its own"),
+        ("MCP server", "risk", '[mcp.it]\ncommand = "x"\nwrite = ["/srv"]', "reaches /srv"),
+        ("MCP server", "risk", '[mcp.it]\ncommand = "x"\nnetwork = "all"', "the whole network"),
+        ("MCP server", "danger", '[mcp.it]\ncommand = "x"\nsandbox = "off"', "without a sandbox"),
     ],
 )
 async def test_what_opens_something_is_named_with_the_remedy(
@@ -87,12 +90,11 @@ async def test_a_rule_that_ends_with_taint_opens_nothing_to_pages(tmp_path: Path
 async def test_an_open_home_is_a_danger(tmp_path: Path) -> None:
     home = tmp_path / "home"
     await audited(home, PLAIN)
-    home.chmod(0o755)
-    (home / "workspace").chmod(0o777)
     environ = {"NANOBOT_HOME": str(home), "PATH": "/usr/bin:/bin"}
     gateway = Gateway(load(environ), environ)
     async with gateway.at_rest("test") as operations:
         home.chmod(0o755)
+        (home / "workspace").chmod(0o777)
         rows = await operations.engine.security.audit()
     reaches = [row.reaches for row in rows if row.level == "danger"]
     assert any("with keys and conversations" in text for text in reaches)

@@ -31,7 +31,7 @@ from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import inspect
 from nanobot.system import local_zone
-from nanobot.tools.sandbox.bubblewrap import REMEDY, Bubblewrap, find_bwrap
+from nanobot.tools.sandbox.bubblewrap import REMEDY, Bubblewrap, find_bwrap, missing_walls
 from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.triggers.events.sensors import sensors_of
 from nanobot.triggers.webhooks.checks import wrong as hooks_wrong
@@ -359,7 +359,8 @@ async def _sandbox(config: Config) -> Finding:
             "hosts": "with listed hosts",
             "all": "with the network",
         }
-        return Finding(about=about, level="ok", text=f"bubblewrap, {reached[settings.network]}")
+        text = "; ".join([f"bubblewrap, {reached[settings.network]}", *missing_walls()])
+        return Finding(about=about, level="ok", text=text)
     level: Literal["warning", "broken"] = "broken" if settings.sandbox == "bwrap" else "warning"
     text = f"{why.removesuffix(f': {REMEDY}')}: the model can run no commands"
     return Finding(about=about, level=level, text=text, remedy=f"Run: {REMEDY}")

@@ -82,6 +82,18 @@ class SandboxView(msgspec.Struct, frozen=True, kw_only=True):
     network: NetworkAccess = NO_NETWORK
 
 
+def missing_walls() -> list[str]:
+    """What does not hold on this machine though bubblewrap works, each with what to do."""
+    missing = []
+    if os.geteuid() == 0:
+        missing.append("the limit of processes does not hold for root: use another user")
+    if system_call_filter() is None:
+        missing.append(
+            "system calls are not filtered: their numbers are not known for this machine"
+        )
+    return missing
+
+
 class SandboxProcess:
     """A program that was started, with its way out if it has one."""
 
