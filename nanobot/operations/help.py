@@ -32,7 +32,7 @@ def _of(listed: Operation) -> CommandHelp:
             text = f"{text} (default: {parameter.default})"
         arguments[parameter.name] = text
     return CommandHelp(
-        usage=listed.usage,
+        usage=listed.brief,
         help=listed.help,
         example=listed.chat_example,
         arguments=arguments,

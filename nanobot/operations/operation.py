@@ -31,6 +31,7 @@ from nanobot.operations.parameters import (
 )
 from nanobot.operations.rendering import as_text
 
+_SMALL_SCREEN = 70
 _BY_POWER = (Role.OWNER, Role.MEMBER, Role.GUEST)
 
 
@@ -106,6 +107,14 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             if parameter.positional or not parameter.session
         ]
         return " ".join([f"/{self.name}", *shown])
+
+    @property
+    def brief(self) -> str:
+        """The same for a small screen: where there are many, options are dots."""
+        if len(self.usage) <= _SMALL_SCREEN:
+            return self.usage
+        shown = [parameter.usage for parameter in self.parameters if parameter.positional]
+        return " ".join([f"/{self.name}", *shown, "..."])
 
     @property
     def schema(self) -> dict[str, Any]:

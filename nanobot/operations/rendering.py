@@ -164,8 +164,10 @@ def _item(fields: Sequence[str], line: Sequence[str]) -> str:
     """A row for a phone: its name, what is short, and below it what is long."""
     short: list[str] = []
     long: list[str] = []
-    for field, text in list(zip(fields, line, strict=True))[1:]:
-        if text in ("-", "no"):
+    cells = list(zip(fields, line, strict=True))[1:]
+    # What is long first, so that a name which only repeats it is left out.
+    for field, text in sorted(cells, key=lambda cell: cell[0] not in _LONG):
+        if text in ("-", "no") or text in long:
             continue
         clipped = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
         (long if field in _LONG else short).append(heading(field) if text == "yes" else clipped)

@@ -14,7 +14,7 @@ from nanobot.memory.port import MemoryView, Provenance
 from nanobot.operations import runs as run_operations
 from nanobot.operations.rendering import SHOWN, as_text, short_ids
 from nanobot.session import approvals, views
-from nanobot.session.views import SessionView
+from nanobot.session.views import SessionView, ToolCallView
 from nanobot.triggers.cron import jobs
 from nanobot.triggers.webhooks import views as webhooks
 from nanobot.workspace import skills
@@ -110,6 +110,13 @@ def test_a_list_on_a_phone_has_what_is_short_first_and_what_is_long_below_it() -
     assert title == "  Which train goes to Vienna tomorrow morning?"
     assert second == "- `cli:b` 10 min ago, unread, 01m80wp9dr"
     assert clipped == f"  {'x' * 100}…"
+
+
+def test_a_name_that_only_repeats_the_text_is_said_once() -> None:
+    row = ToolCallView(
+        run_id="r", session_key="s", at=1.0, name="x", arguments="same", ok=True, text="same", ms=1
+    )
+    assert as_text([row], 600.0).count("same") == 1
 
 
 def test_what_lists_show_are_fields_of_their_rows() -> None:

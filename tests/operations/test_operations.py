@@ -56,6 +56,13 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
             in lines
         )
         assert lines[-1] == "Example: `/cron add every 2 hours Look at the builds`"
+        lines = (await answer(bot, "/help cron")).splitlines()
+        assert lines[4:7] == [
+            "`/cron add [TEXT] ...`",
+            "schedules a job: the schedule, then what is to be done",
+            "→ `/cron add every 2 hours Look at the builds`",
+        ]
+        assert max(map(len, lines)) < 100
         lines = (await answer(bot, "/help runs list")).splitlines()
         assert "- `limit`: How many at most (default: 20)" in lines
 
