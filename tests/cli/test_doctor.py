@@ -56,6 +56,13 @@ async def test_a_model_in_trouble_is_asked_once_and_not_waited_for(world: World)
     assert len(world.model.requests) == 1
 
 
+async def test_a_limit_of_cost_alone_is_none_for_a_model_without_a_price(world: World) -> None:
+    world.configure(more="[budgets]\ntokens_per_day = 0\ncost_per_day = 1.0\n")
+    assert (await doctor(world))[1]["model"] == ["warning"]
+    world.configure(more="[budgets]\ntokens_per_day = 1000\ncost_per_day = 1.0\n")
+    assert (await doctor(world))[1]["model"] == ["ok"]
+
+
 async def test_a_served_home_is_examined_beside_its_nanobot(world: World) -> None:
     gateway = await world.start()
     code, found = await doctor(world)

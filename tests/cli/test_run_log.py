@@ -76,7 +76,7 @@ async def test_programs_are_told_what_a_run_took_in_its_last_event(tmp_path: Pat
         (tmp_path / "config.toml").write_text(
             '[agent]\nmodel = "home/mine"\n'
             f'[providers.home]\napi_base = "{model.base_url}"\n'
-            "[providers.home.models.mine]\nprice = { prompt = 1000.0, completion = 1000.0 }\n"
+            "[providers.home.models.mine]\nprice = { prompt = 10.0, completion = 10.0 }\n"
         )
         environ = environ_of(tmp_path)
         ran = await run(environ, "agent", "-m", "say:hello", "--json")
@@ -86,7 +86,7 @@ async def test_programs_are_told_what_a_run_took_in_its_last_event(tmp_path: Pat
         usage, cost = end["payload"]["usage"], end["payload"]["cost"]
         assert usage["model_calls"] == 1
         tokens = usage["prompt_tokens"] + usage["completion_tokens"]
-        assert cost == pytest.approx(tokens / 1000)
+        assert cost == pytest.approx(tokens / 100_000)
         model.fail_with(*[error_status(401, "bad key")] * 3)
         ran = await run(environ, "agent", "-m", "say:hello", "--json")
         (end,) = [row for row in map(json.loads, ran.out.splitlines()) if row.get("kind") == "end"]

@@ -337,7 +337,9 @@ async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
         remedy = "Set agent.model and its key: `nanobot onboard` helps"
         return Finding(about=about, level="broken", text=str(error).rstrip("."), remedy=remedy)
     text = f"{tried.label} answered after {tried.seconds:.1f} s"
-    limited = config.agent.max_run_cost or Budgets(config.budgets).by_cost
+    # A limit of tokens holds whatever they cost.
+    by_cost_alone = Budgets(config.budgets).by_cost and not config.budgets.tokens_per_day
+    limited = config.agent.max_run_cost or by_cost_alone
     if tried.priced or not limited:
         return Finding(about=about, level="ok", text=text)
     provider, _, model = tried.label.partition("/")
