@@ -30,10 +30,10 @@ def unwrapped(call: ToolCall) -> ToolCall:
     """What a call_tool stands for; itself if its arguments are not those of a call_tool, which its
     execution then says. Arguments that are text are taken for the JSON they hold."""
     try:
-        asked = decode_object(call.arguments)
+        values = decode_object(call.arguments)
     except ToolArgumentsError:
         return call
-    name, inner = asked.get("name"), asked.get("arguments")
+    name, inner = values.get("name"), values.get("arguments")
     if not isinstance(name, str) or name in ("", CALL_TOOL):
         return call
     if not isinstance(inner, str):

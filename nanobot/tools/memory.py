@@ -64,11 +64,11 @@ class _Tools:
         self._ask = ask
 
     async def search(self, args: MemorySearch, context: CallContext) -> ToolOutput:
-        found = await self._memory.search(_scope(context), args.query, TOP_K)
-        if not found:
+        hits = await self._memory.search(_scope(context), args.query, TOP_K)
+        if not hits:
             return ToolOutput("nothing is remembered about that")
-        tainted = any(one.provenance.tainted for one in found)
-        return ToolOutput("\n".join([_MATERIAL, *map(_line, found)]), tainted=tainted)
+        tainted = any(hit.provenance.tainted for hit in hits)
+        return ToolOutput("\n".join([_MATERIAL, *map(_line, hits)]), tainted=tainted)
 
     async def save(self, args: MemorySave, context: CallContext) -> ToolOutput:
         unsure = (self._ask or context.tainted) and not context.approved

@@ -101,8 +101,8 @@ def message_tool(
             attachments=() if files is None else await files.attached(args.files),
         )
         where = "this chat" if to == context.address else str(to)
-        told = f"queued for {where}; should it not arrive, you are told in that conversation"
-        return ToolOutput(told, (sent,))
+        text = f"queued for {where}; should it not arrive, you are told in that conversation"
+        return ToolOutput(text, (sent,))
 
     return Tool(
         name="message",

@@ -32,11 +32,11 @@ def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
     arguments that returns either. One that is broken, or whose name is taken, is left out with all
     that it gives; it never fails a start."""
 
-    def use(found: LoadedPlugin[Any]) -> None:
+    def use(plugin: LoadedPlugin[Any]) -> None:
         registered: list[str] = []
         try:
-            for tool in offered(found.what):
-                registry.register(tool, source=f"plugin {found.package or found.name}")
+            for tool in offered(plugin.what):
+                registry.register(tool, source=f"plugin {plugin.package or plugin.name}")
                 registered.append(tool.name)
         except UsageError:
             for name in registered:

@@ -321,8 +321,8 @@ class ToolRegistry:
         if near:
             return f"there is no tool {quoted(name, 64)}. Did you mean {' or '.join(near)}?"
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        known = ", ".join(names[:_NAMED]) or "none"
-        return f"there is no tool {quoted(name, 64)}. There are: {known}{more}."
+        listed = ", ".join(names[:_NAMED]) or "none"
+        return f"there is no tool {quoted(name, 64)}. There are: {listed}{more}."
 
 
 def _parsed(tool: AnyTool, arguments: str) -> Any:

@@ -311,9 +311,9 @@ def _settings(
 
 
 def _only_default(tools: ToolRegistry | None, **options: object) -> None:
-    given = [name for name, value in options.items() if value is not None]
-    if tools is not None and given:
-        raise UsageError(f"{given[0]}: it is for the default tools; give it to your own `tools`")
+    names = [name for name, value in options.items() if value is not None]
+    if tools is not None and names:
+        raise UsageError(f"{names[0]}: it is for the default tools; give it to your own `tools`")
 
 
 def _past(context: Sequence[Mapping[str, object]] | None) -> tuple[tuple[str, str], ...] | None:

@@ -59,9 +59,9 @@ class ConfiguredParts(PromptParts):
         skills: Skills | None,
         persona: PersonaConfig,
     ) -> None:
-        known = personas.names(workspace)
-        if not persona.custom_personality and persona.personality not in known:
-            raise UsageError(f"persona_config.personality: there are {', '.join(known)}")
+        presets = personas.names(workspace)
+        if not persona.custom_personality and persona.personality not in presets:
+            raise UsageError(f"persona_config.personality: there are {', '.join(presets)}")
         super().__init__(
             workspace, name=persona.ai_name, persona=persona.personality, skills=skills
         )

@@ -92,16 +92,18 @@ class RunService:
         """Raises UsageError for what only a run that begins cannot have."""
         if not request.auto_create_session and await self._journal.session(session_key) is None:
             raise UsageError(f"session_key: there is no session {session_key}")
-        known = [spec.name for spec in self._tools.specs()]
+        known_tools = [spec.name for spec in self._tools.specs()]
         for field, names in (
             ("allowed_tools", request.allowed_tools),
             ("tool_policy.allow_list", request.tool_policy.allow_list),
             ("tool_order", request.tool_order),
         ):
             for name in names or ():
-                if name not in known:
-                    near = difflib.get_close_matches(name[:64], known, n=1)
-                    hint = f"; did you mean {near[0]}?" if near else f": {', '.join(known)} are"
+                if name not in known_tools:
+                    near = difflib.get_close_matches(name[:64], known_tools, n=1)
+                    hint = (
+                        f"; did you mean {near[0]}?" if near else f": {', '.join(known_tools)} are"
+                    )
                     raise UsageError(f"{field}: there is no tool {quoted(name, 64)}{hint}")
 
     async def _pictures(self, request: RunInput) -> tuple[Attachment, ...]:

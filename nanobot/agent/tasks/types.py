@@ -117,13 +117,13 @@ class RunTypeRegistry:
 
     def get(self, name: str) -> AnyRunType:
         """The type of that name. Raises ToolArgumentsError naming those there are."""
-        found = self._types.get(name)
-        if found is None:
+        run_type = self._types.get(name)
+        if run_type is None:
             names = ", ".join(self.names)
             raise ToolArgumentsError(
                 f"type: there is no run type {name[:60]!r}; there are: {names}"
             )
-        return found
+        return run_type
 
     async def perform(self, job: TaskExecution) -> TaskResult:
         kind = self.get(job.terms.type)
@@ -154,8 +154,8 @@ def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:
     """The types of other packages. One that is broken, or whose name is `taken`, is left out."""
     names = set(taken)
 
-    def use(found: LoadedPlugin[Any]) -> AnyRunType:
-        kind = found.what
+    def use(plugin: LoadedPlugin[Any]) -> AnyRunType:
+        kind = plugin.what
         if not isinstance(kind, RunType):
             raise UsageError(
                 f"it gives a {type(kind).__name__}, not a nanobot.agent.tasks.types.RunType"
