@@ -26,13 +26,13 @@ class CallSite(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool
 
 
-def nobody_to_ask(judged: PolicyDecision) -> str:
+def nobody_to_ask(decision: PolicyDecision) -> str:
     """What the model gets where there is nobody to ask."""
-    return NOBODY.format(why=f"It was to be asked because {judged.why}.")
+    return NOBODY.format(why=f"It was to be asked because {decision.why}.")
 
 
 def approval(
-    tools: ToolRegistry, place: CallSite, call: ToolCall, judged: PolicyDecision, now: float
+    tools: ToolRegistry, place: CallSite, call: ToolCall, decision: PolicyDecision, now: float
 ) -> Approval | None:
     """What is to be asked; None where nobody can be: who asked for the run waits for its end, or
     no person did and there is a question to answer. A program that wants to agree to every call
@@ -57,7 +57,7 @@ def approval(
         tool=call.name,
         arguments=call.arguments,
         digest=digest(call.name, call.arguments),
-        why=judged.why,
+        why=decision.why,
         question=question.text,
         choices=question.choices,
         address=run.address,

@@ -103,7 +103,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     foreign: bool | None = None
 
     def matches(self, call: PolicyInput) -> bool:
-        told = (
+        facts = (
             (self.tainted, call.tainted),
             (self.elsewhere, call.elsewhere),
             (self.contained, call.contained),
@@ -116,9 +116,15 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
         return (
             any(fnmatchcase(call.tool, tool) for tool in self.tools)
             and (self.roles is None or call.role in self.roles)
-            and all(wanted is None or wanted is found for wanted, found in told)
+            and all(expected is None or expected is actual for expected, actual in facts)
             and (self.paths is None or _in_paths(self.paths, call))
         )
+
+    def why_of(self, call: PolicyInput) -> str:
+        """The reason for this call: its own, where the rule is about that."""
+        if self.dangerous:
+            return call.danger
+        return call.unusual if self.unusual else self.why
 
 
 _WRITERS = ("write_file", "edit_file")
@@ -251,10 +257,11 @@ class Policy:
                     why=why,
                     configured=True,
                 )
-        for one in DEFAULTS:
-            if one.matches(call):
-                why = call.danger if one.dangerous else call.unusual if one.unusual else one.why
-                return PolicyDecision(verdict=one.verdict, rule=f"built-in: {one.name}", why=why)
+        for default in DEFAULTS:
+            if default.matches(call):
+                name = f"built-in: {default.name}"
+                why = default.why_of(call)
+                return PolicyDecision(verdict=default.verdict, rule=name, why=why)
         return PolicyDecision(
             verdict=Verdict.DENY, rule="built-in: nothing else", why="no rule says so"
         )
@@ -275,12 +282,12 @@ def _configured(rule: RuleSettings, call: PolicyInput) -> bool:
     )
 
 
-def _among(wanted: Sequence[str], found: str) -> bool:
-    return not wanted or found in wanted
+def _among(allowed: Sequence[str], value: str) -> bool:
+    return not allowed or value in allowed
 
 
-def _globbed(wanted: Sequence[str], found: str) -> bool:
-    return not wanted or any(fnmatchcase(found, pattern) for pattern in wanted)
+def _globbed(patterns: Sequence[str], value: str) -> bool:
+    return not patterns or any(fnmatchcase(value, pattern) for pattern in patterns)
 
 
 def _argument(name: str, pattern: str, call: PolicyInput, *, lenient: bool) -> bool:

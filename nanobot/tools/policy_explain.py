@@ -41,45 +41,45 @@ class PolicyQuestion(msgspec.Struct, frozen=True, kw_only=True):
     tainted: bool = False
 
 
-async def explain(tools: ToolRegistry, asked: PolicyQuestion) -> PolicyExplanation:
+async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplanation:
     """The verdict. Raises UsageError for a call that could not be made at all."""
-    asked = _with_options(asked)
-    if asked.role not in _ROLES:
-        raise UsageError(f"role: {asked.role[:40]!r} is not one of {', '.join(_ROLES)}")
-    names = tools.arguments_of(asked.tool)
-    text = asked.text.strip()
+    question = _with_options(question)
+    if question.role not in _ROLES:
+        raise UsageError(f"role: {question.role[:40]!r} is not one of {', '.join(_ROLES)}")
+    names = tools.arguments_of(question.tool)
+    text = question.text.strip()
     if text and not text.startswith("{"):
         text = msgspec.json.encode(dict.fromkeys(names[:1], text)).decode()
     try:
-        tools.check(asked.tool, text)
+        tools.check(question.tool, text)
     except ToolArgumentsError as error:
-        raise UsageError(f"{asked.tool}: {error}") from None
+        raise UsageError(f"{question.tool}: {error}") from None
     context = CallContext(
         run_id="",
         session_key="",
-        address=Address(asked.channel, asked.chat),
+        address=Address(question.channel, question.chat),
         sender_id="",
-        role=Role(asked.role),
+        role=Role(question.role),
         key="",
-        tainted=asked.tainted,
+        tainted=question.tainted,
     )
-    judged = await tools.judge(asked.tool, text, context)
+    decision = await tools.judge(question.tool, text, context)
     return PolicyExplanation(
-        tool=asked.tool,
+        tool=question.tool,
         arguments=text or "{}",
-        verdict=judged.verdict,
-        rule=judged.rule,
-        because=judged.why,
+        verdict=decision.verdict,
+        rule=decision.rule,
+        because=decision.why,
     )
 
 
-def _with_options(asked: PolicyQuestion) -> PolicyQuestion:
+def _with_options(question: PolicyQuestion) -> PolicyQuestion:
     """With what stands behind the arguments."""
-    text, found = asked.text.rstrip(), dict[str, str | bool]()
+    text, options = question.text.rstrip(), dict[str, str | bool]()
     while True:
         before, _, last = text.rpartition(" ")
         name, equals, value = last.partition("=")
         if not equals or name not in _OPTIONS:
-            return msgspec.structs.replace(asked, text=text, **found)
-        found.setdefault(name, value.lower() in _YES if name == "tainted" else value)
+            return msgspec.structs.replace(question, text=text, **options)
+        options.setdefault(name, value.lower() in _YES if name == "tainted" else value)
         text = before.rstrip()

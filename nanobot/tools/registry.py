@@ -106,7 +106,7 @@ class ToolRegistry:
         those are more than MAX_LISTED."""
         specs = [spec for spec in self.specs(role) if may(spec.name)]
         lazy = {spec.name for spec in specs if self._tools[spec.name].lazy}
-        return [one for one in specs if len(lazy) <= MAX_LISTED or one.name not in lazy]
+        return [spec for spec in specs if len(lazy) <= MAX_LISTED or spec.name not in lazy]
 
     def lazy(self, role: Role) -> list[ToolSpec]:
         """The lazy tools that this role may use, sorted by name."""
@@ -201,12 +201,12 @@ class ToolRegistry:
             risky=risk == "high",
             foreign=self._sources[name] != BUILT_IN,
         )
-        judged = self.policy.judge(call)
-        if judged.verdict is Verdict.ALLOW and tool.question is not None:
+        decision = self.policy.judge(call)
+        if decision.verdict is Verdict.ALLOW and tool.question is not None:
             return PolicyDecision(
                 verdict=Verdict.ASK, rule="the tool itself", why="it is a question"
             )
-        return judged
+        return decision
 
     def host(self, name: str, arguments: str) -> str:
         """Whom on the internet a call asks, as far as that is known."""

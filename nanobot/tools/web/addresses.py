@@ -66,8 +66,8 @@ _CONFUSING = re.compile(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029\u200b-\u200f\u202a-\
 async def look_up(name: str) -> list[str]:
     """A name's addresses as this machine knows them. Raises OSError."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    return [str(sockaddr[0]) for _, _, _, _, sockaddr in found]
+    answers = await loop.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    return [str(sockaddr[0]) for _, _, _, _, sockaddr in answers]
 
 
 def is_public(address: Address) -> bool:
@@ -174,11 +174,11 @@ class Addresses:
         """The addresses of a name, all of them permitted. Raises ToolDenied, or OSError."""
         name = host.lower().removesuffix(".")
         self._check_host(name)
-        found = list(dict.fromkeys(await self._lookup(name)))
-        if not found:
+        addresses = list(dict.fromkeys(await self._lookup(name)))
+        if not addresses:
             raise OSError(f"{name} has no address")
         results: list[ResolveResult] = []
-        for text in found:
+        for text in addresses:
             address = self._check_address(text, name)
             results.append(
                 {

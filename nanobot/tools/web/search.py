@@ -40,17 +40,17 @@ def engines(settings: WebToolSettings) -> list[SearchEngine]:
     the keyless one last.
     """
     proxy = settings.proxy
-    found: list[SearchEngine] = []
+    chosen: list[SearchEngine] = []
     if settings.searxng_url:
-        found.append(Searxng(settings.searxng_url, proxy))
+        chosen.append(Searxng(settings.searxng_url, proxy))
     if settings.brave_api_key:
-        found.append(Brave(settings.brave_api_key, settings.brave_api_root, proxy))
+        chosen.append(Brave(settings.brave_api_key, settings.brave_api_root, proxy))
     if settings.tavily_api_key:
-        found.append(Tavily(settings.tavily_api_key, settings.tavily_api_root, proxy))
-    found.append(Ddgs(proxy))
+        chosen.append(Tavily(settings.tavily_api_key, settings.tavily_api_root, proxy))
+    chosen.append(Ddgs(proxy))
     if settings.search == "auto":
-        return found
-    return [engine for engine in found if engine.name == settings.search]
+        return chosen
+    return [engine for engine in chosen if engine.name == settings.search]
 
 
 class _Searcher:

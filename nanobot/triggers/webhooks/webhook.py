@@ -103,8 +103,8 @@ class Webhook:
         action = told.payload.get("action") if isinstance(told.payload, dict) else None
         if isinstance(action, str):
             names.add(f"{told.event}.{action}")
-        asked = self.settings.events
-        return not asked or any(fnmatchcase(name, one) for one in asked for name in names)
+        patterns = self.settings.events
+        return not patterns or any(fnmatchcase(name, one) for one in patterns for name in names)
 
     async def _published(self, told: WebhookDelivery, signed: Signed) -> WebhookReply:
         text = render(self._prompt, told, os.urandom(6).hex())
@@ -171,14 +171,14 @@ class Webhooks:
 
     def limit(self, name: str) -> int:
         """The largest body that is read for a hook, in bytes."""
-        found = self._hooks.get(name)
-        return (self._decoy if found is None else found.settings).max_body
+        hook = self._hooks.get(name)
+        return (self._decoy if hook is None else hook.settings).max_body
 
     async def take(self, name: str, headers: Mapping[str, str], body: bytes) -> WebhookReply:
         """Take a delivery for a hook that may not be there, which takes as long to find out."""
-        found = self._hooks.get(name)
-        if found is not None:
-            return await found.take(headers, body)
+        hook = self._hooks.get(name)
+        if hook is not None:
+            return await hook.take(headers, body)
         with suppress(Unsigned):
             verify(self._decoy, headers, body, 0.0)
         return NOBODY
