@@ -92,13 +92,15 @@ def _rows(
 ) -> list[UsageRow]:
     level, name = next(iter(who.items()), ("all" if by == "day" else by, None))
     both = [sa.select(*(table.c[column] for column in _COUNTED)) for table in (_t, _changes)]
-    theirs = [query.where(query.selected_columns.day >= since) for query in both]
-    counted = sa.union_all(*theirs).subquery().c
+    for_whom = [
+        query.where(query.selected_columns.day >= since, query.selected_columns.level == level)
+        for query in both
+    ]
+    counted = sa.union_all(*for_whom).subquery().c
     called = counted.day if by == "day" else counted.name
     total = [sa.func.sum(counted[column]) for column in _COUNTED[3:]]
     query = (
         sa.select(called, *total)
-        .where(counted.level == level)
         .group_by(called)
         .order_by(called if by == "day" else sa.func.sum(counted.cost).desc(), called)
     )
