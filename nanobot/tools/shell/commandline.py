@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 8
 """Shells within shells, so deep; deeper ones are not looked into and count as unclear."""
-MAX_CALLS = 1_000
+MAX_CALLS, MAX_WORDS = 1_000, 20_000
 """Of one line, with those in its inner lines; one with more counts as unclear."""
 
 _KNOWN = {"HOME": "~", "PWD": ".", "IFS": " "}
@@ -72,6 +72,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.calls: list[ProgramCall] = []
+        self._words = 0
         self.bombs: list[str] = []
         self.functions = Functions()
         self.unclear = False
@@ -197,10 +198,11 @@ class _Reading:
 
     def _kept(self, call: ProgramCall, depth: int) -> ProgramCall:
         """The call, written down with every call that it makes in turn."""
-        if len(self.calls) >= MAX_CALLS:
+        if len(self.calls) >= MAX_CALLS or self._words > MAX_WORDS:
             self.unclear = True
             return call
         self.calls.append(call)
+        self._words += len(call.words)
         self._note_files(call)
         if call.name in _READERS:
             self._read_into(call)
