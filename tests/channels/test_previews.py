@@ -425,3 +425,16 @@ async def test_a_dead_answer_that_had_a_preview_can_be_sent_again() -> None:
         bot.bus.owed(Address("fake", "1"))
         await bot.settle()
         assert (seen(bot), states(bot)) == (["I think so."], ["sent"])
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_a_preview_in_doubt_stays_so_while_it_cannot_be_looked_up(arrived: bool) -> None:
+    held, platform = Held("I think"), FakePlatform(capabilities=Capabilities(reconciles=True))
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        platform.fail(OutcomeUnknown("cut"), applied=arrived)
+        platform.lookups.extend([NotSent("429", retry_after=1), NotSent("503")])
+        await asked(bot, held)
+        held.answer("I think so.")
+        await pass_seconds(bot, 5)
+        assert seen(bot) == ["I think so."]
+        assert states(bot) == ["sent"]

@@ -230,6 +230,7 @@ class SlackServer(SlackMethods, PlatformServer[SlackFault]):
         finally:
             if socket in self._sockets:
                 self._sockets.remove(socket)
+            self.redeliver()  # what this one took along unacknowledged
             self.wake()
         return socket
 

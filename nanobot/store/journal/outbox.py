@@ -270,7 +270,7 @@ def defer(
         _PARTS_GONE.execute(connection, o=row.id)
         return
     # What was in doubt before this attempt still is: this one was not applied, the other may be.
-    if not any(part.idx == idx and part.state == "sending" for part in row.parts):
+    if not any(part.idx == idx and part.state in ("sending", "preview") for part in row.parts):
         _PART_STATE.execute(connection, o=row.id, n=idx, s="pending")
     _LATER.execute(connection, o=row.id, at=not_before, e=error)
 
