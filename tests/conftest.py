@@ -13,7 +13,13 @@ from loguru import logger
 
 _WITH_PROCESSES = [
     Path(__file__).parent / place
-    for place in ("cli", "process", "test_benchmarks.py", "tools/mcp/test_serving.py")
+    for place in (
+        "cli",
+        "process",
+        "test_benchmarks.py",
+        "tools/mcp/test_pictures.py",
+        "tools/mcp/test_serving.py",
+    )
 ]
 
 # The quick tests look at the same examples in every run, so that they fail for a change and not by

@@ -24,6 +24,7 @@ from nanobot.store.database.dialect import insert_or_turn
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats, log
 from nanobot.store.unit import StoreContext
+from nanobot.triggers.quiet import DIGEST
 
 _o = schema.outbound
 _p = schema.outbound_parts
@@ -85,6 +86,13 @@ _OF_JOB = (
     .limit(sa.literal_column("1"))
 )
 _READ_OF_JOB = Prepared(_READ_UNTIL.where(_s.c.key == _OF_JOB.scalar_subquery()))
+_COMBINED = Prepared(
+    sa.select(_o.c.key).where(
+        _o.c.session_key == sa.bindparam("k"),
+        _o.c.state == "digested",
+        _o.c.id.between(sa.bindparam("first"), sa.bindparam("last")),
+    )
+)
 _PARTS = Prepared(sa.select(_p).where(_p.c.outbound_id == sa.bindparam("o")).order_by(_p.c.idx))
 _PART_INSERT = Prepared(sa.insert(_p))
 _PART = sa.update(_p).where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
@@ -255,12 +263,22 @@ def receipt(
         _PART_BEGUN.execute(connection, o=row.id, n=begin, now=writer.clock.now())
         return None
     _READ.execute(connection, k=row.session_key, at=row.created_at)
-    job = keys.JOBS.number_of(row.message.key)
-    if job is not None:
-        _READ_OF_JOB.execute(connection, j=job, at=row.created_at)
+    for key in (row.message.key, *_combined(connection, row)):
+        job = keys.JOBS.number_of(key)
+        if job is not None:
+            _READ_OF_JOB.execute(connection, j=job, at=row.created_at)
     _DONE.execute(connection, o=row.id, now=writer.clock.now())
     address = row.message.address
     return next_outbound(connection, address)
+
+
+def _combined(connection: sa.Connection, row: OutboundRow) -> list[str]:
+    """The keys of what a digest tells."""
+    first, dash, last = row.message.key.removeprefix(DIGEST).partition("-")
+    if not (dash and row.message.key.startswith(DIGEST)):
+        return []
+    rows = _COMBINED.execute(connection, k=row.session_key, first=int(first), last=int(last))
+    return [key for (key,) in rows]
 
 
 def defer(

@@ -134,6 +134,27 @@ async def test_the_session_of_a_job_is_read_once_its_answer_was_delivered() -> N
         assert [one.key for one in unread] == ["backup"]
 
 
+async def test_sessions_of_jobs_are_read_once_a_digest_told_their_answers() -> None:
+    options = msgspec.structs.replace(
+        with_types(), quiet=QuietHours(QuietSettings(max_per_hour=1, quiet_from="", quiet_until=""))
+    )
+    async with gateway(options=options) as bot:
+        for name in ("first", "second", "third"):
+            publisher = bot.cron.publisher(plan_of(name, "fake:1", Origin.CRON, "UTC"))
+            await publisher.publish(name)
+            await bot.settle()
+            await bot.cron.fire()
+            await bot.settle()
+        assert len(bot.channel.sent) == 1
+        unread = await bot.records.sessions(limit=9, unread=True)
+        assert {session.key for session in unread} == {"second", "third"}
+        bot.home.clock.advance(3_700.0)  # type: ignore[attr-defined]
+        await bot.cron.fire()
+        await bot.settle()
+        assert "2 messages were held back" in bot.channel.sent[-1].text
+        assert await bot.records.sessions(limit=9, unread=True) == []
+
+
 async def test_the_same_asked_for_again_is_started_once() -> None:
     async with gateway(options=with_types(say())) as bot:
         first = await bot.starter.start(wanted("hi", by=parent()))
