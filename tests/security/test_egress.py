@@ -255,7 +255,7 @@ async def test_hosts_that_a_call_names_are_asked_about_and_listed_ones_are_not(
     assert verdict is Verdict.ASK
     assert "api.example.org" in why
     assert (await shell.judged(f"echo {other}", network=False))[0] is Verdict.ALLOW
-    assert (await shell.judged("git clone https://pypi.example/x", tainted=True))[0] is Verdict.ASK
+    assert (await shell.judged("git clone https://code.example/x", tainted=True))[0] is Verdict.ASK
 
 
 async def test_a_host_that_a_person_agreed_to_is_reached_by_that_very_call(

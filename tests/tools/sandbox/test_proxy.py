@@ -109,9 +109,9 @@ async def test_whatever_is_not_listed_is_refused_before_anybody_is_asked(
 
 async def test_a_listed_name_that_leads_to_a_private_address_is_refused(site: WebServer) -> None:
     site.names["shop.test"] = [["10.1.2.3"]]
-    site.names["pypi.org"] = [[PRIVATE]]
-    async with proxy(site, "pypi.org", f"pypi.org:{site.port}") as (port, egress):
-        answer = await ask(port, get(f"http://pypi.org:{site.port}/x"))
+    site.names["a.test"] = [[PRIVATE]]
+    async with proxy(site, "a.test", f"a.test:{site.port}") as (port, egress):
+        answer = await ask(port, get(f"http://a.test:{site.port}/x"))
     assert answer.startswith(b"HTTP/1.1 403")
     assert b"not an address of the public internet" in answer
     assert egress.refused == []
@@ -174,25 +174,25 @@ async def test_a_host_that_does_not_answer_is_told_as_such(site: WebServer) -> N
 @pytest.mark.parametrize(
     "head",
     [
-        b"GET / HTTP/1.1\r\nHost: pypi.org\r\n\r\n",
-        b"GET https://pypi.org/ HTTP/1.1\r\n\r\n",
-        b"GET ftp://pypi.org/ HTTP/1.1\r\n\r\n",
-        b"GET http://me:pw@pypi.org/ HTTP/1.1\r\n\r\n",
-        b"GET http://pypi.org/ HTTP/2\r\n\r\n",
-        b"get http://pypi.org/ HTTP/1.1\r\n\r\n",
-        b"GET  http://pypi.org/ HTTP/1.1\r\n\r\n",
-        b"GET http://pypi.org/\x00 HTTP/1.1\r\n\r\n",
-        b"GET http://pypi.org/ HTTP/1.1\nHost: x\r\n\r\n",
-        b"GET http://pypi.org/ HTTP/1.1\r\nA: b\rC: d\r\n\r\n",
-        b"GET http://pypi.org/ HTTP/1.1\r\n folded\r\n\r\n",
-        b"GET http://pypi.org/ HTTP/1.1\r\nA b: c\r\n\r\n",
-        b"POST http://pypi.org/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        b"PUT http://pypi.org/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"GET http://pypi.org/ HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n",
-        b"CONNECT pypi.org HTTP/1.1\r\n\r\n",
-        b"CONNECT pypi.org:443/x HTTP/1.1\r\n\r\n",
-        b"CONNECT a@pypi.org:443 HTTP/1.1\r\n\r\n",
-        b"CONNECT pypi.org:99999 HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+        b"GET https://a.test/ HTTP/1.1\r\n\r\n",
+        b"GET ftp://a.test/ HTTP/1.1\r\n\r\n",
+        b"GET http://me:pw@a.test/ HTTP/1.1\r\n\r\n",
+        b"GET http://a.test/ HTTP/2\r\n\r\n",
+        b"get http://a.test/ HTTP/1.1\r\n\r\n",
+        b"GET  http://a.test/ HTTP/1.1\r\n\r\n",
+        b"GET http://a.test/\x00 HTTP/1.1\r\n\r\n",
+        b"GET http://a.test/ HTTP/1.1\nHost: x\r\n\r\n",
+        b"GET http://a.test/ HTTP/1.1\r\nA: b\rC: d\r\n\r\n",
+        b"GET http://a.test/ HTTP/1.1\r\n folded\r\n\r\n",
+        b"GET http://a.test/ HTTP/1.1\r\nA b: c\r\n\r\n",
+        b"POST http://a.test/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"PUT http://a.test/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"GET http://a.test/ HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n",
+        b"CONNECT a.test HTTP/1.1\r\n\r\n",
+        b"CONNECT a.test:443/x HTTP/1.1\r\n\r\n",
+        b"CONNECT a@a.test:443 HTTP/1.1\r\n\r\n",
+        b"CONNECT a.test:99999 HTTP/1.1\r\n\r\n",
         b"CONNECT localhost:443 HTTP/1.1\r\n\r\n",
         b"CONNECT 127.1:443 HTTP/1.1\r\n\r\n",
         b"CONNECT 0x7f000001:443 HTTP/1.1\r\n\r\n",
@@ -216,7 +216,7 @@ _piece = (
                 " ",
                 "http://",
                 "https://",
-                "pypi.org",
+                "a.test",
                 "127.0.0.1",
                 ":80",
                 ":",
@@ -255,7 +255,7 @@ def test_no_text_makes_a_head_that_two_readers_would_read_differently(text: str)
 )
 def test_no_bytes_reach_a_host_that_is_not_listed(pieces: list[bytes]) -> None:
     async def attack() -> None:
-        async with WebServer() as site, proxy(site, f"pypi.org:{site.port}") as (port, _):
+        async with WebServer() as site, proxy(site, f"a.test:{site.port}") as (port, _):
             answer = await ask(port, *pieces, b"\r\n\r\n")
             assert not answer or answer.startswith(b"HTTP/1.1 4")
             assert site.asked == []
