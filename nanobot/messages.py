@@ -187,8 +187,9 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     `reply_to` is the message_id that it answers, `quote` what stands there. `edit_of` is the
     dedupe_key of the message that this is a new version of. `pressed`: a button was pressed, and
     `text` is what it says. `group`: several people read there; `addressed`: the bot is meant (by
-    a mention, a reply to it, or because they are alone). `tainted`: it is not only its sender who
-    speaks in it. `command` is set by the gateway, for what no model is to answer.
+    a mention, a reply to it, or because they are alone). `unseen`: nobody there but its sender sees
+    it, as commands of some platforms. `tainted`: it is not only its sender who speaks in it.
+    `command` is set by the gateway, for what no model is to answer.
     """
 
     address: Address = Address("", "")
@@ -205,6 +206,7 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     pressed: bool = False
     group: bool = False
     addressed: bool = True
+    unseen: bool = False
     origin: Origin = Origin.USER
     tainted: bool = False
     command: LaneCommand | None = None
@@ -233,7 +235,8 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     `replaces`: the key of an earlier message that it takes the place of; it is not sent where that
     cannot be done. `tainted`: there is content from outside in it. `asked`: a post that its chat
     asked for, so that no limit of what is said unasked holds it back. `failed`: it says why there
-    is no answer."""
+    is no answer. `only_for`: the id of the person whom alone it concerns; where the platform can,
+    nobody else sees it. `discreet`: elsewhere it is not sent at all."""
 
     address: Address
     text: str
@@ -247,6 +250,8 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     tainted: bool = False
     asked: bool = False
     failed: bool = False
+    only_for: str = ""
+    discreet: bool = False
 
 
 class EventKind(StrEnum):

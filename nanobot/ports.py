@@ -107,8 +107,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     cannot be paired gets no answer at all. `threads`: each thread is a conversation, also where a
     chat is one by the session policy.
 
-    More of it is said by what else an adapter is: Editing, Drafting, Telling, Fetching, Filing,
-    Reacting, Commanding.
+    More of it is said by what else an adapter is: Editing, Drafting, Confiding, Telling, Fetching,
+    Filing, Reacting, Commanding.
     """
 
     waits: bool = False
@@ -290,6 +290,21 @@ class Drafting(Protocol):
         """Show the part as the draft of the message with that key, in the place of the one before.
         An empty part says that nothing is written yet. Raises as `send`; Refused if it is not
         possible there."""
+        ...
+
+
+@runtime_checkable
+class Confiding(Protocol):
+    """A channel that can show a message to one person of a chat alone."""
+
+    def confides(self, address: Address, person: str) -> bool:
+        """Whether that can be done there now, as far as is known: False in a chat with that person
+        alone, and once it was refused there for good."""
+        ...
+
+    async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
+        """Send a part that this person alone sees; returns its message id, for `edit`. Raises as
+        `send`; after Refused the part is sent to all."""
         ...
 
 

@@ -143,6 +143,7 @@ def interaction_message(
         reply_to=message_id,
         pressed=pressed,
         group=place.group,
+        unseen=not pressed,
     )
 
 

@@ -1,12 +1,11 @@
-"""Replies to slash commands that only who used the command sees."""
+"""What only one person of a server sees: answers to slash commands."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
 
-from loguru import logger
-
+from nanobot.errors import Refused
 from nanobot.ports import Clock, OutboundPart
 from nanobot_channels._discord_http import DiscordHttp, Refusal, delivery_error
 from nanobot_channels._discord_interactions import Interaction, is_command
@@ -23,6 +22,8 @@ class _Command:
     """A command used in a server, whose first answer, seen by its user alone, may be replaced."""
 
     def __init__(self, interaction: Interaction, until: float) -> None:
+        user = interaction.user or (interaction.member.user if interaction.member else None)
+        self.person = user.id if user else ""
         self.application = interaction.application_id
         self.token = interaction.token
         self.until = until
@@ -54,28 +55,33 @@ class PrivateReplies:
             if not well:
                 del self._commands[interaction.id]
 
-    async def replace(self, part: OutboundPart, *, plain: bool) -> str | None:
-        """Make the first answer to a command this part, if it is the whole answer to it; returns
-        the message id. It may be done again. None: it is to be sent as any message. Raises as
-        Channel.send."""
+    def waiting(self, person: str) -> bool:
+        """Whether that person used a command that may be answered yet."""
+        now = self._clock.monotonic()
+        commands = self._commands.values()
+        return any(command.person == person and now <= command.until for command in commands)
+
+    async def replace(self, part: OutboundPart, person: str) -> str:
+        """Make the first answer to a command of that person this part; returns the message id. It
+        may be done again. Raises as Channel.send: Refused where the part is not the whole answer,
+        or comes too late."""
         payload = payload_of(part)
         command = self._commands.get(payload.answers or "")
-        if command is None or self._clock.monotonic() > command.until:
-            return None
+        if command is None or command.person != person or self._clock.monotonic() > command.until:
+            raise Refused("it is not the answer to a command of theirs")
         with suppress(TimeoutError):
             async with asyncio.timeout(_ACKNOWLEDGED_SECONDS):
                 await command.acknowledged.wait()
         if payload.answers not in self._commands:
-            return None
+            raise Refused("Discord did not take the first answer")
         try:
             answer = await self._http.edit_first_answer(
-                command.application, command.token, body(part, plain=plain)
+                command.application, command.token, body(part)
             )
         except Refusal as refusal:
             if refusal.status in {401, 403, 404}:
-                logger.info("no private answer to a command: {}", refusal)
                 del self._commands[payload.answers]
-                return None
+                raise Refused(f"Discord: {refusal}") from refusal
             raise delivery_error(refusal) from refusal
         number = answer.get("id") if isinstance(answer, dict) else None
         return str(number or payload.answers)

@@ -153,14 +153,19 @@ class DiscordChannel:
         Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
         usable answer came.
         """
-        private = await self._private.replace(part, plain=plain)
-        if private is not None:
-            return private
         payload = body(part, plain=plain) | self._once(address, part)
         params = MultipartParameters(payload=payload, multipart=None, files=None)
         return _id_of(
             await _sending(address, self._http.send_message(_target(address), params=params))
         )
+
+    def confides(self, address: Address, person: str) -> bool:
+        """Whether they used a slash command whose answer can be theirs alone."""
+        return not self._receiver.is_direct(address) and self._private.waiting(person)
+
+    async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
+        """Answer a slash command; see ports.Confiding."""
+        return await self._private.replace(part, person)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
         """Send `part.file` with its caption; returns the message id. Raises as `send`."""

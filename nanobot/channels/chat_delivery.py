@@ -26,7 +26,7 @@ from nanobot.errors import (
     Uncertain,
 )
 from nanobot.messages import Address, OutboundMessage
-from nanobot.ports import Clock, OutboundPart
+from nanobot.ports import Clock, Confiding, OutboundPart
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
@@ -179,7 +179,7 @@ class ChatDelivery:
                     return row.standing
                 logger.warning("{}: {} is sent anew ({})", self.address, row.message.key, refused)
                 await self._journal.begin_send(_standing(row, None), parts, 0, duplicate=False)
-        return await self._sender.send(row.message.address, parts[idx])
+        return await self._sender.send_of(row.message, parts[idx])
 
     # What did not work
 
@@ -265,7 +265,8 @@ class ChatDelivery:
     async def _look_up(self, row: OutboundRow, idx: int) -> str | None:
         """The message id of a part in doubt, None if it was not applied. Raises Uncertain when
         nobody can tell, NotSent when it is to be asked again, or why the chat is refused."""
-        if not self._can.reconciles:
+        confided = row.message.only_for and isinstance(self._sender.channel, Confiding)
+        if not self._can.reconciles or confided:  # no history shows what one person was told
             raise Uncertain("the platform cannot be asked")
         part = row.parts[idx]
         try:
@@ -308,7 +309,7 @@ class ChatDelivery:
             if len(rendered) == 1:
                 return msgspec.structs.replace(rendered[0], key=parts[idx].key)
         line = OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r")
-        await self._sender.send(message.address, line)
+        await self._sender.send_of(message, line)
         return parts[idx]
 
     async def _receipt(

@@ -199,6 +199,10 @@ class ChannelHost:
         """What stands in a chat as a draft; see intake.Host."""
         return "" if self._drafts is None else self._drafts.text(address)
 
+    def confides(self, address: Address, person: str) -> bool:
+        """Whether a person of that chat can be told what nobody else sees."""
+        return self._sender.confides(address, person)
+
     async def _release_preview(self, key: str) -> None:
         if self._drafts is not None:
             await self._drafts.release(key)

@@ -46,6 +46,10 @@ class Host(Protocol):
         """What stands in that chat as a draft of an answer, "" if nothing does."""
         ...
 
+    def confides(self, address: Address, person: str) -> bool:
+        """Whether a person of that chat can be told what nobody else sees."""
+        ...
+
 
 class ChannelIntake:
     """See ports.Intake. `operations` are what its people may ask for. Without a host nobody hears
@@ -181,7 +185,7 @@ class ChannelIntake:
             message=invocation.message,
             session_key=invocation.session_key,
             role=invocation.role,
-            answer=notice(invocation.message, text),
+            answer=notice(invocation.message, text, refused=True),
         )
 
     def _orders(self, text: str) -> bool:
@@ -204,12 +208,13 @@ class ChannelIntake:
         return there.chat_id if there.chat_id in self._gate.groups.chats else address.chat_id
 
     async def _entry(self, message: InboundMessage, key: str) -> Role | Admission | None:
-        """As what they come in; else what becomes of the message: nothing in a group, where guests
-        may not give orders unasked either."""
-        role = await self._role(message)
+        """As what they come in; else what becomes of the message: in a group nothing that others
+        would see, and guests may not give orders unasked there either."""
+        role, person = await self._role(message), message.sender.id
         if role is not None and (message.addressed or role is not Role.GUEST):
             return role
-        if message.group:
+        alone = self._host is not None and self._host.confides(message.address, person)
+        if message.group and not (alone and message.addressed and role is None):
             logger.debug("{}: {} may not speak here", message.address, message.sender.id)
             return None
         return await self._stranger(message, key)
@@ -230,6 +235,10 @@ class ChannelIntake:
             answer = self._private(message)
             if self._gate.discreet:
                 return None
+        if message.group:
+            answer = msgspec.structs.replace(
+                answer, only_for=sender.id, discreet=True, reply_to=message.message_id
+            )
         unread = msgspec.structs.replace(message, text="", attachments=(), quote="")
         return Admission(message=unread, session_key=key, role=Role.GUEST, answer=answer)
 

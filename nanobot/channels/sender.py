@@ -14,7 +14,16 @@ from nanobot.channels.moved import MovedChats
 from nanobot.channels.rate_limit import RateLimiter
 from nanobot.errors import DeliveryError, NanobotError, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundMessage
-from nanobot.ports import BlobReader, Channel, Clock, Drafting, Editing, Filing, OutboundPart
+from nanobot.ports import (
+    BlobReader,
+    Channel,
+    Clock,
+    Confiding,
+    Drafting,
+    Editing,
+    Filing,
+    OutboundPart,
+)
 
 _LONG = 4_000
 
@@ -67,6 +76,23 @@ class PartSender:
         ]
 
     # Sending
+
+    def confides(self, address: Address, person: str) -> bool:
+        """Whether a person of that chat can be told what nobody else sees."""
+        there, channel = self.moved.there(address), self._channel
+        return isinstance(channel, Confiding) and channel.confides(there, person)
+
+    async def send_of(self, message: OutboundMessage, part: OutboundPart) -> str:
+        """Send one part of a message, where that can be to the one whom alone it concerns; returns
+        its message id, "" if it is discreet and others would have seen it. Raises as `send`."""
+        address, person, channel = message.address, message.only_for, self._channel
+        there = self.moved.there(address)
+        if person and isinstance(channel, Confiding) and channel.confides(there, person):
+            try:
+                return await self._paced(address, lambda: channel.confide(there, person, part))
+            except Refused as refused:
+                logger.info("{}: not for the eyes of {} alone: {}", address, person, refused)
+        return "" if message.discreet else await self.send(address, part)
 
     async def send(self, address: Address, part: OutboundPart) -> str:
         """Send one part; returns its message id. What is refused as formatted goes out as plain

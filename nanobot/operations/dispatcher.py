@@ -114,13 +114,15 @@ class Dispatcher:
         message = invocation.message
         if not operation.may(invocation.role):
             those = "owners" if operation.role is Role.OWNER else "members and owners"
-            return self._answered(invocation, f"/{operation.name} is for {those}.")
+            text = f"/{operation.name} is for {those}."
+            return self._answered(invocation, text, refused=True)
         if operation.name == "stop":
             return await self._stop(invocation)
         try:
             arguments = operation.parsed(invocation.argument)
         except UsageError as error:
-            return self._answered(invocation, f"{error}.\nWrite: `{operation.usage}`")
+            text = f"{error}.\nWrite: `{operation.usage}`"
+            return self._answered(invocation, text, refused=True)
         if operation.in_lane is not None:
             command = operation.in_lane(arguments)
             message = msgspec.structs.replace(message, text=f"/{command}", command=command)
@@ -140,15 +142,15 @@ class Dispatcher:
             result = await self._perform(operation, caller, arguments)
             text = operation.text(result, self.engine.now())
         except NanobotError as error:
-            text = str(error)
+            return self._answered(invocation, str(error), refused=True)
         return self._answered(invocation, text)
 
-    def _answered(self, invocation: Invocation, text: str) -> Admission:
+    def _answered(self, invocation: Invocation, text: str, *, refused: bool = False) -> Admission:
         return Admission(
             message=invocation.message,
             session_key=invocation.session_key,
             role=invocation.role,
-            answer=notice(invocation.message, text),
+            answer=notice(invocation.message, text, refused=refused),
         )
 
     async def _stop(self, invocation: Invocation) -> Admission:
@@ -212,12 +214,15 @@ class Dispatcher:
         return await operation.perform(self, caller, arguments)
 
 
-def notice(message: InboundMessage, text: str) -> OutboundMessage:
-    """What the gateway answers to a message; by its key it is sent only once."""
+def notice(message: InboundMessage, text: str, *, refused: bool = False) -> OutboundMessage:
+    """What the gateway answers to a message; by its key it is sent only once. What was `refused` or
+    asked for unseen concerns nobody else in a group."""
+    alone = message.group and (refused or message.unseen)
     return OutboundMessage(
         address=message.address,
         text=text,
         kind=OutboundKind.NOTICE,
         key=keys.NOTICES.of(keys.message(message.address, message.dedupe_key)),
         reply_to=message.message_id,
+        only_for=message.sender.id if alone else "",
     )

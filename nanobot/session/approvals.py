@@ -222,6 +222,7 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
         kind=OutboundKind.APPROVAL,
         choices=choices,
         replaces=key if decided else "",
+        only_for=approval.sender_id if to == approval.address and not approval.question else "",
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nanobot.errors import OutcomeUnknown
+from nanobot.errors import OutcomeUnknown, Refused
 from nanobot.messages import InboundMessage, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.testing.machine import ManualClock
 from nanobot_channels.discord import DiscordChannel
-from tests.channels.discording import DM, GENERAL, opened, receiving
+from tests.channels.discording import opened, receiving
 from tests.doubles import discord_server
 from tests.doubles.discord_server import DiscordServer
 from tests.doubles.fake_intake import FakeIntake
@@ -39,6 +39,17 @@ def answer(
     )
 
 
+async def sent(channel: DiscordChannel, command: InboundMessage, part: OutboundPart) -> str:
+    """As the host does with what concerns who used the command alone."""
+    address, person = command.address, command.sender.id
+    if channel.confides(address, person):
+        try:
+            return await channel.confide(address, person, part)
+        except Refused:
+            pass
+    return await channel.send(address, part)
+
+
 async def used(discord: DiscordServer, intake: FakeIntake, chat: str) -> tuple[str, InboundMessage]:
     number = await discord.use(chat, "status")
     message = (await intake.received(len(intake.messages) + 1))[-1]
@@ -54,7 +65,8 @@ async def test_the_answer_takes_the_place_of_the_line_that_only_its_user_sees(
         number, command = await used(discord, intake, discord_server.CHANNEL)
         (part,) = answer(channel, command)
         for _ in range(2):  # as after an unknown outcome
-            assert await channel.send(GENERAL, part)
+            assert await sent(channel, command, part)
+        assert command.unseen
         assert discord.answers[number]["data"]["content"] == "All is well."
         assert discord.answers[number]["data"]["flags"] & ALONE
         assert discord.mine(discord_server.CHANNEL) == []
@@ -65,12 +77,12 @@ async def test_what_is_no_word_about_the_command_is_for_everybody(discord: Disco
     async with opened(discord) as channel, receiving(channel, intake):
         _, command = await used(discord, intake, discord_server.CHANNEL)
         (reply,) = answer(channel, command, kind=OutboundKind.REPLY)
-        await channel.send(GENERAL, reply)
+        await sent(channel, command, reply)
         for part in answer(channel, command, "word " * 900):
-            await channel.send(GENERAL, part)
+            await sent(channel, command, part)
         assert len(discord.mine(discord_server.CHANNEL)) == 4
         _, alone = await used(discord, intake, discord_server.DM)
-        await channel.send(DM, answer(channel, alone)[0])
+        await sent(channel, alone, answer(channel, alone)[0])
         assert len(discord.mine(discord_server.DM)) == 1
         assert discord.calls_of(EDIT) == []
 
@@ -94,9 +106,9 @@ async def test_where_it_cannot_be_private_it_is_a_message(
             discord.fail(EDIT, status=404, code=10015)
         if gone == "another process":
             async with opened(discord, clock) as other:
-                await other.send(GENERAL, part)
+                await sent(other, command, part)
         else:
-            await channel.send(GENERAL, part)
+            await sent(channel, command, part)
         (message,) = discord.mine(discord_server.CHANNEL)
         assert message["content"] == "All is well."
 
@@ -108,6 +120,6 @@ async def test_an_unknown_outcome_is_told_as_such(discord: DiscordServer) -> Non
         (part,) = answer(channel, command)
         discord.fail(EDIT, drop="after")
         with pytest.raises(OutcomeUnknown):
-            await channel.send(GENERAL, part)
-        assert await channel.send(GENERAL, part)
+            await sent(channel, command, part)
+        assert await sent(channel, command, part)
         assert discord.mine(discord_server.CHANNEL) == []

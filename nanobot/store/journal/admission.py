@@ -219,6 +219,7 @@ def _too_late(message: InboundMessage, original: int) -> OutboundMessage:
         kind=OutboundKind.NOTICE,
         key=keys.EDITED.of(original),
         reply_to=message.message_id,
+        only_for=message.sender.id,
         text="I had dealt with this before you changed it. Send it anew if I should answer again.",
     )
 
@@ -233,6 +234,7 @@ def _too_many(admission: Admission, waiting: int, account: int) -> OutboundMessa
         key=keys.FULL.of(keys.message(address, message.dedupe_key))
         + (f"~{account}" if account else ""),
         reply_to=message.message_id,
+        only_for=message.sender.id,
         text=(
             f"I did not take this message: {waiting} are waiting here already. "
             "Please send it again when I have answered some, or /stop to drop them."

@@ -161,6 +161,7 @@ def _approve(
         text=_WELCOME,
         kind=OutboundKind.NOTICE,
         key=f"paired:{row.channel}:{row.sender_id}:{code}",
+        only_for=row.sender_id,
     )
     outbox.owe(connection, writer, str(address), "", [welcome])
     return _seen(connection.execute(sa.select(_p).where(mine)).one(), now), address
