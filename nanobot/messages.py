@@ -186,10 +186,11 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
 
     `reply_to` is the message_id that it answers, `quote` what stands there. `edit_of` is the
     dedupe_key of the message that this is a new version of. `pressed`: a button was pressed, and
-    `text` is what it says. `group`: several people read there; `addressed`: the bot is meant (by
-    a mention, a reply to it, or because they are alone). `unseen`: nobody there but its sender sees
-    it, as commands of some platforms. `tainted`: it is not only its sender who speaks in it.
-    `command` is set by the gateway, for what no model is to answer.
+    `text` is what it says. `reaction`: `text` is the emoji that somebody put to the message
+    `reply_to`. `group`: several people read there; `addressed`: the bot is meant (by a mention, a
+    reply to it, or because they are alone). `unseen`: nobody there but its sender sees it, as
+    commands of some platforms. `tainted`: it is not only its sender who speaks in it. `command` is
+    set by the gateway, for what no model is to answer.
     """
 
     address: Address = Address("", "")
@@ -204,6 +205,7 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     quote: str = ""
     edit_of: str | None = None
     pressed: bool = False
+    reaction: bool = False
     group: bool = False
     addressed: bool = True
     unseen: bool = False

@@ -141,7 +141,8 @@ class Intake(Protocol):
         """Commit the messages and the cursor in one transaction.
 
         When it returns, and only then, the platform may be told that they arrived. Messages seen
-        before are dropped by their dedupe_key. If it raises, nothing of the batch was taken.
+        before are dropped by their dedupe_key; reactions leave nothing but what they decided. If it
+        raises, nothing of the batch was taken.
         """
         ...
 

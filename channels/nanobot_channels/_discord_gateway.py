@@ -36,6 +36,7 @@ EVENTS = (
     "THREAD_LIST_SYNC",
     "MESSAGE_CREATE",
     "MESSAGE_UPDATE",
+    "MESSAGE_REACTION_ADD",
     "INTERACTION_CREATE",
 )
 """The events in use; discord.py would parse them into a cache that nothing here needs."""

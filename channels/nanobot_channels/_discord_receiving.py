@@ -32,6 +32,7 @@ from nanobot_channels._discord_messages import (
     snowflake_at,
     to_inbound,
 )
+from nanobot_channels._discord_reactions import Reaction, parse_reaction, reaction_message
 from nanobot_channels._discord_sent import SentMessages
 
 MOST_WAITING = 10_000
@@ -176,6 +177,8 @@ class Receiver:
                     self._guilds_received.set()
             case "MESSAGE_CREATE" | "MESSAGE_UPDATE":
                 await self._message(data, edited=event == "MESSAGE_UPDATE")
+            case "MESSAGE_REACTION_ADD":
+                await self._reaction(parse_reaction(data))
             case "INTERACTION_CREATE":
                 await self._interaction(parse_interaction(data))
             case _:
@@ -313,6 +316,19 @@ class Receiver:
         self._commands.used(interaction)
         await self._admit([message])
         self._tasks.create_task(self._acknowledge(interaction))
+
+    async def _reaction(self, reaction: Reaction) -> None:
+        """Discord has no history of them, and the same one may be put again: each is admitted."""
+        me = self._places.me
+        if me is None or not reaction.is_for(me):
+            return
+        if reaction.guild_id:
+            place = await self._places.of(reaction.channel_id, reaction.guild_id)
+        else:
+            place = self._places.direct(reaction.channel_id)
+        message = reaction_message(reaction, place, self._name, self._clock.now())
+        if message is not None:
+            await self._intake.admit([message])
 
     async def _acknowledge(self, interaction: Interaction) -> None:
         """Tell the client that it arrived. The message is committed already, so a failure is only

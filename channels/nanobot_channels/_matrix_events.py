@@ -106,6 +106,20 @@ def message_content(event: Event) -> MessageContent | None:
     )
 
 
+def reaction(event: Event) -> tuple[str, str] | None:
+    """The event that somebody reacts to, and with what; None for other events, also for redacted
+    ones. Raises BadEvent."""
+    if event.type != "m.reaction" or event.state_key is not None or not event.content:
+        return None
+    if not event.event_id or not event.sender:
+        raise BadEvent("a reaction without event_id or sender")
+    relates = _table(event.content, "m.relates_to")
+    target, key = _text(relates, "event_id"), _text(relates, "key")
+    if _text(relates, "rel_type") != "m.annotation" or not target or not key:
+        raise BadEvent("a reaction to nothing")
+    return target, key
+
+
 def _about(relates: Json) -> tuple[str, str]:
     """The event that it answers, and the root of its thread."""
     thread = _text(relates, "event_id") if _text(relates, "rel_type") == "m.thread" else ""

@@ -21,6 +21,7 @@ from nanobot_channels._matrix_events import (
     convert,
     means,
     message_content,
+    reaction,
     without_name,
 )
 from nanobot_channels._matrix_rooms import KnownEvent, Room, Rooms, known_event
@@ -145,7 +146,11 @@ class Receiver:
 
     async def _afterwards(self, messages: Sequence[InboundMessage], locked: Sequence[str]) -> None:
         """After the commit: read receipts, joins, and notices in encrypted rooms."""
-        last = {message.address: message.dedupe_key for message in messages if message.addressed}
+        last = {
+            message.address: message.dedupe_key
+            for message in messages
+            if message.addressed and not message.reaction
+        }
         for place, event_id in last.items():
             await self._doors.read(place.chat_id, place.thread_id or "", event_id)
         await self._open()
@@ -262,10 +267,12 @@ class Receiver:
         messages = []
         for event in events:
             try:
-                it = message_content(event)
+                it, reacted = message_content(event), reaction(event)
             except BadEvent as error:
                 self._skip(room_id, error)
                 continue
+            if reacted is not None and self._others(event):
+                messages.append(await self._reaction(room_id, event, *reacted))
             if it is None:
                 continue
             room = await self._rooms.room(room_id)
@@ -307,6 +314,22 @@ class Receiver:
             group=not direct,
             addressed=meant,
             tainted=bool(quote) and answered.sender not in {event.sender, me.user_id},
+        )
+
+    async def _reaction(
+        self, room_id: str, event: Event, target: str, emoji: str
+    ) -> InboundMessage:
+        room = await self._rooms.room(room_id)
+        return InboundMessage(
+            address=Address(self._name, room_id),
+            message_id=target,
+            dedupe_key=event.event_id,
+            sender=Sender(event.sender, room.members.get(event.sender, "")),
+            text=emoji,
+            sent_at=event.sent_at(self._api.time.now()),
+            reply_to=target,
+            reaction=True,
+            group=not self._rooms.is_direct(room_id, room),
         )
 
     def _skip(self, room_id: str, error: Exception) -> None:

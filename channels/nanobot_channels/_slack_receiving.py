@@ -34,6 +34,7 @@ from nanobot_channels._slack_events import (
     user_message,
 )
 from nanobot_channels._slack_lookups import People, Threads
+from nanobot_channels._slack_reactions import reaction_message
 
 _TRIES = 5
 _BACKOFF = Backoff(1.0, 16.0)
@@ -212,9 +213,7 @@ class Receiver:
     async def _live(self, body: dict[str, Any]) -> InboundMessage | None:
         event = body.get("event")
         if isinstance(event, dict):
-            if event.get("type") in _MESSAGES:
-                return await self._inbound(event)
-            return None
+            return await self._event(event)
         if body.get("type") == "block_actions":
             message = button_press(body, self._name)
             return message and await self._with_names(message)
@@ -231,6 +230,14 @@ class Receiver:
         if isinstance(body.get("type"), str) and body["type"] != "event_callback":
             return None
         raise BadEvent("neither an event, a press nor a command")
+
+    async def _event(self, event: dict[str, Any]) -> InboundMessage | None:
+        if event.get("type") in _MESSAGES:
+            return await self._inbound(event)
+        if event.get("type") == "reaction_added":
+            message = reaction_message(event, self._me, self._name)
+            return message and await self._with_names(message)
+        return None
 
     async def _inbound(self, event: object, chat: str = "") -> InboundMessage | None:
         item = user_message(event, self._me, chat)
@@ -253,7 +260,7 @@ class Receiver:
             latest = self._latest
             for message in messages:
                 ts = message.message_id
-                if not message.pressed and is_ts(ts):
+                if not (message.pressed or message.reaction) and is_ts(ts):
                     latest = max(latest, ts, key=order)
             cursor = self._cursor if self._outstanding else latest
             await self._intake.admit(messages, str(Cursor(cursor, self._first)))

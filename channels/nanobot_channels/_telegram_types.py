@@ -194,6 +194,25 @@ class Press(msgspec.Struct, kw_only=True):
     data: str = ""
 
 
+class ReactionType(msgspec.Struct):
+    """A ReactionType: an emoji, or one of a person's or Telegram's own, which has none."""
+
+    emoji: str = ""
+
+
+class Reacted(msgspec.Struct, kw_only=True):
+    """A MessageReactionUpdated: the reactions of one person, or of the chat that they act as,
+    before and after."""
+
+    chat: Chat
+    message_id: int
+    user: User | None = None
+    actor_chat: Chat | None = None
+    date: Any = 0
+    old_reaction: list[ReactionType] = []
+    new_reaction: list[ReactionType] = []
+
+
 class Stopped(msgspec.Struct):
     """A MessageGenerationStopped: the person of a private chat wants no more of a draft."""
 
@@ -208,4 +227,5 @@ class Update(msgspec.Struct):
     message: Message | None = None
     edited_message: Message | None = None
     callback_query: Press | None = None
+    message_reaction: Reacted | None = None
     stopped_message_generation: Stopped | None = None

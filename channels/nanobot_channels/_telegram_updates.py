@@ -15,13 +15,17 @@ from nanobot_channels._telegram_types import (
     Message,
     Origin,
     Press,
+    Reacted,
     Stopped,
     Update,
     User,
 )
 from nanobot_channels._text import clean, clipped, label
 
-ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "stopped_message_generation")
+ALLOWED_UPDATES = (
+    *("message", "edited_message", "callback_query"),
+    *("message_reaction", "stopped_message_generation"),
+)
 QUOTE_LENGTH = 1000
 """Characters of the message that is answered; what is beyond is left out, with an ellipsis."""
 _GROUPS = {"group", "supergroup"}
@@ -98,9 +102,16 @@ def _message(update: Update, channel: str, me: BotUser | None, now: float) -> In
         return _from_stop(update.stopped_message_generation, channel, now)
     if update.callback_query:
         return _from_press(update.callback_query, channel, now)
+    if update.message_reaction:
+        return _from_reaction(update.message_reaction, channel, now)
     if update.message:
         return _from_message(update.message, channel, me, now)
-    edited = update.edited_message
+    return _from_edit(update.edited_message, channel, me, now)
+
+
+def _from_edit(
+    edited: Message | None, channel: str, me: BotUser | None, now: float
+) -> InboundMessage | None:
     # Telegram also sends one for changes that bots cannot see: then there is no edit_date.
     if edited is None or not edited.edit_date or edited.location:
         return None
@@ -156,6 +167,34 @@ def _from_press(press: Press, channel: str, now: float) -> InboundMessage | None
         reply_to=str(press.message.message_id),
         pressed=True,
         group=press.message.chat.type in _GROUPS,
+    )
+
+
+def _from_reaction(reacted: Reacted, channel: str, now: float) -> InboundMessage | None:
+    """The one emoji that was added, None if one was only taken away. In which topic it is Telegram
+    does not say."""
+    before = {reaction.emoji for reaction in reacted.old_reaction}
+    added = [reaction.emoji for reaction in reacted.new_reaction if reaction.emoji not in before]
+    user, actor = reacted.user, reacted.actor_chat
+    if len(added) != 1 or not added[0] or (user is not None and user.is_bot):
+        return None
+    if user is not None:
+        sender = Sender(str(user.id), person(user))
+    elif actor is not None:
+        sender = Sender(str(actor.id), label(actor.title))
+    else:
+        return None
+    number = str(reacted.message_id)
+    return InboundMessage(
+        address=Address(channel, str(reacted.chat.id)),
+        message_id=number,
+        dedupe_key=f"reaction:{number}:{sender.id}:{reacted.date}:{added[0]}",
+        sender=sender,
+        text=added[0],
+        sent_at=moment(reacted.date, now),
+        reply_to=number,
+        reaction=True,
+        group=reacted.chat.type in _GROUPS,
     )
 
 

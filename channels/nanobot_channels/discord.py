@@ -109,7 +109,12 @@ class DiscordChannel:
         self._clock = clock or SystemClock()
         self._http = DiscordHttp(token, server.api_root, self._clock)
         intents = discord.Intents(
-            guilds=True, guild_messages=True, dm_messages=True, message_content=limits.content
+            guilds=True,
+            guild_messages=True,
+            dm_messages=True,
+            message_content=limits.content,
+            guild_reactions=True,
+            dm_reactions=True,
         )
         self.gateway = Gateway(name, self._http, self._clock, server.gateway_url, intents)
         self._private = PrivateReplies(self._http, self._clock)

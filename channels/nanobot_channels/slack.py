@@ -40,6 +40,7 @@ SCOPES = frozenset(
         "groups:history",
         "im:history",
         "mpim:history",
+        "reactions:read",
         "reactions:write",
         "users:read",
     }

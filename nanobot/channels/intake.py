@@ -124,6 +124,9 @@ class ChannelIntake:
             quote=without_controls(message.quote)[:MAX_TEXT],
             attachments=tuple(map(_named_cleanly, message.attachments)),
         )
+        if message.reaction:
+            await self._react(cleaned)
+            return None
         address = cleaned.address
         settings_id = self._settings_id(address)
         heard = self._gate.groups.heard(
@@ -151,6 +154,12 @@ class ChannelIntake:
         operation, argument = command
         invocation = msgspec.structs.replace(invocation, argument=argument)
         return self._with_draft(await self.operations.admission(operation, invocation))
+
+    async def _react(self, message: InboundMessage) -> None:
+        """What it decides is kept by itself, and nothing else of it is."""
+        role = await self._role(message)
+        if role is not None:
+            await self.operations.reacted(message, role)
 
     def _with_draft(self, admission: Admission) -> Admission:
         """An order to stop: the draft of the answer goes away, so that the word about the stop says

@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from loguru import logger
 
-from nanobot.errors import NanobotError, UsageError
+from nanobot.errors import NanobotError, StoreError, UsageError
 from nanobot.messages import TERMINAL_SESSION, InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.tasks import cancel_children
-from nanobot.operations.verdict import verdict
+from nanobot.operations.verdict import reaction, verdict
 from nanobot.session import keys
 from nanobot.session.approvals import Approval, Approver, may_answer
 from nanobot.session.inbox import Admission
@@ -108,6 +109,31 @@ class Dispatcher:
             return False
         session = await self.engine.records.session(invocation.session_key)
         return session is None or session.updated_at <= approval.asked_at
+
+    async def reacted(self, message: InboundMessage, role: Role) -> None:
+        """A reaction decides the call that its message asks about, if it is a clear yes or no of
+        somebody who may. Every other one does nothing, and nobody hears of it."""
+        name, address = reaction(message.text), message.address
+        if not (name and message.reply_to):
+            return
+        approval = await self.engine.records.asked_by(address, message.reply_to)
+        if approval is None or approval.question:
+            return
+        sender = message.sender
+        caller = Caller(
+            role=role,
+            session_key=approval.session_key,
+            by=sender.id,
+            name=sender.name,
+            address=address,
+        )
+        try:
+            operation = self._by_name[name]
+            await self._perform(operation, caller, operation.converted({"id": approval.id}))
+        except StoreError:
+            raise
+        except NanobotError as error:
+            logger.debug("{}: a reaction of {} decides nothing: {}", address, sender.id, error)
 
     async def admission(self, operation: Operation, invocation: Invocation) -> Admission:
         """The message with its answer, to be committed as one."""

@@ -13,7 +13,16 @@ _WORDS = re.compile(
 _LOOKS = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
 
 
+_EMOJI = re.compile(r"(?P<approve>[👍✅✔☑])|(?P<deny>[👎❌✖])")
+
+
 def verdict(text: str) -> str:
     """The operation that the words stand for, `approve` or `deny`; empty for everything else."""
     word = _WORDS.fullmatch(_LOOKS.sub("", text).strip().strip(".!。！").casefold())
     return (word and word.lastgroup) or ""
+
+
+def reaction(emoji: str) -> str:
+    """The operation that an emoji under a question stands for; empty for all others."""
+    sign = _EMOJI.fullmatch(_LOOKS.sub("", emoji))
+    return (sign and sign.lastgroup) or ""

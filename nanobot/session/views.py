@@ -229,6 +229,11 @@ class Records(Protocol):
         """One of them."""
         ...
 
+    async def asked_by(self, chat: Address, message_id: str) -> Approval | None:
+        """The open one that this message of ours asks for, by the id of a message on the platform;
+        in which thread it stands is not compared."""
+        ...
+
     async def rules(self) -> list[RuleView]:
         """What was allowed for good, the newest first."""
         ...

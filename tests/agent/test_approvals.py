@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import msgspec
 import pytest
+import sqlalchemy as sa
 
 from nanobot.messages import EventKind, Origin
 from nanobot.providers.base import Completion, ToolCall
 from nanobot.session.entries import ApprovalEntry, DecisionEntry, ToolResultEntry, UserEntry
 from nanobot.session.states import RunKind, RunState
+from nanobot.store.database import schema
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
@@ -119,6 +122,68 @@ async def test_a_plain_no_denies_it(word: str) -> None:
         await bot.channel.push(word)
         assert (await bot.channel.pop("1")).text == f"Denied: act (#{number})"
         assert made.calls == []
+
+
+APPROVING, DENYING = ("👍", "👍🏿", "✅", "✔️"), ("👎", "❌", "✖️")
+
+
+async def reacting(bot: FakeGateway, emoji: str, to: str, sender: str = OWNER, **more: Any) -> None:
+    await bot.channel.push(emoji, sender=sender, reply_to=to, reaction=True, **more)
+
+
+@pytest.mark.parametrize("emoji", [*APPROVING, *DENYING])
+async def test_a_thumb_or_a_mark_under_the_question_decides_without_a_word_more(emoji: str) -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "That is it.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        here, question = await bot.channel.pop("1"), await bot.channel.pop("9")
+        assert "(#1)" in question.text
+        await reacting(bot, emoji, question.id, chat="9")
+        assert (await bot.channel.pop("1")).text == "That is it."
+        assert made.calls == (["act"] if emoji in APPROVING else [])
+        assert bodies(bot, DecisionEntry)[0].by == f"name of {OWNER}"
+        await reacting(bot, "👎", here.id)
+        await reacting(bot, "👍", here.id)
+        assert len(bodies(bot, DecisionEntry)) == 1
+
+
+async def test_what_decides_nothing_under_a_question_or_elsewhere_is_not_heard_of() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "done")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        question = await bot.channel.pop("1")
+        first = await bot.channel.pop("9")
+        said = len(bot.channel.sent)
+        await reacting(bot, "👍", question.id, sender=MEMBER)
+        await reacting(bot, "👍", question.id, sender="4711")
+        await reacting(bot, "👍", "m1")
+        await reacting(bot, "👍", question.id, chat="9")
+        await reacting(bot, "👍", "")
+        for emoji in ("🎉", "❤", "yes", "", "👍👎", "/approve 1"):
+            await reacting(bot, emoji, first.id, chat="9")
+        assert await state_of(bot) is RunState.AWAITING_HUMAN
+        assert (made.calls, len(bot.channel.sent)) == ([], said)
+        kept = bot.home.do(lambda at: at.execute(sa.select(schema.inbound.c.id)).all())
+        assert len(kept) == 2
+
+
+async def test_a_run_that_went_on_takes_a_thumb_too_and_a_question_in_words_none() -> None:
+    made = Recorder()
+    model = ScriptedProvider("hi", asks_for("act"), "I go on.", "It is done.")
+    async with gateway(model, tools=risky(made)) as bot:
+        await known(bot)
+        await bot.channel.push("act", sender=MEMBER)
+        question = await bot.channel.pop("1")
+        await bot.channel.push("and?", sender=MEMBER)
+        assert "still waits" in (await bot.channel.pop("1")).text
+        assert (await bot.channel.pop("1")).text.startswith("I go on.")
+        await reacting(bot, "👍", question.id)
+        assert (await bot.channel.pop("1")).text == "It is done."
+        assert made.calls == ["act"]
 
 
 async def test_a_yes_in_the_owners_chat_counts_right_after_the_question_there() -> None:

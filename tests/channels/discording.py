@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from nanobot.messages import Address
+from nanobot.ports import Channel
 from nanobot.testing.machine import ManualClock
 from nanobot_channels._discord_receiving import Limits
 from nanobot_channels.discord import DiscordChannel, Server
@@ -33,7 +34,7 @@ async def opened(
 
 
 @asynccontextmanager
-async def receiving(channel: DiscordChannel, intake: FakeIntake) -> AsyncIterator[None]:
+async def receiving(channel: Channel, intake: FakeIntake) -> AsyncIterator[None]:
     """The channel receives, once it is up; after it, it does not."""
     task = asyncio.create_task(channel.run(intake))
     try:

@@ -263,7 +263,8 @@ async def test_a_check_says_who_it_is_and_changes_nothing() -> None:
 def test_the_documented_manifest_asks_for_every_scope_and_event() -> None:
     manual = (Path(__file__).parents[2] / "docs" / "channels" / "slack.md").read_text("utf-8")
     requested = set(re.findall(r"^ +- ([\w.:]+)$", manual, re.MULTILINE))
-    events = {"app_mention", *(f"message.{kind}" for kind in ("channels", "groups", "im", "mpim"))}
+    events = {"reaction_added", "app_mention"}
+    events |= {*(f"message.{kind}" for kind in ("channels", "groups", "im", "mpim"))}
     assert requested == SCOPES | events | {"commands"}
 
 

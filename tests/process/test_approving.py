@@ -7,6 +7,7 @@ import re
 from random import Random
 
 from tests.doubles.discord_server import DiscordServer
+from tests.doubles.reactions import on_telegram
 from tests.process.harness import PATIENCE, World
 from tests.process.platforms import OnDiscord
 
@@ -47,6 +48,32 @@ async def test_an_owner_approves_in_their_own_chat_after_a_kill_and_a_restart(
         )
 
     await world.telegram.until(lambda: closed(OWNER) and closed(MEMBER))
+    assert await gateway.stop() == 0
+    world.verify()
+
+
+async def test_a_thumb_under_the_question_is_kept_over_a_kill_and_decides_once(
+    world: World,
+) -> None:
+    gateway = await world.launch(crash_at="answer:before")
+    await gateway.ready()
+    await asked(world)
+    question = await world.telegram.reply_in(OWNER)
+    assert on_telegram(world.telegram, OWNER, question.message_id, "👍")
+    await gateway.died()
+    gateway = await world.start()
+    await world.telegram.until(lambda: "it is done" in world.texts(MEMBER))
+    assert (world.workspace / "effects").read_text() == "done\n"
+    await world.telegram.until(
+        lambda: any(text.endswith("Approved by Person 1") for text in world.texts(OWNER))
+    )
+    assert not any(text.startswith("Approved: exec") for text in world.texts(OWNER))
+    assert on_telegram(world.telegram, OWNER, question.message_id, before=("👍",))
+    assert on_telegram(world.telegram, OWNER, question.message_id, "👎")
+    world.telegram.say(OWNER, "say:still here")
+    await world.telegram.until(lambda: "still here" in world.texts(OWNER))
+    listed = await world.run("approvals", "list", "--state", "all", "--json")
+    assert [each["state"] for each in json.loads(listed.output)] == ["approved"]
     assert await gateway.stop() == 0
     world.verify()
 

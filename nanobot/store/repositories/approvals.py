@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.messages import Address
 from nanobot.session.approvals import OPEN, Approval, RuleView
+from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
 from nanobot.store.journal.approvals import as_approval
 
 _a = schema.approvals
 _u = schema.approval_rules
+_o = schema.outbound
+_p = schema.outbound_parts
+_LOOKED_AT = 1_000
 _ROW = sa.select(_a.c.id, _a.c.state, _a.c.body)
 
 
@@ -27,6 +32,19 @@ def listing(connection: sa.Connection, *, session: str, state: str, limit: int) 
 def one(connection: sa.Connection, number: int) -> Approval | None:
     row = connection.execute(_ROW.where(_a.c.id == number)).first()
     return None if row is None else as_approval(row)
+
+
+def asked_by(connection: sa.Connection, chat: Address, message_id: str) -> Approval | None:
+    opened = _ROW.where(schema.APPROVAL_OPEN).order_by((_a.c.id + 0).desc()).limit(_LOOKED_AT)
+    asking = {
+        APPROVALS.of(approval.id, to): approval
+        for approval in map(as_approval, connection.execute(opened).all())
+        for to in approval.asked_in
+        if (to.channel, to.chat_id) == (chat.channel, chat.chat_id)
+    }
+    sent = sa.select(_o.c.key).join(_p, _p.c.outbound_id == _o.c.id)
+    key = connection.scalar(sent.where(_o.c.key.in_(asking), _p.c.receipt == message_id))
+    return asking.get(key or "")
 
 
 def rules(connection: sa.Connection) -> list[RuleView]:

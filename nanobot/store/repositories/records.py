@@ -41,6 +41,7 @@ class SqlRecords(SqlStore):
     drop = verb(outbox_rows.drop, "drop")
     approvals = bare_verb(approval_rows.listing)
     approval = bare_verb(approval_rows.one)
+    asked_by = bare_verb(approval_rows.asked_by)
     rules = bare_verb(approval_rows.rules)
     forget_rule = bare_verb(approval_rows.forget, "forget_rule")
 
