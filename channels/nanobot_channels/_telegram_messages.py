@@ -5,12 +5,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 from loguru import logger
 
-from nanobot.errors import DeliveryError, OutcomeUnknown, Refused
+from nanobot.errors import ChatGone, DeliveryError, OutcomeUnknown, Refused
 from nanobot.messages import Address
 from nanobot.ports import OutboundPart
 from nanobot_channels._telegram_api import MALFORMED, BotApi, delivery_error
@@ -38,11 +39,19 @@ class TelegramMessages:
 
     # Messages
 
-    async def send(self, address: Address, part: OutboundPart, *, plain: bool) -> str:
-        """Send one part; returns the message_id, of its last message where it takes several."""
+    async def send(
+        self,
+        address: Address,
+        part: OutboundPart,
+        *,
+        plain: bool,
+        extra: Mapping[str, Any] = MappingProxyType({}),
+    ) -> str:
+        """Send one part with `extra` parameters; returns the message_id, of its last message where
+        it takes several; of an ephemeral one its own number, behind an e."""
         self._drafts[address.chat_id] = 0
         payload = payload_of(part)
-        target = _target(address, payload)
+        target = _target(address, payload) | dict(extra)
         if not plain and self._richly(address, payload):
             params = target | _rich(payload) | _buttons(payload)
             try:
@@ -74,10 +83,31 @@ class TelegramMessages:
         """Replace a message; that it already reads so is no error. Raises Refused where the part
         takes several messages."""
         payload = payload_of(part)
-        params = {"chat_id": address.chat_id, "message_id": message_id} | _buttons(payload)
+        where = {"message_id": message_id} | _buttons(payload)
+        await self._edit("edit_Message_Text", address, where, part, plain=plain)
+
+    async def edit_ephemeral(
+        self, address: Address, where: Mapping[str, int], part: OutboundPart
+    ) -> None:
+        """The same for what one person sees."""
+        buttons = {"reply_markup": _json({"inline_keyboard": payload_of(part).buttons})}
+        about = {**where, **buttons}
+        await self._edit("edit_Ephemeral_Message_Text", address, about, part, plain=False)
+
+    async def _edit(
+        self,
+        method: str,
+        address: Address,
+        where: Mapping[str, Any],
+        part: OutboundPart,
+        *,
+        plain: bool,
+    ) -> None:
+        payload = payload_of(part)
+        params = {"chat_id": address.chat_id, **where}
         if not plain and self._richly(address, payload):
             try:
-                await self._replace(params | _rich(payload))
+                await self._replace(method, params | _rich(payload))
             except Refused as refused:
                 self._refused(self._without_rich, address, "no rich message", refused)
             else:
@@ -85,21 +115,29 @@ class TelegramMessages:
         pieces = _pieces(part, payload, plain=plain)
         if len(pieces) != 1:
             raise Refused("it takes more than one message")
-        await self._replace(params | _content(pieces[0]))
+        await self._replace(method, params | _content(pieces[0]))
 
-    async def _replace(self, params: Mapping[str, Any]) -> None:
+    async def _replace(self, method: str, params: Mapping[str, Any]) -> None:
         try:
-            await self._api.call("edit_Message_Text", params)
-        except ApiRefusal as error:
-            if "message is not modified" not in error.message.lower():
-                raise delivery_error(error) from error
-        except (TelegramError, *MALFORMED) as error:
-            raise delivery_error(error) from error
+            await self.call(method, params)
+        except Refused as refused:
+            if "message is not modified" not in str(refused).lower():
+                raise
 
     async def post(self, method: str, params: Mapping[str, Any]) -> str:
         """Call a method that sends a message; returns the message_id."""
         result = await self.call(method, params, expects="message_id")
-        return str(result["message_id"])
+        number = result.get("ephemeral_message_id")
+        return f"e{number}" if number else str(result["message_id"])
+
+    async def knows(self, method: str) -> bool:
+        """Whether the server has a method that nothing can be done with without parameters. Raises
+        a DeliveryError if it cannot be asked."""
+        try:
+            await self.call(method, {})
+        except (Refused, ChatGone) as refused:
+            return not isinstance(refused, _Unsupported)
+        return True
 
     async def call(self, method: str, params: Mapping[str, Any], expects: str = "") -> Any:
         """The result of a method. Raises a DeliveryError."""
@@ -161,6 +199,7 @@ class TelegramMessages:
 
 
 _NEW = {"send_Rich_Message", "send_Rich_Message_Draft", "send_Message_Draft"}
+_NEW |= {"delete_Ephemeral_Message", "edit_Ephemeral_Message_Text"}
 
 
 def draft_id_of(key: str) -> int:
@@ -181,11 +220,11 @@ def _target(address: Address, payload: Payload) -> dict[str, Any]:
     params: dict[str, Any] = {"chat_id": address.chat_id}
     if address.thread_id:
         params["message_thread_id"] = address.thread_id
-    if payload.reply_to and payload.reply_to.isdecimal():
-        params["reply_parameters"] = {
-            "message_id": int(payload.reply_to),
-            "allow_sending_without_reply": True,
-        }
+    kind, number = "message_id", payload.reply_to or ""
+    if number.startswith("e"):
+        kind, number = "ephemeral_message_id", number[1:]
+    if number.isdecimal():
+        params["reply_parameters"] = {kind: int(number), "allow_sending_without_reply": True}
     return params
 
 

@@ -18,7 +18,7 @@ from nanobot.system import Backoff as GrowingDelay
 from nanobot_channels._telegram_api import MALFORMED, BotApi
 from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
-from nanobot_channels._telegram_messages import TelegramMessages
+from nanobot_channels._telegram_personal import PersonalMessages
 from nanobot_channels._telegram_types import BotUser
 from nanobot_channels._telegram_updates import (
     ALLOWED_UPDATES,
@@ -34,7 +34,6 @@ from nanobot_channels._telegram_updates import (
 # A poll is given up when its answer is this much later than asked for.
 _GRACE = 1.3
 _FIRST_ANSWER_SECONDS = 10.0
-_ANSWER_SECONDS = 5.0
 _ALBUMS_REMEMBERED = 100
 
 
@@ -98,11 +97,11 @@ class Polling:
         name: str,
         intake: Intake,
         clock: Clock,
-        messages: TelegramMessages,
+        personal: PersonalMessages,
         seconds: int,
     ) -> None:
         self._api = api
-        self._messages = messages
+        self._personal = personal
         self._name = name
         self._intake = intake
         self._clock = clock
@@ -174,7 +173,11 @@ class Polling:
         """Commit a batch; returns the next offset, None if no update has a number."""
         numbers = [number for number in map(update_id, updates) if number is not None]
         following = max(numbers) + 1 if numbers else None
-        messages = [message for message in map(self._converted, updates) if message]
+        converted = [(update, self._converted(update)) for update in updates]
+        for update, message in converted:
+            if message is not None:
+                self._personal.heard(message, press_id(update))
+        messages = [message for _, message in converted if message is not None]
         messages = self._albums.completed(messages)
         for move in filter(None, map(moved_chat, updates)):
             await self._intake.moved(*move)
@@ -182,12 +185,12 @@ class Polling:
         for update in updates:
             press = press_id(update)
             if press:
-                await self._stop_spinner(press)
+                await self._personal.answer(press)
         return following
 
     def _converted(self, update: object) -> InboundMessage | None:
         stopped = stopped_draft(update)
-        if stopped is not None and not self._messages.drafted(*stopped):
+        if stopped is not None and not self._personal.messages.drafted(*stopped):
             return None  # pressed when the answer was there already
         try:
             return to_inbound(update, self._name, self._me, self._clock.now())
@@ -201,16 +204,6 @@ class Polling:
                 error,
             )
             return None
-
-    async def _stop_spinner(self, press: str) -> None:
-        """Tell the client that the press arrived. The press is committed already, so a failure is
-        only logged."""
-        try:
-            await self._api.call(
-                "answer_Callback_Query", {"callback_query_id": press}, read_seconds=_ANSWER_SECONDS
-            )
-        except (TelegramError, *MALFORMED) as error:
-            logger.debug("{}: answerCallbackQuery: {!r}", self._name, error)
 
     async def _wait_out(self, error: Exception) -> None:
         delay = self._backoff.delay()

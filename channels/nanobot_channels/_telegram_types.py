@@ -147,6 +147,7 @@ class Message(msgspec.Struct, kw_only=True):
 
     message_id: int
     chat: Chat
+    ephemeral_message_id: int = 0
     date: Any = 0
     edit_date: int = 0
     sender: User | None = msgspec.field(name="from", default=None)

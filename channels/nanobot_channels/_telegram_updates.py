@@ -159,12 +159,12 @@ def _from_press(press: Press, channel: str, now: float) -> InboundMessage | None
         return None
     return InboundMessage(
         address=_address(press.message, channel),
-        message_id=str(press.message.message_id),
+        message_id=_number(press.message),
         dedupe_key=f"press:{press.id}",
         sender=Sender(str(press.sender.id), person(press.sender)),
         text=text,
         sent_at=now,
-        reply_to=str(press.message.message_id),
+        reply_to=_number(press.message),
         pressed=True,
         group=press.message.chat.type in _GROUPS,
     )
@@ -212,11 +212,12 @@ def _from_message(
         lines.insert(0, forwarded(message.forward_origin))
     text = clean("\n".join([*lines, message_text(message, me)])).strip()
     group = message.chat.type in _GROUPS
+    unseen = message.ephemeral_message_id > 0
     reply_to, quote = _answered(message)
     return InboundMessage(
         address=_address(message, channel),
-        message_id=str(message.message_id),
-        dedupe_key=str(message.message_id),
+        message_id=_number(message),
+        dedupe_key=_number(message),
         sender=sender,
         text=text,
         sent_at=moment(message.date, now),
@@ -225,9 +226,16 @@ def _from_message(
         reply_to=reply_to,
         quote=quote,
         group=group,
-        addressed=not group or (me is not None and _is_for(message, me)),
+        addressed=not group or unseen or (me is not None and _is_for(message, me)),
+        unseen=unseen,
         tainted=_others_speak(message, me, quote),
     )
+
+
+def _number(message: Message) -> str:
+    """The message's own among all of its chat; ephemeral ones are counted for themselves."""
+    ephemeral = message.ephemeral_message_id
+    return f"e{ephemeral}" if ephemeral > 0 else str(message.message_id)
 
 
 def _address(message: Message, channel: str) -> Address:
@@ -262,7 +270,7 @@ def _answered(message: Message) -> tuple[str | None, str]:
     whole = replied.text or replied.caption or "\n".join(described(replied))
     if not whole:
         whole = ", ".join(f"[{file.kind} {file.name}]" for file in attachments(replied))
-    return str(replied.message_id), _clip(chosen or whole)
+    return _number(replied), _clip(chosen or whole)
 
 
 def _others_speak(message: Message, me: BotUser | None, quote: str) -> bool:

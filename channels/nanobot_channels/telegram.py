@@ -29,6 +29,7 @@ from nanobot_channels._telegram_http import ApiRefusal
 from nanobot_channels._telegram_library import TelegramError
 from nanobot_channels._telegram_menu import menu
 from nanobot_channels._telegram_messages import TelegramMessages, target_of
+from nanobot_channels._telegram_personal import PersonalMessages, is_personal
 from nanobot_channels._telegram_polling import Polling, refused_token
 from nanobot_channels._text import utf16_units
 
@@ -92,6 +93,7 @@ class TelegramChannel:
         self._clock = clock or SystemClock()
         self._poll_seconds = poll_seconds
         self._messages = TelegramMessages(self._api, name)
+        self._personal = PersonalMessages(self._messages, name, self._clock)
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. An update is acknowledged by the poll after its commit.
@@ -101,8 +103,8 @@ class TelegramChannel:
         raises.
         """
         await intake.account(self._bot_id)
-        messages, seconds = self._messages, self._poll_seconds
-        await Polling(self._api, self._name, intake, self._clock, messages, seconds).run()
+        personal, seconds = self._personal, self._poll_seconds
+        await Polling(self._api, self._name, intake, self._clock, personal, seconds).run()
 
     async def check(self) -> str:
         """The bot's @name; see ports.SelfChecking. Raises BadCredentials or ChannelDown."""
@@ -136,7 +138,18 @@ class TelegramChannel:
         That it already reads so is no error. Raises as `send`: Refused when it is gone or of a
         kind that cannot be edited.
         """
-        await self._messages.edit(address, message_id, part, plain=plain)
+        if is_personal(message_id):
+            await self._personal.edit(address, message_id, part)
+        else:
+            await self._messages.edit(address, message_id, part, plain=plain)
+
+    def confides(self, address: Address, person: str) -> bool:
+        """Whether somebody of a group can be shown an ephemeral message; see ports.Confiding."""
+        return self._personal.confides(address, person)
+
+    async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
+        """Show it; see ports.Confiding."""
+        return await self._personal.confide(address, person, part)
 
     def drafts(self, address: Address) -> bool:
         """Whether what is being written is shown there as a draft; see ports.Drafting."""

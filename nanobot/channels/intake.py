@@ -245,8 +245,13 @@ class ChannelIntake:
             if self._gate.discreet:
                 return None
         if message.group:
+            # By a key of its own: whether they see it here is not known.
             answer = msgspec.structs.replace(
-                answer, only_for=sender.id, discreet=True, reply_to=message.message_id
+                answer,
+                key=f"{answer.key}:{address.chat_id}",
+                only_for=sender.id,
+                discreet=True,
+                reply_to=message.message_id,
             )
         unread = msgspec.structs.replace(message, text="", attachments=(), quote="")
         return Admission(message=unread, session_key=key, role=Role.GUEST, answer=answer)

@@ -13,7 +13,13 @@ from tests.doubles.platform_server import Fault
 
 Params = dict[str, Any]
 _JSON_PARAMS = {"allowed_updates", "entities", "link_preview_options", "reply_markup"}
-_JSON_PARAMS |= {"reply_parameters", "commands", "reaction", "rich_message"}
+_JSON_PARAMS |= {
+    "reply_parameters",
+    "commands",
+    "reaction",
+    "rich_message",
+    "ephemeral_message_parameters",
+}
 _TEXT_LIMIT = 4096
 _MENTION = re.compile(r"(?<!\w)@\w+")
 _ENTITY_LIMIT = 100

@@ -22,6 +22,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.doubles.platform_server import PlatformServer
+from tests.doubles.telegram_ephemeral import Ephemeral, EphemeralMessage
 from tests.doubles.telegram_extras import Extras
 from tests.doubles.telegram_native import Native
 from tests.doubles.telegram_rules import (
@@ -59,6 +60,8 @@ class TelegramServer(PlatformServer[TelegramFault]):
         """Files, reactions, the menu and topics."""
         self.native = Native(self._post, self._check_chat, self.push)
         """Rich messages and drafts."""
+        self.ephemeral = Ephemeral(self.native, self._check_chat)
+        """What one person of a group sees alone."""
         self._updates: dict[int, dict[str, Any]] = {}
         self._update_ids = itertools.count(700_000_001)
         self._message_ids: dict[int, Iterator[int]] = {}
@@ -102,7 +105,9 @@ class TelegramServer(PlatformServer[TelegramFault]):
         message |= {"message_id": message_id, "edit_date": message["date"] + 1, "text": text}
         return self.push(edited_message=message)
 
-    def press(self, message: Message, button: str, *, old: bool = False) -> dict[str, Any]:
+    def press(
+        self, message: Message, button: str, *, old: bool = False, sender: int | None = None
+    ) -> dict[str, Any]:
         """A person presses the button of that label below a bot's message; returns the update.
 
         Of an `old` message Telegram shows only the chat and the number (InaccessibleMessage).
@@ -112,10 +117,13 @@ class TelegramServer(PlatformServer[TelegramFault]):
         labels = [b["text"] for row in markup["inline_keyboard"] for b in row]
         original = self._message(message.chat, None) | {"from": self.me, "reply_markup": markup}
         original |= {"message_id": message.message_id, "text": message.text}
+        if isinstance(message, EphemeralMessage):
+            original |= {"message_id": 0, "ephemeral_message_id": message.message_id}
         if old:
             original = {key: original[key] for key in ("chat", "message_id")} | {"date": 0}
-        query = {"id": str(time.monotonic_ns()), "chat_instance": "1", "message": original}
-        query |= {"from": user(abs(message.chat)), "data": data[labels.index(button)]}
+        presser = sender or abs(message.chat)
+        query = {"id": self.ephemeral.pressed(presser), "chat_instance": "1", "message": original}
+        query |= {"from": user(presser), "data": data[labels.index(button)]}
         return self.push(callback_query=query)
 
     def push(self, **fields: Any) -> dict[str, Any]:
@@ -235,7 +243,7 @@ class TelegramServer(PlatformServer[TelegramFault]):
             "editMessageText": self._edit_message,
             "deleteMessage": self._delete_message,
             "sendChatAction": lambda params: self._check_chat(params) != 0,
-            "answerCallbackQuery": lambda _: True,
+            **self.ephemeral.methods,
             **self.extras.methods,
             **self.native.methods,
         }
@@ -302,6 +310,8 @@ class TelegramServer(PlatformServer[TelegramFault]):
     def _post(self, params: Params, file: Upload | None) -> dict[str, Any]:
         chat = self._check_chat(params)
         self.extras.check_topic(chat, params)
+        if "ephemeral_message_parameters" in params and not self.native.off:
+            return self.ephemeral.post(params)
         text = params.get("caption" if file else "text") or ""
         self.native.sent(chat)
         number = self._next_message_id(chat)

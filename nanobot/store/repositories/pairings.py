@@ -100,6 +100,8 @@ def _ask(
     if row is not None and row.state == "approved":
         return Role(row.role)
     if row is not None and row.state == "asked" and row.expires_at > now:
+        if row.chat_id != address.chat_id:  # where they asked last they look
+            connection.execute(sa.update(_p).where(mine).values(chat_id=address.chat_id))
         return PairingRequest(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
     unanswered = _p.c.state == "asked"
     connection.execute(sa.delete(_p).where(unanswered, _p.c.expires_at <= now - KEPT_SECONDS))
